@@ -11,8 +11,8 @@
 
 namespace tgc {
 
-// Runs an operation on many graphs. If it fails on a graph, counts the failure, warns of it if it is one of the first
-// failures, and continues with the next graph. A failure on a graph whose record says that tinygrad refused it, too, is
+// Runs an operation on many graphs. If the operation fails on a graph, counts the failure, warns of it if it is one of
+// the first failures, and continues with the next graph. A failure on a graph whose record has an error of tinygrad is
 // counted separately and causes no warning.
 class FailureCollector {
  public:
@@ -21,10 +21,10 @@ class FailureCollector {
   // Calls `each` with every graph of an INPUT (see for_each_graph). If there were failures, reports their
   // number as a note. Errors: the input cannot be read; `each` failed on all graphs; the session is cancelled.
   Status for_each(const std::string& spec, const std::string& kernel, const std::function<Status(InputGraph)>& each);
-  // The same for the pipelines of the graphs (see tgc::for_each_pipeline).
+  // Does the same, but calls `each` with the pipeline of each graph (see tgc::for_each_pipeline).
   Status for_each_pipeline(const std::string& spec, const std::string& kernel,
                            const std::function<Status(Pipeline&)>& each);
-  // Returns whether `each` failed on a graph that its record does not mark as refused by tinygrad.
+  // Returns true if `each` failed on a graph whose record has no error of tinygrad.
   bool has_failures() const { return num_failures_ > 0; }
 
  private:
@@ -46,7 +46,7 @@ struct Shard {
 
   // Parses "2/4", the second of four shards.
   static Result<Shard> parse(const std::string& text);
-  // Returns whether the item with number or hash `n` is in this shard.
+  // Returns true if the item with the number or hash `n` is in this shard.
   bool has_record(uint64_t n) const { return n % num_shards == shard_number - 1; }
 };
 

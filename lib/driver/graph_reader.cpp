@@ -31,7 +31,8 @@ Result<std::string_view> text_after(const GoldenRecord& record, std::string_view
   return Diag{.message = "tinygrad could not print the graph after '" + found->name + "'", .file = file};
 }
 
-// Sets the fault (a seeded bug) that a repro bundle names, unless the environment sets another fault.
+// Sets the seeded fault `text`, which a repro bundle names ("": none), for this thread. A fault that the environment
+// sets takes precedence. Fails if `text` is no fault.
 Status take_fault(const std::string& text) {
   set_fault_of_thread(std::nullopt), set_llvm_fault_of_thread(std::nullopt);
   auto asked = fault_of_environment();
@@ -54,7 +55,7 @@ std::string_view id_at_begin(std::string_view line) {
   return line.substr(0, std::min(line.find_first_of("\"\\"), line.size()));
 }
 
-// Reads the graphs of golden records. With FILE#ID and --kernel=N, reads the kernel N of the record's schedule.
+// Reads the graphs of golden records. With FILE#ID and --kernel=N, reads kernel N of the schedule in the record ID.
 class RecordReader : public GraphReader {
  public:
   RecordReader(const Session& session, const InputName& name, const std::string& kernel, GoldenReader records)
@@ -91,8 +92,8 @@ class RecordReader : public GraphReader {
   }
 
  private:
-  // Returns the record of `line`, the record with index `number` in the file, if it is selected, else nullopt. A record
-  // may be skipped because of its target, or because it is a kernel of tinygrad's runtime.
+  // Parses `line`, which has record `number` of the file, and returns the record if it is selected; else nullopt. A
+  // selected record may be skipped because of its target, or because it is a kernel of tinygrad's runtime.
   Result<std::optional<GoldenRecord>> record_if_selected(const GoldenLine& line, size_t number) {
     const std::optional<GoldenRecord> none;
     const bool by_id = !wanted_number_ && !wanted_id_.empty();
@@ -131,8 +132,7 @@ class RecordReader : public GraphReader {
     return none;
   }
 
-  // A record is also wanted if its kernel's function has the wanted name: `tgc records` lists these names beside the
-  // ids.
+  // Returns true if wanted_id_ is the id of the record or the name of the kernel's function: `tgc records` lists both.
   bool is_wanted(const GoldenRecord& r) const {
     return names_record(wanted_id_, r.id, r.target) ||
            (r.program && names_record(wanted_id_, r.program->function_name, r.target));
@@ -147,8 +147,8 @@ class RecordReader : public GraphReader {
     runtime_kernels_ = 0;
   }
 
-  // Returns a suggestion for an error: ids that are similar to the wanted id, which no record has, or the same id with
-  // other targets; if none is similar, the first ids.
+  // Returns a suggestion for the error that no record has the wanted id: the same id with other targets, or similar
+  // ids; if there are none, the first ids of the file.
   std::string suggest_ids() const {
     if (other_ids_.empty()) return "the id of a record";
     std::vector<std::string_view> ids(other_ids_.begin(), other_ids_.end());
@@ -201,14 +201,14 @@ class RecordReader : public GraphReader {
   const std::string wanted_name_ = wanted_id_.substr(0, wanted_id_.rfind('@'));       // without the target
   const std::optional<size_t> wanted_number_ = name_.id.empty() ? parse_number<size_t>(kernel_) : std::nullopt;
   size_t number_ = 0;                   // number of records read so far
-  std::vector<std::string> other_ids_;  // ids of the records before the first match, for the error if there is none
+  std::vector<std::string> other_ids_;  // ids of the records before the first match, for the error if none matches
   std::optional<size_t> found_;         // position of the first matching record in the file
   bool done_ = false, several_ = false;
-  std::string skipped_target_;          // the target of a record that --target has left out
+  std::string skipped_target_;          // the target of a record that was skipped because of --target; "": none was
   size_t runtime_kernels_ = 0;          // number of kernels of tinygrad's runtime skipped since the last note
 };
 
-// Reads the graph of a text, or one after another the several graphs that it has.
+// Reads the graphs of a text in order: a single graph, or several graphs with other lines around them.
 class TextReader : public GraphReader {
  public:
   TextReader(const Session& session, const InputName& name, const std::string& kernel, InputKind kind, std::string text)
@@ -255,8 +255,8 @@ class TextReader : public GraphReader {
 
   const InputKind kind_;
   const std::string text_;
-  GraphTexts texts_;    // the graphs in text_, if it is not the text of a single graph
-  size_t number_ = 0;   // number of graphs of texts_ looked at so far
+  GraphTexts texts_;    // the graphs in text_; empty if text_ as a whole is one graph
+  size_t number_ = 0;   // number of graphs of texts_ that were read or skipped so far
   bool done_ = false;   // a graph was read
 };
 
@@ -343,7 +343,7 @@ class ModelReader : public GraphReader {
   const OnnxModel model_;
   std::optional<std::vector<GoldenRecord>> kernels_;  // the kernels that a live pipeline made; nullopt if tgc's own
                                                       // frontend reads the model
-  size_t number_ = 0;  // number of kernels looked at, or of graphs built, so far
+  size_t number_ = 0;  // number of kernels that were returned or skipped, or of graphs that were built, so far
   bool found_ = false;
 };
 

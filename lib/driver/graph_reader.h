@@ -34,8 +34,8 @@ class GraphReader {
   bool accepts_runtime_kernels = false;  // see GraphSource::accept_runtime_kernels
 
  protected:
-  // Reads the graph in `text` with the settings in `recorded` or, if it is empty, with the settings that the text
-  // names.
+  // Reads the graph in `text` with the settings `recorded` or, if there are none, with the settings that the text
+  // names. `file` is for messages. `producer` is that of the recording, if there is one.
   Result<InputGraph> read_text(InputKind kind, std::string_view text, const std::string& file,
                                const std::map<std::string, std::string>& recorded = {}, std::string_view producer = {},
                                bool is_tensor_graph = false) const;

@@ -25,7 +25,7 @@ struct InputName {
   std::string schedules() const;
 };
 
-// Returns whether the file is an ONNX model; false if it cannot be opened. Error: reading it fails.
+// Returns true if the file is an ONNX model; false for "-", and if the file cannot be opened. Error: reading it fails.
 Result<bool> is_model_file(const std::string& path);
 
 // Parses the values of --var, each such as "n=3". Fails if a text is not NAME=INTEGER or if a name occurs twice.
@@ -34,7 +34,7 @@ Result<VariableValues> parse_variables(const std::vector<std::string>& texts);
 // Reads the golden records that an INPUT names: all records of FILE, or those of FILE#ID.
 class NamedRecords {
  public:
-  // Reads records with `reader` and selects those whose id is `id`, or all records if `id` is empty.
+  // Reads records with `reader`, and selects those whose id is `id`, or all records if `id` is empty.
   NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), record_id_(std::move(id)) {}
   static Result<NamedRecords> open(const InputName& name);
 

@@ -1,5 +1,5 @@
-// What a record says without being compiled: its device, whether tinygrad refused it, whether it is a kernel of
-// tinygrad's runtime, and which targets of two recordings are the same.
+// Facts about records that are known without compiling them: the device, whether tinygrad refused the graph, whether
+// the record is a kernel of tinygrad's runtime, and which targets of two recordings are the same.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -23,9 +23,9 @@ std::string recorded_device(const InputGraph& in);
 // Returns the first line of a message. Of a long line, returns the beginning and "...".
 std::string first_line(std::string_view message);
 
-// Returns the error of a record that has nothing to run or compare: tinygrad raised an error while it compiled, which
-// the error quotes with its stage, or the record of a kernel has neither a linear list nor a source. Succeeds for an
-// input without a record.
+// Fails if the record of `in` has nothing to run or compare: because tinygrad raised an error while it compiled (the
+// message quotes this error and names its stage), or because the record of a kernel has neither a linear list nor a
+// source. Succeeds if `in` has no record.
 Status check_compiled(const InputGraph& in);
 
 // ---- the kernels that tinygrad's runtime compiles for itself
@@ -36,9 +36,9 @@ Status check_compiled(const InputGraph& in);
 // none. A CALL of a schedule has a callee without a value: a kernel, a program or a function.
 UOp call_through_data(UOp root);
 
-// Returns true if the exporter marked the record as a kernel of tinygrad's runtime. For recordings without marks,
-// returns true if the AST calls through data, spins until another thread writes memory, or is one of the runtime's by
-// its name and tag. `producer` is that of the file's header.
+// Returns true if the exporter marked the record as a kernel of tinygrad's runtime. For records without the mark,
+// returns true if the AST calls an address in data, has an unbounded loop and reads volatile memory, or has the name
+// and a tag of the runtime's kernel signal_prog. `producer` is that of the file's header.
 bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer);
 
 // ---- which targets of two recordings are the same
@@ -54,7 +54,7 @@ inline std::string_view device_and_renderer(std::string_view target) {
 
 class CommonTargets {
  public:
-  // `a` and `b` are the sets of targets in the two recordings. The target of a tensor graph is empty.
+  // `a` and `b` are the sets of targets in the two recordings. The target of a tensor graph is "".
   CommonTargets(const std::set<std::string>& a, const std::set<std::string>& b) {
     for (const auto* side : {&a, &b}) {
       std::map<std::string_view, size_t> side_counts;
@@ -71,7 +71,7 @@ class CommonTargets {
   }
 
  private:
-  // by device and renderer: the larger of the two recordings' numbers of targets
+  // for each "DEVICE:RENDERER": the larger of the numbers of targets that the two recordings have for it
   std::map<std::string, size_t> larger_counts_;
 };
 

@@ -20,7 +20,8 @@ const std::string kSink = "KernelInfo(name='k', axis_types=(), dont_use_locals=F
                   kParam = "c1 = UOp(Ops.PARAM, dtypes.ulong, (" + kOne + ",), ParamArg(0, dtypes.ulong))\n",
                   kVolatile = "c1 = UOp(Ops.PARAM, dtypes.ulong, (" + kOne + ",), "
                               "ParamArg(0, dtypes.ulong, volatile=True))\n";
-// kernels of 0.14: one stores a number, one calls an address that it loads, one waits for a change of memory
+// ASTs of kernels of 0.14: kStore stores a number, kCall calls an address that it loads, and kWait loops until memory
+// changes
 const std::string kStore = kParam + "c5 = c1.index(" + kZero + ").store(UOp.const(3, dtypes.ulong))\n" +
                            "ast = c5.sink(arg=" + kSink + ")",
                   kCall = kParam + "c4 = c1.index(" + kZero + ").load()\nc5 = UOp(Ops.CALL, dtypes.void, (c4,))\n" +

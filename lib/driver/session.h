@@ -1,6 +1,6 @@
-// Session: the user's overrides, the number of threads, the listener and the cancel flag, which a front end (a command,
-// a page, a test) fills once and passes to every operation. The settings, the target and the opts are computed from it
-// for each graph separately, so no graph affects the next one.
+// Session: the user's overrides, the number of threads, the receiver of messages and the cancel flag. A front end (a
+// command, a page, a test) fills a Session once and passes it to every operation. The settings, the target and the opts
+// are computed from the Session for each graph separately, so no graph affects the next one.
 #pragma once
 #include <atomic>
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace tgc {
 
 // Receives the messages of an operation. The default methods do nothing. Several threads may call the methods at the
-// same time, but only one thread at a time calls report_progress().
+// same time, but only one thread at a time calls on_progress().
 class Events {
  public:
   virtual ~Events() = default;
@@ -29,15 +29,15 @@ class Events {
   virtual bool has_colors() const { return false; }       // true if messages may have colors
 };
 
-// A request to stop, made by any thread or a signal handler. Operations on many graphs check it between graphs; bisect
-// and reduce check it between attempts.
+// A request to stop, made by any thread or a signal handler. Long operations check it between their steps, such as
+// graphs, attempts or kernels.
 class Cancel {
  public:
   Cancel() = default;
-  // Stops a part of an operation `seconds` after its start, or when `whole` (may be null) stops. TimeKind::Wall counts
-  // wall-clock time. TimeKind::Thread counts the CPU time of the constructing thread, which alone may call
-  // is_requested(). Because that thread may also wait for other processes, a TimeKind::Thread cancel stops after
-  // 10 * `seconds` of wall-clock time, too.
+  // Stops a part of an operation `seconds` after the construction, or when `whole` stops, the Cancel of the whole
+  // operation (may be null). TimeKind::Wall counts wall-clock time. TimeKind::Thread counts the CPU time of the
+  // constructing thread; only this thread may call is_requested(). Because that thread may also wait for other
+  // processes, a TimeKind::Thread cancel also stops after 10 * `seconds` of wall-clock time.
   enum class TimeKind : uint8_t { Wall, Thread };
   Cancel(const Cancel* whole, double seconds, TimeKind kind = TimeKind::Wall)
       : parent_(whole),
@@ -99,10 +99,11 @@ struct Session {
 // ---- environment variables that are not settings (lib/support/settings.h)
 
 // Returns the target that the environment selects (device.py:_Device.DEFAULT): DEV=NAME or NAME=1 selects the device,
-// and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Returns "" if the environment selects no device.
+// and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Returns "" if no such variable is set.
 std::string target_of_environment();
 
-// Returns a warning for each set variable that tgc ignores, such as VIZ, or CLANG, which tinygrad 0.12.0 ignores, too.
+// Returns a warning for each environment variable that is set but has no effect: a variable of tinygrad that tgc does
+// not implement, such as VIZ, or one that tinygrad 0.12.0 does not have either, such as CLANG.
 std::vector<std::string> ignored_variables();
 
 // Checks that the rules and other names in TGC_FAULT (lib/rewrite/fault.h), if it is set, exist. The error suggests the
@@ -111,7 +112,7 @@ Status check_fault_of_environment();
 // Returns a warning for each requested fault that had no effect (take_fault_warnings).
 std::vector<std::string> fault_warnings();
 
-// Returns whether the variable TRACK_MATCH_STATS asks to print the rules' match statistics when the command ends.
+// Returns true if TRACK_MATCH_STATS is set: then the command prints the rules' match statistics when it ends.
 bool tracks_match_stats();
 
 }  // namespace tgc

@@ -61,7 +61,7 @@ TEST_CASE("Session: settings and target are computed for each graph, and overrid
   Session plain;
   InputGraph one = first_of(plain, a.path()), other = first_of(plain, b.path());
   CHECK(one.graph->settings().NOOPT == 1);
-  CHECK(other.graph->settings().NOOPT == 0);  // the settings of the first graph do not apply to this one
+  CHECK(other.graph->settings().NOOPT == 0);  // the settings of the first graph do not apply to the second one
   CHECK(plain.job_for(one)->target == "CUDA:PTX:sm_80");
   CHECK(plain.job_for(other)->target == "CPU");
   Session asks{.overrides = {.target = "METAL", .settings_texts = {"NOOPT=0"}}};

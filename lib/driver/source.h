@@ -14,9 +14,9 @@ namespace tgc {
 
 class GraphSource {
  public:
-  // `kernel` selects one graph by its number from 0, name or record id; empty: all graphs. If the input is a tensor
-  // graph, or #ID selects one, `kernel` is the number of one of its kernels. `session` must outlive the
-  // GraphSource.
+  // `spec` is the INPUT. `kernel` selects one graph by its number from 0, name or record id; "": all graphs. If the
+  // INPUT is a tensor graph, or #ID selects one, `kernel` is the number of a kernel in its schedule. `session` must
+  // outlive the GraphSource.
   static Result<GraphSource> open(const Session& session, const std::string& spec, const std::string& kernel = "");
   static Result<GraphSource> open(const Session&&, const std::string&, const std::string& = "") = delete;
 
@@ -24,8 +24,8 @@ class GraphSource {
   const InputName& name() const { return name_; }
   // Returns the header of golden records; null for another kind of INPUT.
   const GoldenHeader* header() const { return reader_->header(); }
-  // Returns the next graph; nullopt at the end. A live pipeline (Session::live_pool) compiles it first. Errors: the
-  // graph cannot be read; no record matches.
+  // Returns the next graph; nullopt at the end. If the session has a live pipeline (Session::live_pool), it compiles
+  // the graph first. Errors: the graph cannot be read or compiled; no graph is selected.
   Result<std::optional<InputGraph>> next_graph();
   // Makes next_graph() return graphs with malformed nodes instead of an error, for `tgc verify`, which reports such
   // nodes, and for comparisons.
@@ -45,12 +45,12 @@ class GraphSource {
 };
 
 // Calls `each` with every graph of an INPUT, in order. Stops at the first error of the input or of `each`, and when the
-// session is cancelled. An INPUT without graphs is an error. Includes the kernels of tinygrad's runtime, so `each` must
-// not execute graphs of other releases. `take_malformed`: see GraphSource::accept_malformed.
+// session is cancelled. An INPUT without graphs is an error. The graphs include kernels of tinygrad's runtime, which
+// `each` must not execute (is_runtime_kernel). `take_malformed`: see GraphSource::accept_malformed.
 Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
                       const std::function<Status(InputGraph)>& each, bool take_malformed = false);
 
-// Calls `each` with the pipeline of every graph of an INPUT, as for_each_graph() does.
+// Like for_each_graph(), but calls `each` with the pipeline of every graph (Session::pipeline).
 Status for_each_pipeline(const Session& session, const std::string& spec, const std::string& kernel,
                          const std::function<Status(Pipeline&)>& each);
 

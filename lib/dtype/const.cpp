@@ -131,7 +131,7 @@ uint16_t float_to_half_bits(double v) {
   if (a >= 65520.0) return sign | 0x7C00;  // rounds to 2**16, which is infinite as a half
   if (a < 0x1p-14) return sign | uint16_t(std::nearbyint(a * 0x1p24));                     // a subnormal half
   int exponent = std::ilogb(a);
-  // from 1024 to 2048, including the implicit leading bit
+  // the 11 bits of the significand with the implicit leading bit; 2048 if rounding carries into the exponent
   auto mantissa = uint32_t(std::nearbyint(std::ldexp(a, 10 - exponent)));
   return uint16_t(sign | ((uint32_t(exponent + 15 - 1) << 10) + mantissa));
 }

@@ -30,7 +30,7 @@ class Const {
   Kind kind() const { return kind_; }
   bool is_bool() const { return kind_ == Kind::Bool; }
   bool is_int() const { return kind_ == Kind::Int || kind_ == Kind::BigInt; }
-  bool is_integral() const { return kind_ <= Kind::BigInt; }  // isinstance(x, int): includes bools
+  bool is_integral() const { return kind_ <= Kind::BigInt; }  // Python's isinstance(x, int): true for bools, too
   bool is_float() const { return kind_ == Kind::Float; }
   bool is_invalid() const { return kind_ == Kind::Invalid; }
 
@@ -60,11 +60,11 @@ class Const {
 
 // Returns true if both are ints of 64 bits. For these, py_equal and py_less have a fast path.
 inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }
-// The general cases of py_equal and py_less.
+// Implement py_equal and py_less for any two values. Call py_equal and py_less instead, which have a fast path.
 bool py_equal_of_any(Const a, Const b);
 bool py_less_of_any(Const a, Const b);
-// Return Python's a == b and a < b. As in tinygrad (dtype.py:InvalidType), Invalid equals only itself, and a < b is
-// true if exactly one of `a` and `b` is Invalid.
+// Return Python's a == b and a < b. As in tinygrad (dtype.py:InvalidType), Invalid equals only itself, and
+// py_less(a, b) is true if exactly one of `a` and `b` is Invalid.
 inline bool py_equal(Const a, Const b) { return are_small_ints(a, b) ? a.raw() == b.raw() : py_equal_of_any(a, b); }
 inline bool py_less(Const a, Const b) {
   return are_small_ints(a, b) ? int64_t(a.raw()) < int64_t(b.raw()) : py_less_of_any(a, b);

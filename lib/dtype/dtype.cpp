@@ -243,7 +243,8 @@ FloatInfo finfo(DType d) {
 namespace {
 using namespace dtypes;
 
-// tinygrad's promo_lattice. Each array lists the scalars that some scalars promote to in one step.
+// tinygrad's promo_lattice. Each array lists the scalars that the scalars of its name promote to in one step: kInt32
+// those of int32, kWide those of int64 and uint64, kHalf those of float16 and bfloat16.
 constexpr DType kToNone[] = {void_};
 constexpr DType kBool[] = {int8, uint8}, kInt8[] = {int16}, kUInt8[] = {int16, uint16}, kInt16[] = {int32},
                 kUInt16[] = {int32, uint32}, kInt32[] = {int64}, kUInt32[] = {int64, uint64},

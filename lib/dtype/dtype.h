@@ -70,7 +70,7 @@ class DType {
   constexpr DType();  // the dtype dtypes::void_
   constexpr explicit DType(const DTypeInfo* info) : info_(info) {}
 
-  // isinstance(x, PtrDType); also true for images
+  // tinygrad's isinstance(x, PtrDType); also true for images
   bool is_ptr() const { return info_->kind != DTypeInfo::Kind::Value; }
   bool is_image() const { return info_->kind == DTypeInfo::Kind::Image; }
   bool is_value() const { return info_->kind == DTypeInfo::Kind::Value; }
@@ -79,8 +79,8 @@ class DType {
 
   Scalar scalar_kind() const { return info_->scalar; }
   size_t value_class() const { return info_->value_class; }
-  int count() const { return info_->count; }                         // dtype.count
-  int vcount() const { return is_ptr() ? info_->v : info_->count; }  // dtype.vcount
+  int count() const { return info_->count; }                         // elements of the value, or of the pointee
+  int vcount() const { return is_ptr() ? info_->v : info_->count; }  // elements of the value, or number of pointers
   int bitsize() const { return info_->bitsize; }
   int itemsize() const { return (info_->bitsize + 7) / 8; }  // bytes of the value, or of the pointee
   int priority() const { return info_->priority; }
@@ -90,7 +90,7 @@ class DType {
   AddrSpace addrspace() const { return info_->addrspace; }
   int64_t size() const { return info_->size; }
   std::span<const int64_t> image_shape() const { return info_->shape; }
-  int64_t image_pitch() const;  // bytes per row: the pitch passed to dtypes.imagef, or computed from the shape
+  int64_t image_pitch() const;  // bytes per row: as passed to dtypes.imagef or imageh, or computed from the shape
 
   DType base() const { return info_->base ? DType(info_->base) : *this; }  // the pointee of a pointer; else this dtype
   // a vector's element dtype; else this dtype

@@ -18,7 +18,7 @@ namespace tgc {
 
 struct JitFinding {
   std::string kind;                    // the kind of finding, such as "frozen-value" (jit_finding_kinds)
-  std::string function;                // name of the function that the TinyJit captured
+  std::string function;                // name of the jitted function; of a "lost-store": of the assigning function
   std::string python_place;            // the Python line of the mistake, such as "model.py:12"
   std::string problem;                 // what goes wrong
   std::string fix;                     // how to correct the code
@@ -51,8 +51,8 @@ class JitLint {
   // jit_note_kinds.
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t num_calls() const { return num_calls_; }
-  // Returns false if the recording lacks facts that some kinds of findings need, because an older exporter made it or
-  // because the inputs of a capture with assignments are on several devices.
+  // Returns false if the recording lacks facts that some kinds of findings need: because an older exporter wrote the
+  // recording, or because the inputs of a capture with assignments are on several devices.
   bool is_decided() const { return !lacks_late_tensors_ && !lacks_kernels_; }
   // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
   std::string text(bool all_notes = false) const;
@@ -76,8 +76,8 @@ class JitLint {
   void add_lost_gradient(size_t number, const std::string& place, const std::string& from);
   void add_error(const Jit& jit, const Call& now);
   void add_note(const Jit& jit, std::string_view kind, const std::string& where, std::string problem, std::string fix);
-  // Adds and returns a finding. Adds nothing and returns null if the jit already has a finding with this `kind` and
-  // this `once`; if `once` is "", with this `kind` and `where`.
+  // Adds and returns a finding. `once` is a key for it, such as the name of a variable; "": `where` is the key. Adds
+  // nothing and returns null if the jitted function already has a finding of this `kind` with this key.
   JitFinding* add_finding(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
                           std::string fix, const std::string& once = {});
 
@@ -86,7 +86,7 @@ class JitLint {
   // for each buffer that is assigned outside of all jits: the line that assigns it
   std::map<int64_t, std::string> assigned_buffers_;
   std::set<std::string> reported_keys_;  // keys of the findings and notes, to add each one only once
-  bool copies_inputs_ = false;           // a replay of this release copies the inputs that its kernels overwrite
+  bool copies_inputs_ = false;           // the recorded tinygrad's replays copy inputs that their kernels overwrite
   bool lacks_late_tensors_ = false;      // a capture has no "moved" list, because an older exporter made the recording
   bool lacks_kernels_ = false;           // a capture with assignments has no recorded kernels
   size_t num_calls_ = 0;

@@ -16,7 +16,7 @@ inline std::string text_of(const Json& j, const char* key) {
 }
 
 // A call of a jitted function, as recorded (python/tgc/export/jit.py documents the format). A place is a line, such as
-// "train.py:12".
+// "train.py:12" or, with its function, "train.py:12::step".
 struct JitLint::Call {
   size_t jit = 0, call_number = 0;           // the number of the TinyJit, and of the call among its calls
   std::string function;                      // the name of the jitted function
@@ -25,10 +25,10 @@ struct JitLint::Call {
   std::string error;                // the exception that the call raised; "": none
   std::map<std::string, Json> args;
   std::map<std::string, std::string>
-      outer_values;  // the values of outer variables; "buffer 5" and "unrealized 6" are tensors
-  std::vector<std::string> changed_variables;  // the outer variables that the function changed
-  std::vector<std::string> reading_places;     // the places that read the value of a tensor
-  std::vector<std::string> pending_places;     // the places of assignments that are not computed when the call ends
+      outer_values;  // by name: the value of a variable outside of the function; "buffer 5", "unrealized 6": tensors
+  std::vector<std::string> changed_variables;  // the variables outside of the function that the function changed
+  std::vector<std::string> reading_places;     // the lines that read the value of a tensor into Python
+  std::vector<std::string> pending_places;     // the lines of assignments that are not computed when the call ends
   std::vector<int64_t> output_buffers;         // the numbers of the buffers that the call returned
   std::vector<std::string> output_sizes;       // the symbolic dimensions of the outputs
   struct Kernel {
@@ -69,7 +69,7 @@ struct JitLint::Jit {
   std::optional<Call> capturing_call;  // the call that captured the kernels
   std::map<int64_t, std::set<size_t>> calls_by_output;  // for each buffer: the calls that returned it
   std::set<int64_t> replaced_buffers;  // buffers of the capture's arguments for which a replay had other buffers
-  std::set<std::string> lost_reads;  // lines that read a gradient whose addition was lost
+  std::set<std::string> lost_reads;  // lines that read a gradient to which no captured kernel adds
   std::set<std::string> aliased_arguments;  // arguments of the first replay whose buffer is an output of the capture
   size_t num_replays = 0;
 };

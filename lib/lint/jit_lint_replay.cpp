@@ -1,4 +1,4 @@
-// The checks of a replay: what differs from the captured call, and what is done with its results.
+// The checks of replays: what a replay has that the capture had not, and how the program uses the results of calls.
 #include "lib/lint/jit_lint_internal.h"
 
 namespace tgc {
@@ -127,8 +127,8 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
   }
 }
 
-// Reports that the argument `name` is a captured output, and that a replay writes this output before the last kernel
-// that reads the argument. Does nothing for 0.13 and later, whose replays copy such an argument.
+// Reports an argument `name` whose buffer is an output of the captured kernels, if a replay writes this output before
+// the last kernel that reads the argument. Does nothing for 0.13 and later, whose replays copy such an argument.
 void JitLint::check_feedback(const Jit& jit, const Call& now, const std::string& name) {
   const std::vector<Call::Kernel>& kernels = jit.capturing_call->kernels;
   const int64_t passed = now.args.at(name).value("buffer", int64_t(-1)),
@@ -168,7 +168,7 @@ void JitLint::check_outputs(Jit& jit, const Call& now) {
     auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };
     if (std::any_of(now.args.begin(), now.args.end(), passed)) continue;
     auto& calls = jit.calls_by_output[buffer];
-    // skip a tensor that existed before the call, such as a state that the function updates, because it is no result
+    // skip a tensor that existed before the call, such as a state that the function updates: it is no new result
     auto is_found = [&](auto& seen) { return seen.second == "buffer " + std::to_string(buffer); };
     if (calls.empty() && std::ranges::any_of(now.outer_values, is_found) &&
         !std::ranges::count(now.rebinds, buffer, &Call::Rebind::new_buffer))

@@ -106,7 +106,7 @@ TEST_CASE("JitLint: code that works because of a precaution is a note, not a fin
   JitLint bitten = lint_of({call(1, "capture", out), call(2, "replay", out),
                             R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})"});
   CHECK(bitten.findings().size() == 1);
-  CHECK(bitten.notes().empty());  // no note, because there is a finding about this mistake
+  CHECK(bitten.notes().empty());  // the finding about the overwritten result replaces the note
   // The function updates and returns a tensor of the program, which reads this tensor: no result is lost.
   const std::string state = out + R"(,"sees":{"x":"buffer 7"})",
                     made = state + R"(,"rebinds":[{"name":"x","was":3,"is":7,"computed":true}])",
@@ -178,10 +178,10 @@ TEST_CASE("JitLint: an output that is the next input is overwritten before the l
   CHECK(f.fix == "pass a copy: x.clone().realize()");
   CHECK(f.kernel == "b");
   CHECK(f.buffer == 5);
-  CHECK(lint_of({capture("5"), call(2, "replay", x(5))}).findings().empty());  // b reads the output, not the input
-  CHECK(lint_of({capture("2"), call(2, "replay", x(6))}).findings().empty());  // b, the last reader, overwrites it
+  CHECK(lint_of({capture("5"), call(2, "replay", x(5))}).findings().empty());  // kernel b reads buffer 5, and not x
+  CHECK(lint_of({capture("2"), call(2, "replay", x(6))}).findings().empty());  // kernel b reads x before it writes 6
   CHECK(lint_of({capture("2"), call(2, "replay", x(7))}).findings().empty());
-  JitLint later;  // since 0.13, a replay copies such an input
+  JitLint later;  // since 0.13, a replay copies an input that its kernels overwrite
   REQUIRE(later.add(R"({"format":"tgc-golden","version":1,"level":"jit","producer":"tinygrad 0.13.0"})", "t", 1));
   for (const std::string& event : {capture("2"), call(2, "replay", x(5))}) REQUIRE(later.add(event, "t", 2));
   CHECK(later.findings().empty());

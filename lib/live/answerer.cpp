@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The time that the process has to exit: at most kTries checks, with pauses of kPauseMicroseconds.
+// How long to wait for the process to exit: kTries checks, with pauses of kPauseMicroseconds between them.
 constexpr int kTries = 200;
 constexpr useconds_t kPauseMicroseconds = 10000;
 

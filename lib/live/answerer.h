@@ -24,7 +24,7 @@ class Answerer {
   // time limit passes, if `stop` returns true, if the answer exceeds `--limit input-bytes`, or if the process wrote
   // anything before the question. A failure kills the process.
   Result<std::string> ask_question(const std::string& question);
-  // Kills the process. For callers that find an answer invalid.
+  // Kills the process, so that the next question starts a new one. For callers that find an answer invalid.
   void restart_process();
   void set_limit_seconds(double seconds) { limit_seconds_ = seconds; }
 

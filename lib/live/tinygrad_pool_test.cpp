@@ -7,8 +7,8 @@
 namespace tgc {
 namespace {
 
-// A command that answers as tinygrad would: it answers with its process id as the error of a record, exits if it is
-// asked about "dies", and sleeps if it is asked about "sleeps".
+// A command that stands in for tinygrad. To a question, it answers a record with its own process id as the error. It
+// exits if the question contains "dies", and sleeps if the question contains "sleeps".
 constexpr const char* kFake = R"(while read -r q; do case "$q" in
 *about*) echo '{"producer":"tinygrad 0.14.0","settings":["NOOPT"]}';;
 *dies*) exit 3;;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kSeconds = 60;
 
 // Returns the arguments that make a Python run the exporter: the exporter's file, which an installation has in
-// ../share/tgc, and a build in the source tree has in scripts; else the module, which the Python itself may have.
+// ../share/tgc and a source tree in scripts; if there is no file, the module tgc.export, which the Python may have.
 std::string exporter() {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -21,7 +21,7 @@ std::string exporter() {
   for (const char* folder : {"../share/tgc", "../../../scripts"})
     if (fs::path file = (bin / folder / "tinygrad_export.py").lexically_normal(); fs::exists(file, error))
       return " '" + file.string() + "'";
-  // `-m` would look for the module in the working folder, too, where a stranger's file may have its name
+  // `-m` would also search the working folder, where an untrusted file may have the name of the module
   return " -c 'import runpy, sys; sys.path[:] = [p for p in sys.path if p]; "
          "runpy.run_module(\"tgc.export\", run_name=\"__main__\", alter_sys=True)'";
 }
@@ -155,7 +155,7 @@ std::string ProgramQuestion::json() const {
 TinygradProcess::TinygradProcess(const std::string& tinygrad, std::function<bool()> stop)
     : process_(command_of(tinygrad), kSeconds, std::move(stop)) {}
 
-// Returns the text of the answer. Requires that this thread has the lock. Throws Failure.
+// Asks the question, and returns the text of the answer. This thread must have locked mutex_. Throws Failure.
 std::string TinygradProcess::answer(const std::string& question) {
   auto text = process_.ask_question(question);
   if (!text) throw Failure(has_answered_ ? text.diag() : no_tinygrad(text.diag()));

@@ -29,13 +29,13 @@ struct CompileQuestion {
   std::string graph_json;               // the graph to compile, as tgc's JSON
   std::string stage = {};          // the only stage to run; empty: all stages
   bool is_tensor_graph = false;    // true: a tensor graph, whose schedule is recorded; false: a kernel
-  std::string ast = {};            // the same graph as pyrender text, which is not sent; the AST of a record that has
-                                   // only tinygrad's error
+  std::string ast = {};            // the same graph as pyrender text. It is not sent, but becomes the AST of the record
+                                   // if the answer is only an error
   std::vector<std::pair<std::string, std::string>> settings = {};  // tinygrad's settings with their values
   // The fields below are sent to tinygrad only.
   std::vector<std::string> finished_stages = {};  // stages that have already run on the graph; tinygrad skips them
-  // By stage: its name and tgc's graph after it, as pyrender text. tinygrad stops after the first stage whose text
-  // differs from tgc's, and records the rewrites of this stage.
+  // Pairs of a stage's name and tgc's graph after this stage, as pyrender text. tinygrad stops after the first stage
+  // whose text differs from tgc's, and records the rewrites of this stage.
   std::vector<std::pair<std::string, std::string>> named_texts = {};
   std::string last_stage = {};  // the last stage to run; empty: all stages
   bool is_live = false;    // true: a live pipeline asks; a tinygrad of any release answers with a record as the
@@ -84,8 +84,8 @@ class TinygradProcess {
   // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages that
   // ran and the error. Fails as Answerer::ask_question does, and for an invalid answer.
   Result<GoldenRecord> ask(const CompileQuestion& question);
-  // Returns a program that shows a wrong rewrite: this tinygrad ran it, and it printed the value of the rewrite's right
-  // side (with `is_rule_alone`, those of both sides). If there is no such program, returns why.
+  // Returns a program that shows a wrong rewrite, and what it printed when this tinygrad ran it: the value of the
+  // rewrite's right side (with `is_rule_alone`, the values of both sides). If there is no such program, returns why.
   Result<ProgramAnswer> ask(const ProgramQuestion& question);
   // Returns the JSON text of the answer to any other question.
   Result<std::string> ask_text(const std::string& question);
@@ -108,13 +108,13 @@ Result<std::string> named_tinygrad(const std::string& option);
 struct RulesExport {
   std::string only = {};                   // text that a rule's FILE:LINE must contain; empty: all
   std::string shard = "1/1";               // K/N, the part of the rules to write
-  std::function<bool()> should_stop = {};  // called several times a second
+  std::function<bool()> should_stop = {};  // called several times a second; the export ends if it returns true
   std::function<void(const std::string&)> on_progress = {};  // called with texts such as "rule 7 of 364"
 };
 
 // Makes the tinygrad that --live names write a recording of instances of its rules to the file `path`
-// (tinygrad_export.py --rules). Uses `path` + ".progress", too. Fails if the command fails, or as "cancelled" if
-// `should_stop` returns true; the command has ended then.
+// (tinygrad_export.py --rules). Also writes the file `path` + ".progress". Fails if the command fails, and as
+// "cancelled" if `should_stop` returns true; the command has ended when this function returns.
 Status export_rules(const std::string& tinygrad, const RulesExport& options, const std::string& path);
 
 // The release and the settings that a tinygrad process reports.
@@ -133,10 +133,12 @@ class TinygradPool {
 
   // Returns the release and the settings of this tinygrad. Fails if the command does not run a tinygrad.
   Result<TinygradFacts>& facts();
-  // Asks a free process; if there is none, waits until one is free. A crash or a timeout of the process is the error of
-  // the returned record, and a new process takes its place. Fails if facts() fails, or if the wait is cancelled.
+  // Asks a process that is not in use; if there is none, waits for one. If the process crashes or exceeds the time
+  // limit, the returned record has this as its error, and a new process is used later. Fails if facts() fails, or if
+  // the `stop` callback returns true.
   Result<GoldenRecord> ask(const CompileQuestion& question);
   // Returns the records of the kernels that tinygrad makes of a model on the CPU, in the order of their compilation.
+  // Fails if facts() fails, or if tinygrad cannot run the model.
   Result<std::vector<GoldenRecord>> ask(const ModelQuestion& question);
   // Sets the time limit of later answers in seconds.
   void set_limit_seconds(double seconds) { limit_seconds_ = seconds; }

@@ -21,7 +21,7 @@
 namespace tgc {
 namespace {
 
-// The version of the measurement, a part of the cache key. Raise it if errors are measured in another way.
+// The version of the measurement, a part of the cache key. Increase it if errors are measured in another way.
 constexpr std::string_view kMeasurement = "1";
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -48,8 +48,8 @@ std::string key_of(UOp function, UOp expansion) {
 
 // ---- evaluation
 
-// Returns a kernel that stores the value of the expansion as floats: data0[i] is that of the operand whose bits are the
-// number `first` + `i` * `stride`; the variable `first` counts in units of `count`.
+// Returns a kernel that evaluates the expansion at `count` operands, and stores the values as float32: data0[i] is the
+// value for the operand with the bits first * count + i * stride, where `first` is a variable of the kernel.
 UOp kernel_of(const Approximation& a, int64_t count, int64_t stride) {
   Graph& g = a.operand.graph();
   const DType d = a.operand.dtype(), bits = d.itemsize() == 4 ? dtypes::uint32 : dtypes::uint16;
@@ -65,7 +65,8 @@ UOp kernel_of(const Approximation& a, int64_t count, int64_t stride) {
   return g.sink({out.index_ptr(i).store(stored).end({i})});
 }
 
-// Returns the graph with other ops in place of those that LLVM IR has no instruction for. The bits of a NaN may differ.
+// Returns the graph with other ops in place of the ops for which LLVM IR has no instruction, such as x * -1 for NEG.
+// The new graph computes the same, except for the bits of NaNs.
 UOp with_plain_ops(UOp root) {
   std::unordered_map<UOp, UOp> made;
   for (UOp u : toposort(root)) {
@@ -83,7 +84,7 @@ UOp with_plain_ops(UOp root) {
   return made.at(root);
 }
 
-// A kernel of kernel_of() as machine code that rounds each op, as REF does.
+// Machine code of a kernel that kernel_of() made. The code rounds the result of each op, as REF does.
 class NativeKernel {
  public:
   // Throws Failure.
@@ -109,7 +110,7 @@ class NativeKernel {
   void (*run_)(float*, int32_t) = nullptr;
 };
 
-// Throws Failure.
+// Runs a kernel of kernel_of() in REF with first = 0, and stores its output in `to`. Throws Failure.
 void run_in_ref(UOp sink, std::span<float> to) {
   const RefProgram program = RefProgram::from_graph(sink).value_or_throw();
   const RefBuffer buffer{0, to.data(), to.size_bytes()};
@@ -135,8 +136,8 @@ class Ulp {
         least_(2 - (1 << (dtypes::finfo(d).exponent_bits - 1))),
         limit_(std::ldexp(1.0, 1 << (dtypes::finfo(d).exponent_bits - 1))) {}
 
-  // Returns the difference in units of the last place of `exact`; for a sine, of 1, because the operand of a sine near
-  // zero is near a multiple of pi, which no float is. An infinity counts as the first number that is too
+  // Returns the difference in units in the last place of `exact`. For a sine, the unit is that of 1, because a sine is
+  // tiny near a multiple of pi, which no float can represent. An infinity counts as the smallest number that is too
   // large for the dtype.
   double error(double value, double exact) const {
     if (std::isnan(value) || std::isnan(exact)) return std::isnan(value) == std::isnan(exact) ? 0 : kInfinity;
@@ -154,7 +155,8 @@ class Ulp {
   double limit_;
 };
 
-// Adds the errors of the values of the operands `first`, `first` + 1, ... to `sum`.
+// Adds to `sum` the errors of `values`, which the approximation gives for the operands with the bits `first`,
+// `first` + 1, and so on.
 void add_errors(const Approximation& a, std::span<const float> values, uint32_t first, ApproximationError& sum) {
   const Op function = a.function.op();
   const DType d = a.operand.dtype();
@@ -181,7 +183,8 @@ ApproximationError error_of_16_bits(const Approximation& a) {
   return out;
 }
 
-// Throws Failure, also if the deadline is too near.
+// Measures the error for all 2^32 operands, or until it exceeds kMostUlp. Throws Failure if the compiled code fails or
+// gives another value than REF, or if too little time is left.
 ApproximationError error_of_32_bits(const Approximation& a) {
   auto seconds_left = [] { return std::min(ProcessorLimit::seconds_left(), current_deadline().seconds_left()); };
   constexpr double kLeastSeconds = 60;

@@ -22,7 +22,7 @@ UOp element(Graph& g, DType d) {
   return g.node(Op::DEFINE_GLOBAL, d.ptr(16), {}, 1).index(g.constant(dtypes::index, 3));
 }
 
-// Returns the expansion with another number in place of a coefficient: the largest constant below 1 except 0.5.
+// Returns the expansion with one coefficient multiplied by `factor`: the largest constant below 1, except 0.5.
 UOp with_changed_coefficient(UOp expansion, double factor) {
   UOp largest;
   auto number = [](UOp u) { return u.is(Op::CONST) && u.arg().is_float() ? u.arg().to_const().as_float() : 0; };

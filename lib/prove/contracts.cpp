@@ -36,7 +36,7 @@ bool is_same_memory(UOp before, UOp after) {
 
 namespace {
 
-// Returns true if the operands have the same forms, in each lane, as the terms of the REDUCE.
+// Returns true if `operands` have the same forms (lanes.h), in each lane and in any order, as the terms of the REDUCE.
 bool are_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
   const bool is_scalar = reduce.src(0).dtype().count() == 1 && reduce.num_src() > 1;
   for (int lane = 0; lane < reduce.dtype().count(); lane++) {
@@ -90,8 +90,9 @@ class RegisterElement {
   int64_t element_;
 };
 
-// Returns true if `first`, the store that sets the register of a REDUCE, runs outside of the REDUCE's loops and in each
-// iteration of the loops around the REDUCE, and if the loops around `end`, which adds the terms, are around `first`.
+// `first` is the store that sets the register of the REDUCE, `loops` are the loops of the REDUCE, and `end` is the END
+// of the loops that add the terms. Returns true if `first` is in none of `loops`, and is in all loops that are around
+// the REDUCE or around `end`, so that the register is set exactly once before the terms are added.
 bool is_once_for(UOp first, UOp reduce, UOp end, const std::unordered_set<UOp>& loops) {
   if (std::ranges::any_of(toposort(first), [&](UOp u) { return loops.contains(u); })) return false;
   auto is_around = [&](UOp r) { return lies_in(first, r); };
@@ -154,7 +155,7 @@ bool is_loop_in_parts(UOp before, UOp after) {
   if (!ends_one(before) || !after.is(Op::GROUP)) return false;
   const UOp loop = before.src(1), body = before.src(0);
   const int64_t size = constant_size(loop);
-  int64_t done = 0;  // number of iterations of the parts so far
+  int64_t done = 0;  // number of iterations that the parts before `end` run
   for (UOp end : after.src()) {
     if (!ends_one(end)) return false;
     const UOp part = end.src(1);
@@ -204,7 +205,7 @@ static std::vector<UOp> loops_of(UOp reduce) {
 std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) {
   if (!before.is(Op::REDUCE) || !after.is(Op::REDUCE) || !(before.arg() == after.arg())) return {};
   if (before.dtype() != after.dtype() || before.src(0).dtype() != after.src(0).dtype()) return {};
-  auto has_axes = [](UOp u) {  // the REDUCE also has axes of vectors
+  auto has_axes = [](UOp u) {  // returns true if the REDUCE also reduces axes of vectors
     return std::ranges::any_of(u.src().subspan(1), [](UOp s) {
       return std::ranges::any_of(toposort(s), [](UOp x) { return x.is(Op::UNROLL); });
     });

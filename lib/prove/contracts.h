@@ -1,5 +1,5 @@
-// Contracts of rewrites whose sides are not values, such as changed loops, registers and accumulators: conditions under
-// which such a rewrite is right. README.md states each contract.
+// Contracts: conditions under which a rewrite is right whose sides cannot be compared as values, for example because it
+// changes loops, registers or accumulators. README.md states each contract.
 #pragma once
 #include <functional>
 #include <optional>
@@ -16,26 +16,28 @@ namespace tgc {
 // Returns true if `after` declares the same memory as `before`, but with elements that are scalars instead of vectors.
 bool is_same_memory(UOp before, UOp after);
 
-// Returns true if `after` is the op of the terms of a REDUCE without loops, or the loop that computes the REDUCE
-// `before` in a register: the register starts with the identity element, each iteration adds the same terms, and the
-// loops are those of the REDUCE.
+// Returns true if `after` computes the REDUCE `before`. If `before` has no loops, `after` must be the op of its terms,
+// such as their sum. Else `after` must read a register that starts with the identity element, and to which the same
+// loops add the same terms in each iteration.
 bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes);
 
-// Returns true if `before`, a store in one loop, is split in `after` into several loops, which run consecutive parts of
-// the iterations and together all of them.
+// Returns true if `before` is an END of one loop, and `after` a GROUP of ENDs whose loops run the same body for
+// consecutive parts of the iterations, and together for all of them.
 bool is_loop_in_parts(UOp before, UOp after);
 
-// If `after` is a REDUCE times factors that do not depend on its loops, returns the terms of the REDUCE `before`, and
-// the terms of the REDUCE in `after` times the factors. The sums are equal over the reals if these terms are.
+// If `before` is a sum (a REDUCE with ADD), and `after` a sum over the same loops times factors that do not depend on
+// these loops, returns two terms: that of `before`, and that of the sum in `after` times the factors. `before` and
+// `after` are equal over the reals if the two terms are. Returns nullopt for other nodes.
 std::optional<std::pair<UOp, UOp>> terms_times_factors(UOp before, UOp after);
 
-// If both nodes are REDUCEs of the same op over the same loops, in any order, returns their terms. The nodes are equal
-// if the terms are, except that another order of the loops may round floats differently.
+// If both nodes are REDUCEs with the same op and dtypes over the same loops, in any order, and over no axes of vectors,
+// returns their terms; else nullopt. The nodes are equal if the terms are, except that another order of the loops may
+// round floats differently.
 std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after);
 // Returns true if two REDUCEs have their loops in the same order.
 bool has_loops_in_order_of(UOp reduce, UOp other);
 
-// Returns the node inside nested ENDs.
+// Returns the node inside the nested ENDs that `u` consists of; `u` itself if it is no END.
 UOp inside_ends(UOp u);
 // Returns true if one of the nodes is an END, and both end the same loops, in any order and nesting.
 bool ends_same_loops(UOp before, UOp after);

@@ -18,7 +18,7 @@ using Input = SideEvaluator::Input;
 
 constexpr size_t kMostPoints = 2048, kFewPoints = 512;
 
-// Returns the values of an integer input, the usual ones first.
+// Returns values to try for an integer input, the small ones first.
 std::vector<Const> integers_of(const Input& in) {
   std::vector<Int> all;
   for (int v : {0, 1,  -1, 2,  -2, 3,   -3, 4,  -4, 5,  -5, 6,   7,   -7,
@@ -70,9 +70,9 @@ std::vector<Const> special_values(const Input& in) {
           -1074.0, 4096.5, 1e5, -3e7};
 }
 
-// Returns points, which have one of `values` for each input. If at most 3/4 of `most_points` combinations exist,
-// returns all of them, ordered by the sum of the indices of their values. If more exist, at most 3/4 of the points are
-// combinations of the first values of each input, and the others are random.
+// Returns points: combinations of one value of values[k] for each input k. If at most 3/4 of `most_points` combinations
+// exist, returns all, ordered by the sum of the indices of their values. Else returns `most_points` points: all
+// combinations of the first few values of each input, which are at most 3/4 of the points, and random combinations.
 std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size_t most_points) {
   std::vector<Point> out;
   if (values.empty()) return {Point()};
@@ -131,9 +131,9 @@ void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_
   }
 }
 
-// Adds points in which one float is special and the other values are those of an earlier point. The special floats have
-// each exponent, are halves or multiples of pi / 4, lie near the middle of two numbers of a narrower dtype, or are NaNs
-// with different bits.
+// Adds points in which one float is special, and all other values are those of an earlier point. The special floats are
+// numbers with each exponent of the dtype, k + 0.5, multiples of pi / 4, numbers near the middle of two numbers of a
+// narrower dtype, and NaNs with different bits.
 void add_all_exponents(std::vector<Point>& points, std::span<const Input> inputs) {
   if (points.empty()) return;
   const size_t earlier = points.size();
@@ -201,7 +201,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
 
 std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides, uint64_t rlimit) {
   const SideExpressions e = isolator.expressions_of(sides);
-  if (e.kind != SideExpressions::Kind::Values) return std::nullopt;  // pairs of stores may be in another order
+  if (e.kind != SideExpressions::Kind::Values) return std::nullopt;  // the sides may have their stores in other orders
   for (const ComparedValues& v : e.compared_values)
     if (auto found = v.compares_ends_alone ? std::nullopt : find_counterexample(isolator.isolator(), v, rlimit))
       return found;

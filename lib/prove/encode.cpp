@@ -35,8 +35,8 @@ std::optional<int> shift_of(const Interval& i) {
   return int(n->bit_length()) - 1;
 }
 
-// Returns true if no bit is set in both operands of the sum a + b, as in x*8 + y for y < 8. The sum can be encoded as
-// `or` then, about which Z3 decides more.
+// Returns true if no bit can be set in both operands of the sum a + b, as in x*8 + y for y < 8. Then the sum can be
+// encoded as a bitwise `or`, about which Z3 can prove more.
 bool has_no_carry(UOp sum, const SmtValue& a, const SmtValue& b) {
   for (size_t i : {0, 1}) {
     const UOp scaled = sum.src(i);
@@ -231,8 +231,8 @@ SmtValue Encoder::load(UOp u) {
   UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
     return fresh_value(u, d, intervals_.interval_of(u, 0), 0);
-  // load_from() of isolated_expr.cpp takes the offset modulo the memory's size, ((at % n) + n) % n. The text has the
-  // offset itself, because what is proven for a memory without bounds is true for this memory, too.
+  // ExprIsolator::load_from() takes the offset modulo the memory's size: ((at % n) + n) % n. Encode the offset `at`
+  // itself, because a proof for a memory without bounds is also valid for a memory of n elements.
   UOp at = index.src(1);
   if (at.is(Op::MOD) && at.src(0).is(Op::ADD) && at.src(0).src(0).is(Op::MOD) && at.src(0).src(1) == at.src(1))
     at = at.src(0).src(0).src(0);
@@ -254,7 +254,8 @@ SmtValue Encoder::load(UOp u) {
   return {name, intervals_.interval_of(u, 0), both(offset.definedness, is_inside)};
 }
 
-// Returns the formula that an offset lies within a memory of `size` elements; "" if it always does.
+// Returns the formula that an offset of dtype `d` lies within a memory of `size` elements; "" if it always does, or if
+// `size` is negative (unknown).
 std::string Encoder::in_bounds(const SmtValue& offset, DType d, int64_t size) const {
   const Interval& i = offset.interval;
   if (size < 0 || (i.lower_bound && *i.lower_bound >= 0 && i.upper_bound && *i.upper_bound < size)) return "";
@@ -270,7 +271,7 @@ std::string Encoder::in_bounds(const SmtValue& offset, DType d, int64_t size) co
 
 // Encodes an op that the senses cannot express as an unknown function of its sources.
 SmtValue Encoder::unknown_value(UOp u, int lane) {
-  // over the reals, the function is the same for all float dtypes
+  // returns the part of the function's name for dtype `d`; over the reals, all float dtypes have the same function
   auto part = [&](DType d) {
     return "_" + (senses_.float_sense == FloatSense::Real && dtypes::is_float(d) ? "real" : name_of_scalar(d));
   };

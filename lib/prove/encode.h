@@ -48,12 +48,12 @@ class Intervals {
  public:
   explicit Intervals(const ExprIsolator& isolator) : isolator_(isolator) {}
   Interval interval_of(UOp u, int lane);
-  // Returns the number of scalars of the memory that an INDEX of an isolated expression addresses; -1 if not known.
+  // Returns the number of scalars in the memory that an INDEX of an isolated expression addresses; -1 if not known.
   int64_t elements_of(UOp index) const;
   // Returns true if a leaf, or an element of a memory, is finite whenever the kernel's inputs are and no arithmetic
   // operation overflows: it does not depend on an infinite or NaN constant.
   bool is_number(UOp u);
-  // Records that registers and shared memory of the kernel may contain infinities.
+  // Must be called if registers and shared memory of the kernel may contain infinities.
   void set_infinities() { has_infinities_ = true; }
   // Returns the leaf that a LOAD reads, and sets `element` to the number of the element within the leaf; null if the
   // LOAD reads memory.
@@ -63,7 +63,7 @@ class Intervals {
   Interval compute(UOp u, int lane);
   const ExprIsolator& isolator_;
   LaneValues<Interval> known_intervals_;
-  std::unordered_map<uint32_t, bool> numbers_;  // by node id
+  std::unordered_map<uint32_t, bool> numbers_;  // results of is_number(), by node id
   bool has_infinities_ = false;
 };
 
@@ -108,7 +108,7 @@ class Encoder {
   // Returns true if an op was encoded as an unknown function, so that a counterexample may be spurious.
   bool has_unknown() const { return has_unknown_; }
   bool has_floats() const { return has_floats_; }    // true if a value is a float
-  bool has_bit_ops() const { return has_bit_ops_; }  // true if bit-vectors may decide more than unbounded integers
+  bool has_bit_ops() const { return has_bit_ops_; }  // true if IntSense::Bits may prove more than IntSense::Numbers
 
  private:
   SmtValue encode_value(UOp u, int lane);

@@ -19,8 +19,8 @@ void Encoder::assume_finite(const std::string& result, const std::vector<std::st
   assumptions_.push_back(operands.empty() ? finite(result) : "(=> (and" + all + ") " + finite(result) + ")");
 }
 
-// Returns true if `u` is computed without rounding, so that its value is exact over the reals, and comparisons can use
-// it.
+// Returns true if `u` is computed without rounding. Then its value is the same over the reals, so that a comparison of
+// such values can be encoded exactly.
 bool Encoder::is_exact_real(UOp u, int depth) const {
   constexpr int kMostDepth = 16;
   if (!dtypes::is_float(u.dtype()) || cut_nodes_.contains(u.id()) || u.in({Op::CONST, Op::VCONST, Op::LOAD}))
@@ -42,8 +42,8 @@ SmtValue Encoder::rounded_value(UOp u, int lane) {
   return out;
 }
 
-// Returns the term 1 / u over the reals. The reciprocal of a product is the product of the reciprocals, which Z3 does
-// not find for several factors.
+// Returns the term 1 / u over the reals. Encodes the reciprocal of a product as the product of the reciprocals, because
+// Z3 cannot prove that they are equal if there are several factors.
 std::string Encoder::real_reciprocal(UOp u, const SmtValue& value, int lane) {
   if (!u.is(Op::MUL)) return call("/", "1.0", value.term);
   const SmtValue a = source(u, 0, lane), b = source(u, 1, lane);
@@ -82,8 +82,8 @@ SmtValue Encoder::float_op(UOp u, int lane) {
   return out;
 }
 
-// Adds the estimated effort of an IEEE op, and throws Unencodable if all ops together are too much: Z3 makes circuits
-// of them, which are large for wide products and quotients.
+// Adds the estimated effort of an IEEE op to ieee_cost_, and throws Unencodable if the sum is too large: Z3 translates
+// these ops to circuits, which are large for products and quotients of wide dtypes.
 void Encoder::count_ieee(Op op, DType d, const std::vector<std::string>& x) {
   constexpr double kMost = 8;
   const double by_width = d.bitsize() == 64 ? 1 : d.bitsize() == 32 ? 0.5 : 0.125;
@@ -106,7 +106,7 @@ std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& 
     switch (op) {
       case Op::ADD: return "(fp.add RNE " + x[0] + " " + x[1] + ")";
       case Op::SUB: return "(fp.sub RNE " + x[0] + " " + x[1] + ")";
-      case Op::MUL:  // encode a product with a special constant more simply, because products are hard for Z3
+      case Op::MUL:  // encode x * 1 as x and x * -1 as -x, because products are hard for Z3
         for (size_t i : {0, 1})
           for (double sign : {1.0, -1.0})
             if (x[i] == float_literal(sign, d)) return sign > 0 ? x[1 - i] : call("fp.neg", x[1 - i]);
@@ -192,7 +192,7 @@ bool holds_all(DType to, DType from) {
 }
 }  // namespace
 
-// Encodes a cast of a value that was cast to a wider float before, as a cast of the narrow value.
+// Encodes the cast `u` of a value that was cast to a wider float before: as a cast of the narrow value.
 SmtValue Encoder::exact_cast(UOp u, int lane) {
   UOp whole = u.src(0).src(0);
   DType to = u.dtype().scalar(), from = whole.dtype().scalar();

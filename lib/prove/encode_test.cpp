@@ -17,8 +17,8 @@ namespace {
 
 constexpr int64_t kValues = 8;
 
-// Fills an array with small values of the dtype; an array of floats also with zeros, one of integers also with both
-// limits of the dtype and with random values.
+// Fills an array with small values of the dtype. Arrays of floats also have zeros; arrays of integers also have both
+// limits of the dtype and random values.
 void fill(Array& array, DType d, std::mt19937_64& random) {
   for (int64_t i = 0; i < kValues; i++) {
     int64_t small = int64_t(random() % 41) - 20;
@@ -61,7 +61,7 @@ std::string float_bits(const Array& a, DType d, int64_t i) {
 }
 
 // Evaluates out[i] = op(a[i], b[i]) in REF, and checks that Z3 can derive no other value from the same operands.
-// Returns the number of values that were compared, that is, that are defined.
+// Returns the number of compared values; values that are undefined are not compared.
 int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
   Graph g;
   UOp i = g.range(Const(kValues), 0, AxisType::LOOP);
@@ -90,7 +90,7 @@ int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
   SmtValue result = encoder.value(expr, 0);
   std::string text = encoder.take_text();
   int compared = 0;
-  static Z3Session session;  // making one takes longer than most comparisons
+  static Z3Session session;  // shared by all calls, because creating a session takes longer than most comparisons
   session.ask_z3("(reset)" + text);
   for (int64_t k = 0; k < kValues; k++) {
     std::string more;
@@ -196,7 +196,7 @@ TEST_CASE("prove: equal and different sides") {
     UOp n = var(g, -9, 99);
     return std::pair((n * Const(4) + Const(3)) / num(g, 4), n + Const(0));
   }));
-  // the remainder rounds toward zero, so a mask is right only for numbers that are not negative
+  // n % 8 is n & 7 only if n is not negative, because the quotient rounds toward zero
   auto masked = [&](int64_t least) {
     return proves([&](Graph& g) {
       UOp n = var(g, least, 99);

@@ -56,7 +56,8 @@ class Unexpander {
   std::span<const Application> list() const { return history_.applications(); }
   static bool is_same(UOp a, UOp b) { return a && b && graph_difference(a, b, 1).empty(); }
 
-  // Adds the approximation that the stage makes of a function, if its error is known and small.
+  // Adds the approximation by which the stage replaces the function of rewrite `number`, if its error is known and at
+  // most kMostUlp; else sets open_[number] to the reason.
   void add_expansion(size_t number, UOp expansion, UnexpandedStage& to) {
     const UOp function = list()[number].before;
     if (!expansion || function.num_src() != 1) return;
@@ -73,7 +74,7 @@ class Unexpander {
       if (!error->second) open_[number] = error->second.diag().message;
       else if (error->second->max_ulp > kMostUlp) open_[number] = "the approximation has too large an error";
       if (!error->second || error->second->max_ulp > kMostUlp) return;
-      out.approximation_error = *error->second, out.approximation = std::move(*a);  // equal in all lanes
+      out.approximation_error = *error->second, out.approximation = std::move(*a);  // the same for each lane `i`
     }
     if (functions_.emplace(expansion, function).second) to.expansions.push_back(std::move(out));
   }
@@ -95,7 +96,7 @@ class Unexpander {
   RewriteHistory& history_;
   const HistoryStage& stage_;
   std::map<size_t, std::string>& open_;
-  std::map<std::string, Result<ApproximationError>> errors_;  // by the key of the approximation
+  std::map<std::string, Result<ApproximationError>> errors_;  // error_of() each approximation, by Approximation::key
   Replacements functions_;  // functions, by their approximations
   Replacements unexpanded_;
 };

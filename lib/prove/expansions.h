@@ -22,19 +22,19 @@ struct UnexpandedStage {
     ApproximationError approximation_error;
   };
   std::vector<Expansion> expansions;
-  // The rewrites that lead from the input of the stage to `result`, by number, with their sides. All other rewrites of
-  // the stage change approximations only.
+  // By number: the sides of the rewrites that lead from `input` to `result`. All other rewrites of the stage change
+  // approximations only.
   std::map<size_t, Sides> rewrites;
-  UOp input, result;  // `result` is the stage's result with functions in place of their approximations
+  UOp input, result;  // the stage's input, and its result with functions in place of their approximations
 
-  // Returns the graph after the rewrites with numbers up to `last`; empty if they do not give a graph.
+  // Returns the graph after the rewrites with numbers up to `last`; the empty UOp if they cannot be repeated.
   UOp replay_rewrites(size_t last) const;
 };
 
 // Returns the stage without those approximations whose errors are known or can be measured, and are at most kMostUlp.
-// Returns nullopt if there are none, if the stage is not exactly one graph rewrite with a known result, or if its
-// rewrites without them do not lead to its result without them, node for node. Adds to `open`, by the number of the
-// rewrite, why the error of an approximation is unknown or too large.
+// Returns nullopt if there are none, if the stage is not exactly one graph rewrite with a known result, or if the
+// remaining rewrites, repeated on the stage's input, do not give UnexpandedStage::result node for node. Adds to `open`,
+// by the number of the rewrite, why the error of an approximation is unknown or too large.
 std::optional<UnexpandedStage> without_expansions(RewriteHistory& history, const HistoryStage& stage,
                                                   std::map<size_t, std::string>& open);
 

@@ -1,6 +1,6 @@
-// The facts on which rules rely: bounds of nodes (UOp::vmin, vmax), factors and exact quotients. A formula states the
-// bounds of each op for the bounds a0..a1 and b0..b1 of its operands. Z3 proves that the result lies within the formula
-// for all operands and bounds, and that UOp::bounds() computes the formula.
+// Tests the facts on which rules rely: bounds of nodes (UOp::vmin, vmax), factors and exact quotients. For each op, a
+// formula states the bounds of the result if the operands lie in a0..a1 and b0..b1. Z3 proves for all a0, a1, b0, b1
+// and operands that the result is within these bounds. UOp::bounds() is compared with the formulas on samples.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -13,8 +13,8 @@
 namespace tgc {
 namespace {
 
-// SMT-LIB functions: division and remainder that round toward zero, and the smallest and largest of two and four
-// numbers.
+// SMT-LIB functions: the smallest and the largest of two and of four numbers, and division that rounds toward zero with
+// its remainder.
 constexpr const char* kFunctions =
     "(define-fun least ((a Int) (b Int)) Int (ite (< b a) b a))\n"
     "(define-fun most ((a Int) (b Int)) Int (ite (< a b) b a))\n"
@@ -26,9 +26,9 @@ constexpr const char* kFunctions =
 
 struct Fact {
   Op op;
-  std::string when;           // condition on the bounds under which the formula is right
+  std::string when;           // condition on the bounds under which `least` and `most` are right
   std::string least, most;    // the bounds of the result
-  std::string value;          // the result of the op
+  std::string value;          // the result of the op for the operands a and b
   std::vector<std::array<int64_t, 4>> samples;  // bounds on which UOp::bounds() is compared with the formula
 };
 

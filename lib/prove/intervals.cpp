@@ -1,5 +1,5 @@
-// Computes intervals of integers. They are right if ops wrap around as in REF, while UOp::bounds() computes with
-// unbounded numbers.
+// Computes intervals of integers. In contrast to UOp::bounds(), which computes with unbounded numbers, the intervals
+// are right if ops wrap around, as they do in REF.
 #include <algorithm>
 #include <cmath>
 

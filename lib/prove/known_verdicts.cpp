@@ -32,7 +32,7 @@ std::string build_id() {
         at = bytes + padded(note.n_descsz);
       }
     }
-    return 1;  // stop after the first part, which is the program itself
+    return 1;  // stop after the first loaded object, which is the program itself
   };
   dl_iterate_phdr(visit, &out);
   return out;
@@ -44,7 +44,7 @@ std::optional<Sha256> key_of_verdicts() {
   return cache_key({"verdicts of rewrites", id});
 }
 
-// The values of RewriteProof::method that entries keep, as indices. An entry has index 0 for any other value.
+// The values of RewriteProof::method. An entry of the cache has the index of its method here; 0 for any other method.
 constexpr std::string_view kMethods[] = {"",          "same",        "values", "lanes",  "memory",
                                          "loops",     "accumulator", "terms",  "stores", "constants", "groups"};
 

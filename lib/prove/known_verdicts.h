@@ -1,5 +1,5 @@
-// KnownVerdicts: the proven and sampled verdicts of rewrites that this build of tgc has decided before, in the compile
-// cache. The key of a rewrite is the structure of its sides, and whether values may be infinite.
+// KnownVerdicts: the verdicts of proven and sampled rewrites that this build of tgc has decided before, stored in the
+// compile cache. The key of a rewrite is a hash of the structure of its sides, and of whether values may be infinite.
 #pragma once
 #include <mutex>
 #include <optional>
@@ -23,7 +23,7 @@ class NodeKeys {
   const Sha256& of(UOp u);
 
  private:
-  std::unordered_map<uint32_t, Sha256> known_keys_;  // by node id
+  std::unordered_map<uint32_t, Sha256> known_keys_;  // keys of nodes, by node id
   std::string text_;
 };
 
@@ -31,10 +31,10 @@ class NodeKeys {
 class KnownVerdicts {
  public:
   std::optional<RewriteProof> find_verdict(const std::string& key);  // the first call reads the compile cache
-  // Stores the verdict of a proven or sampled rewrite. Ignores other verdicts: REF must compute the values of a refuted
-  // rewrite again, and more time may decide an open one.
+  // Stores the verdict of a proven or sampled rewrite. Ignores other verdicts: a report of a refuted rewrite needs the
+  // values from REF, and an unknown one may be decided if there is more time.
   void add_verdict(const std::string& key, const RewriteProof& proof);
-  void write_verdicts();  // writes new verdicts to the compile cache
+  void write_verdicts();  // writes the verdicts to the compile cache, if there are new ones
 
  private:
   void read_verdicts();  // called at the first use

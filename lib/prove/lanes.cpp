@@ -31,7 +31,8 @@ int64_t positions_of(Arg arg) {
   return out;
 }
 
-// Returns the row-major number of the position `at` on the axes of `arg`; -1 if `at` lacks an axis.
+// Returns the row-major index of the position `at` among all positions on the axes of `arg`, the arg of an UNROLL or
+// CONTRACT; -1 if `at` lacks an axis.
 int64_t number_of(Arg arg, const LaneForms::Position& at) {
   int64_t out = 0;
   for (Arg axis : arg.items()) {
@@ -64,9 +65,9 @@ LaneForms::Position with(LaneForms::Position at, Arg arg, int64_t number) {
 
 // The axes and loops that a REDUCE or END ends.
 struct EndedAxes {
-  // Pairs of an axis and its size: those of UNROLL sources, and RANGEs that the expander will replace by axes.
+  // pairs of an axis and its size: of the UNROLLs among the sources, and of RANGEs that the expander will replace
   std::vector<std::pair<int64_t, int64_t>> axes = {};
-  std::vector<UOp> loops = {};  // the other sources
+  std::vector<UOp> loops = {};  // the other sources, except constants
 };
 EndedAxes ended_by(UOp u) {
   EndedAxes out;
@@ -80,8 +81,8 @@ EndedAxes ended_by(UOp u) {
   return out;
 }
 
-// Calls use(position) for each combination of positions on the axes; `at` has the positions on other axes. Returns
-// false if there are too many combinations.
+// Calls use(position) for each combination of positions on `axes` (pairs of an axis and its size). Each position also
+// has the positions `at` on other axes. Returns false, without calls, if there are too many combinations.
 template <class Use>
 bool for_each_position(const std::vector<std::pair<int64_t, int64_t>>& axes, const LaneForms::Position& at,
                        const Use& use) {

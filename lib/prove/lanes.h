@@ -1,6 +1,6 @@
-// LaneForms: compares vectors lane by lane. Decides rewrites that only move lanes, axes and stores (expanding,
-// vectorizing, splitting loads and stores, ending loops). Each lane, at each position of the expanded axes, has a form,
-// which is a number. Two lanes with equal forms are the same expression. Different forms prove nothing.
+// LaneForms: compares vectors lane by lane. Proves rewrites that only move lanes, axes and stores (expanding,
+// vectorizing, splitting loads and stores, ending loops). Each lane, at each position on the expanded axes, has a form:
+// the number of an expression. Lanes with equal forms are equal; lanes with different forms may be equal, too.
 #pragma once
 #include <map>
 #include <set>
@@ -15,14 +15,14 @@ namespace tgc {
 
 class LaneForms {
  public:
-  // Open: nothing is known. SameSum: the same, except that a REDUCE adds its terms in another order.
+  // Open: not known. Same: equal. SameSum: equal, except that a REDUCE adds its terms in another order.
   enum class Answer : uint8_t { Open, Same, SameSum };
 
   // Compares two values, or two nodes that store.
   Answer compare_forms(UOp before, UOp after);
 
   using Form = uint32_t;
-  // A store, with the loops that end around it.
+  // A store, and the loops that the ENDs around it end.
   struct Effect {
     Form store;
     std::set<Form> loops;
@@ -31,17 +31,18 @@ class LaneForms {
   using Position = std::vector<std::pair<int64_t, int64_t>>;  // (axis, position), sorted by axis
 
   Form form_of_value(UOp u, int lane, const Position& at);
-  // Appends the stores of `u` to `out`. Returns false if `u` is something else than stores.
+  // Appends the stores of `u` at the position `at` on the expanded axes to `out`. Returns false if `u` consists of
+  // something else than stores.
   bool collect_effects(UOp u, const Position& at, std::vector<Effect>& out);
   // Thrown by form_of_value(), collect_effects() and forms_of_terms() if a REDUCE has too many positions of expanded
   // axes.
   struct TooManyPositions {};
-  // Returns the forms of the terms that one lane of a REDUCE adds.
+  // Returns the forms of the terms that a lane of a REDUCE adds, at the position `at` on the expanded axes.
   std::vector<Form> forms_of_terms(UOp reduce, int lane, const Position& at);
   Form form_of(std::string text);  // returns the form of the expression that `text` describes
 
  private:
-  using Axes = std::map<int64_t, int64_t>;  // by axis: its size
+  using Axes = std::map<int64_t, int64_t>;  // sizes of axes, by the number of the axis
   const Axes& axes_of(UOp u);
   Position restrict_to(UOp u, const Position& at);
   Form make_form(UOp u, int lane, const Position& at);
@@ -85,7 +86,8 @@ class LaneValues {
   std::unordered_map<uint64_t, Value> known_forms_;
 };
 
-// Calls need(source, lane) for each source of an elementwise op, the first source last.
+// Calls need(source, lane of the source) for each source of an elementwise op, the last source first. A scalar source
+// has lane 0.
 template <class Need>
 void for_lane_sources(UOp u, int lane, const Need& need) {
   for (size_t i = u.num_src(); i-- > 0;) need(u.src(i), u.src(i).dtype().count() > 1 ? lane : 0);

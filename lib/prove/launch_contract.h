@@ -1,5 +1,5 @@
-// The contracts of launches: conditions under which a rewrite is right that replaces loops by the indices of a GPU's
-// grid, or that divides a reduction among the threads of a workgroup.
+// The contracts (contracts.h) of rewrites that replace loops by the indices of a GPU's grid, or that divide a reduction
+// among the threads of a workgroup.
 #pragma once
 #include "lib/prove/loop_maps.h"
 
@@ -9,17 +9,17 @@ namespace tgc {
 // variables.
 bool is_as_long(UOp range, UOp to);
 
-// Returns `root` with gates at its stores to global memory: a store that does not depend on a local loop of the map
-// runs only in the first iteration of this loop. The graph stores the same as `root`. Returns null if no store needs a
-// gate.
+// Returns `root` with gates at stores to global memory: a store that does not depend on a local loop that the map
+// replaces runs only in the first iteration of this loop. The new graph stores the same as `root`. Returns null if no
+// store needs a gate.
 UOp with_first_stores(UOp root, const RangeMap& map);
 
 // Returns true if `after` computes the REDUCE `before` in two steps: each thread of a group reduces its terms to an
 // element of a buffer, and new loops over the group reduce these elements.
 bool is_reduced_by_groups(UOp before, UOp after);
 
-// Returns true if `after` is the shared memory with the elements of `before`, a BUFFERIZE: each thread stores its
-// element to another place, and all threads wait before the memory is read.
+// Returns true if `after` is shared memory with the elements of `before`, a BUFFERIZE: each thread stores one element,
+// each to a different place, and all threads wait at a barrier before the memory is read.
 bool is_shared_by_group(UOp before, UOp after);
 
 }  // namespace tgc

@@ -35,7 +35,7 @@ TEST_CASE("wrong_iteration: the iteration that is lost or runs twice") {
   UOp a = grid.g.range(Const(4), 0, AxisType::GLOBAL), b = grid.g.range(Const(3), 1, AxisType::GLOBAL);
   UOp x = grid.special(grid.number(4), "gidx0"), y = grid.special(grid.number(3), "gidx1");
   CHECK(!wrong_iteration({{a, x}, {b, y}}));
-  auto lost = wrong_iteration({{a, y}, {b, x}});  // a = y is never 3
+  auto lost = wrong_iteration({{a, y}, {b, x}});  // a becomes y, which is never 3
   REQUIRE(lost);
   CHECK(lost->is_lost);
   CHECK(lost->loop_values == std::vector<std::pair<UOp, int64_t>>{{a, 3}});
@@ -101,9 +101,9 @@ TEST_CASE("is_shared_by_group: each thread has a place of its own") {
   CHECK(!is_shared_by_group(t.buffer(partial, {at}), t.shared(partial, at, 9, {t.l, t.group})));
   CHECK(!is_shared_by_group(t.buffer(partial, {at}), t.shared(partial, at, 8, {t.group})));
   CHECK(!is_shared_by_group(t.buffer(partial, {collide}), t.shared(partial, collide, 8, {t.l, t.group})));
-  // wrong: threads with different l store to the same element
+  // no: threads with different values of the loop l store to the same element
   CHECK(!is_shared_by_group(t.buffer(partial, {t.group}), t.shared(partial, t.group, 4, {t.group})));
-  // wrong: the value x also depends on the loop r, but one element is stored for all r
+  // no: the value x also depends on the loop r, but all iterations of r store to one element
   CHECK(!is_shared_by_group(t.buffer(t.x, {at}), t.shared(t.x, at, 8, {t.l, t.group})));
 }
 

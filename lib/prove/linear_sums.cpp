@@ -111,7 +111,8 @@ LinearSum LinearSums::divide(const LinearSum& a, const Int& by) {
   return add_scaled(whole, out);
 }
 
-// Replaces each factor by its remainder modulo `by`, which is in 0..by-1 or, with `is_symmetric`, nearest to 0.
+// Replaces the constant and each factor by its remainder modulo `by`: the one in 0..by-1 or, with `is_symmetric`, the
+// one nearest to 0.
 LinearSum LinearSums::reduce_modulo(const LinearSum& a, const Int& by, bool is_symmetric) const {
   auto remainder_of = [&](const Int& n) {
     const Int r = floor_mod(n, by);

@@ -18,15 +18,15 @@ struct LinearSum {
   friend bool operator==(const LinearSum&, const LinearSum&) = default;
 };
 
-// Thrown if a form is too large.
+// Thrown if a form is too large: if it has too many terms or conditions, or too large numbers.
 struct LargeForm : Unencodable {};
 
-// Computes with sums, and assigns numbers to atoms and other forms. Forms with equal texts have the same number. Throws
-// LargeForm.
+// Computes with sums, and assigns numbers to atoms and other forms, which are described by texts. Equal texts have the
+// same number. The functions throw LargeForm.
 class LinearSums {
  public:
   uint32_t number_of(const std::string& text);
-  // Returns the number of a form that is a sum.
+  // Returns the number of the form that is the sum `s`.
   uint32_t number_of(const LinearSum& s) { return number_of(text_of(s)); }
   // Returns a sum of one atom, which `text` describes. `interval` must contain the atom's value.
   LinearSum atom(const std::string& text, const Interval& interval);
@@ -54,7 +54,7 @@ class LinearSums {
 
   std::map<std::string, uint32_t> atom_numbers_;
   std::map<uint32_t, Interval> intervals_;  // by the number of an atom: its bounds
-  std::map<uint32_t, Quotient> quotients_;  // by the number of an atom that is a quotient
+  std::map<uint32_t, Quotient> quotients_;  // by the number of an atom that is a quotient: its operands
 };
 
 }  // namespace tgc

@@ -13,7 +13,7 @@ constexpr size_t kMostListed = 12;  // most instances of a rule in a text
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
                                      "refuted", "unknown",   "structural",  "no instance"};
 
-// If the rule is proven in a weaker sense of floats than bit-exact, returns a text about the remaining differences.
+// Returns the end of a sentence that says where the sides of a proven rule may differ; "" if the proof is bit-exact.
 std::string special_text(const LiveRuleProof& r) {
   if (!r.special_inputs.empty()) return ", but not where " + point_text(r.special_inputs);
   if (!r.zero_sign_inputs.empty())

@@ -22,7 +22,7 @@ using Kind = RewriteProof::Kind;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Returns true if an expression takes the bits of an integer as a float. REF does not keep the payload of a NaN then.
+// Returns true if an expression has a BITCAST to a float. REF may change the payload of a NaN that such a cast makes.
 bool has_float_bits(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::BITCAST) && dtypes::is_float(u.dtype()); });
 }
@@ -41,10 +41,10 @@ constexpr std::string_view kRoundsTwice = "rounds-twice";  // see general_rules.
 
 constexpr double kRuleSeconds = 30;  // limit for the processor time of one rule, if no other limit is set
 constexpr size_t kLongSides = 160;   // longer sides are left out of the reason why a rule is not proven in general
-constexpr size_t kMostCases = 3;     // most bools that are split into cases
-constexpr size_t kMostExpanded = 250;  // most nodes of a guard, which is in both sides, that are encoded
-constexpr size_t kFewest = 4;        // so many instances are evaluated at NaN and infinities even if the time is over
-constexpr size_t kMostSpecial = 24;  // most proven instances that are searched for NaNs and infinities that differ
+constexpr size_t kMostCases = 3;     // most bools whose two values are decided separately (decide_cases)
+constexpr size_t kMostExpanded = 250;  // ProofLimits::max_expanded_nodes: both sides contain the guards of the rule
+constexpr size_t kFewest = 4;        // number of instances to evaluate at NaN and infinities even if the time is over
+constexpr size_t kMostSpecial = 24;  // most proven instances for which find_special() is called
 
 class LiveRulesProver {
  public:
@@ -55,7 +55,8 @@ class LiveRulesProver {
         importer_(settings),
         prover_(importer_.graph(), {}, cache, {.max_expanded_nodes = kMostExpanded}) {}
 
-  // Decides a rule by its instances. `general`: its sides with unknown values in place of all operands.
+  // Decides a rule by its instances: sets all members of `rule` except those that generalize() sets. `general`: the
+  // sides with unknown values in place of all operands.
   void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances, std::span<const Rewrite* const> general) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
     put_wrong_first(instances);
@@ -126,8 +127,8 @@ class LiveRulesProver {
                                              : "instances";
   }
 
-  // If all instances of the rule are proven, tries to prove its sides with unknown values, and sets the verdict to
-  // proven.
+  // If all instances of the rule are proven, tries to prove `sides`, which are those of the rule with unknown values in
+  // place of operands. If all are proven, sets the verdict to "proven"; else sets rule.missing_cases.
   void generalize(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
     if (rule.verdict != "instances" || sides.empty()) return;
     for (const Rewrite* m : sides) {
@@ -178,8 +179,8 @@ class LiveRulesProver {
     return {};
   }
 
-  // Decides the sides for both values of each bool that chooses a value in them and is read from memory; of at most
-  // `most` such bools.
+  // Decides the sides separately for false and true in place of a loaded bool that chooses a value in them (choice_in).
+  // Does this for at most `most` such bools.
   RewriteProof decide_cases(const SidePairs& pairs, size_t most) {
     const UOp choice = choice_in(pairs);
     if (!choice || most == 0) return prover_.decide_sides(pairs);
@@ -213,8 +214,8 @@ class LiveRulesProver {
     rule.all_instances.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
   }
 
-  // Searches values with NaN, infinities or zeros for which the sides of a proven instance differ, and adds them to the
-  // rule.
+  // Searches for values with NaN, infinities or zeros for which the sides of a proven instance differ, and adds them to
+  // the rule.
   void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
     if (!rule.special_inputs.empty()) return;
     auto found = prover_.special_counterexample(pairs);
@@ -222,8 +223,8 @@ class LiveRulesProver {
       rule.zero_sign_inputs = rule.zero_sign_inputs.empty() ? std::move(found) : rule.zero_sign_inputs;
     else rule.special_inputs = std::move(found);
   }
-  // Returns true if the left side is a float without operands that is no number: no sense but the exact ones says what
-  // the right side must be.
+  // Returns true if the left side is a float expression of constants whose value is NaN or infinite, and the right side
+  // differs. Only the bit-exact senses define what the right side must be then.
   bool is_nan_of_constants(const SidePairs& pairs) {
     if (pairs.size() != 1 || !dtypes::is_float(pairs[0].before.dtype())) return false;
     const auto point = prover_.special_counterexample(pairs);
@@ -261,7 +262,7 @@ class LiveRulesProver {
     return !rule.refuted_instances.empty();
   }
 
-  // Moves an instance that REF refutes to the front, because the other instances need no proof then.
+  // Moves an instance that REF refutes to the front, so that no proofs are made of the other instances.
   void put_wrong_first(std::span<const Rewrite*> instances) {
     for (const Rewrite*& m : instances) {
       if (is_time_over()) return;
@@ -299,15 +300,15 @@ class LiveRulesProver {
     rule.after_nodes = node_values(s.after, rule.counterexample, b->second);
   }
 
-  // Finds out if the counterexample of `proof` shows that the rule is wrong. If it does not, changes the kind of
-  // `proof`.
+  // `proof` refutes an instance. Checks if its counterexample shows that the rule is wrong. If not, changes the kind of
+  // `proof`: to Unknown, or to the kind under a condition, which is then stored in `rule`.
   void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
     auto set_unknown = [&](std::string why) {
       proof.kind = Kind::Unknown, proof.reason = std::move(why), proof.counterexample.clear();
     };
     if (rule.has_context) return set_unknown("its sides differ, but the rule reads a context or tags");
     if (proof.counterexample["before"] == "Invalid") {
-      SidePairs numbers;  // a number that is Invalid may have any value on the right
+      SidePairs numbers;  // casts of the indices: where the left one is Invalid, the right one may have any value
       for (const Sides& s : pairs) numbers.push_back({s.before.cast(dtypes::int64), s.after.cast(dtypes::int64)});
       return add_condition(rule, pairs, proof, decide(numbers), "nothing is read or stored at an Invalid index");
     }
@@ -327,7 +328,8 @@ class LiveRulesProver {
     add_condition(rule, pairs, proof, decide(restricted), "no integer overflows");
   }
 
-  // Sets the verdict of an instance that is wrong, as `proof` says, to the one that it has under the condition.
+  // `proof` refutes an instance, and `under` is the proof of the instance under `condition`. If `under` is proven or
+  // sampled, stores the condition in `rule`, and changes the kind of `proof` to that of `under`.
   void add_condition(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof, const RewriteProof& under,
                      const char* condition) {
     if (under.kind != Kind::Proven && under.kind != Kind::Sampled) return;
@@ -346,12 +348,13 @@ class LiveRulesProver {
     return by_cases.kind == Kind::Proven ? by_cases : proof;
   }
 
-  // Refutes sides that are equal in REF if `after` is undefined for values for which `before` is defined. Prefers
-  // values for which `before` is not 0: devices often compute 0 where C leaves a result undefined. Casts of floats to
-  // integers are left out, because most devices compute what REF does where a float does not fit.
+  // Refutes sides that are equal in REF if `after` is undefined at a point at which `before` is defined. Prefers points
+  // at which `before` is not 0: devices often compute 0 where C leaves a result undefined. Skips sides that cast floats
+  // to integers, because most devices compute what REF does where a float does not fit.
   void find_undefined(const SidePairs& pairs, RewriteProof& proof) {
     for (bool of_any_value : {false, true}) {
-      SidePairs changed;  // `after` differs from `before` where only `after` is undefined
+      SidePairs changed;  // pairs whose `after` is replaced by an expression: it differs from `before` where only the
+                          // old `after` is undefined
       for (const Sides& s : pairs) {
         const UOp is_right = is_defined(s.after);
         if (is_right.is_const() || std::ranges::any_of(toposort(s.after), is_cast_of_float)) continue;
@@ -372,7 +375,8 @@ class LiveRulesProver {
     return u.is(Op::CAST) && dtypes::is_int(u.dtype()) && dtypes::is_float(u.src(0).dtype());
   }
 
-  // Evaluates the sides in REF, and returns `proof` with the verdict.
+  // Evaluates the sides in REF, and returns `proof` with the kind Sampled, Refuted or Unknown. evaluate() also refutes
+  // sides of which only `after` is undefined at some point.
   RewriteProof evaluate(const SidePairs& pairs, RewriteProof proof = {}) {
     proof = evaluate_sides(pairs, std::move(proof));
     if (proof.kind == Kind::Sampled) find_undefined(pairs, proof);
@@ -385,7 +389,7 @@ class LiveRulesProver {
     return proof;
   }
 
-  // Returns values for which the sides differ in every sense of floats: integers or bools differ for a NaN or an
+  // Returns a point at which the sides differ in every sense of floats: integers or bools differ for a NaN or an
   // infinity, or a float is finite on one side and too large for a narrower dtype on the other. Empty if none is found.
   std::map<std::string, std::string> difference_of_specials(const SidePairs& pairs) {
     auto any = [&](auto is) { return std::ranges::any_of(pairs, [&](const Sides& s) { return is(s.before); }); };
@@ -405,7 +409,7 @@ class LiveRulesProver {
     });
   }
 
-  // Returns the pairs to compare; none if a side cannot be imported, or if the sides have different shapes.
+  // Returns the pairs of nodes to compare; none if a side cannot be imported, or if the sides have different shapes.
   SidePairs sides_of(const Rewrite& m) {
     SidePairs out;
     if (const auto both = importer_.import(m.before, m.after))
@@ -433,7 +437,7 @@ class LiveRulesProver {
     return known->second.kind == Kind::Proven ? known->second : decide(pairs);
   }
 
-  const std::string producer_;  // the release with the rules
+  const std::string producer_;  // the tinygrad that has the rules, such as "tinygrad 0.14.0"
   const size_t most_wrong_;
   const bool lists_instances_;
   SidesImporter importer_;

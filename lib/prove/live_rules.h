@@ -1,5 +1,5 @@
-// prove_live_rules: proves the rules of a running tinygrad. tgc.export.rules makes instances of each pattern, and
-// records the nodes to which tinygrad rewrites them; both sides of each instance are compared here.
+// prove_live_rules: proves the rules of a running tinygrad. tgc.export.rules makes instances of each rule's pattern,
+// and records the nodes to which tinygrad rewrites them. prove_live_rules compares both sides of each instance.
 #pragma once
 #include <functional>
 #include <map>
@@ -17,45 +17,45 @@ namespace tgc {
 struct LiveInstance {
   std::string before, after;  // the sides as expressions
   std::string leaf_facts;  // dtypes and bounds of the leaves of `before`, such as "data1 int32, v2 -5..6"
-  std::string verdict;  // "proven" with its float sense, "sampled", "refuted", "unknown", or "structural" (no value)
+  std::string verdict;  // such as "proven, finite" (the float sense), "unknown: REASON" or "structural" (no value)
 };
 
 struct LiveRuleProof {
   std::string rule_location;       // file and line of the rule in tinygrad, such as "uop/symbolic.py:113"
   std::string function_name = {};  // name of the rule's function; empty if it is a lambda
-  // The verdict:
-  //   proven       all instances are proven, and so are the sides with unknown values in place of all operands
-  //   instances    all instances are proven
+  // The verdict, by the instances for which there was time:
+  //   proven       all are proven, and so are the sides with unknown values in place of all operands
+  //   instances    all are proven
   //   conditional  REF computes different values for an instance, but not where `condition` holds
-  //   sampled      all instances are proven or, some of them, equal at sample points
+  //   sampled      all are proven or equal at sample points, and at least one is not proven
   //   refuted      REF computes different values for an instance
-  //   structural   no instance is a value
+  //   structural   the sides of no instance can be compared as values
   //   no instance  no instance could be made
   //   unknown      none of the above
   std::string verdict;
   bool has_value_root = false;  // the root of the pattern is an operation on values
   // number of proven pairs of sides with unknown values for all operands and captured constants
   size_t num_general = 0;
-  bool ignores_fp8 = false;  // pairs with floats of 8 bits are not proven, and the verdict ignores them
+  bool ignores_fp8 = false;  // pairs with fp8 dtypes could not be proven, and the verdict ignores these pairs
   std::string missing_cases = {};  // for "instances": why the rule is not proven for all operands
   // For a rule that is neither proven nor refuted: lines of its file, such as "66-70,75", that compute results and that
   // no instance runs. The verdict says nothing about them. Empty if there are none.
   std::string unreached_lines = {};
-  bool rounds_twice = false;  // it makes floats of integer constants by way of doubles, which rounds them twice
+  bool rounds_twice = false;  // the rule converts integer constants to floats via doubles, which rounds twice
   bool has_context = false;  // the function reads a context or tags, on which the meaning of the sides may depend
-  size_t num_instances = 0, num_proven = 0;  // numbers of decided and of proven instances
+  size_t num_instances = 0, num_proven = 0;  // numbers of instances whose sides were compared, and that are proven
   size_t num_untried = 0;  // number of instances for which there was no time
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
   std::string condition = {};
   std::string before = {}, after = {}, reason = {};  // for an instance that is not proven: both sides, and the reason
   std::map<std::string, std::string> counterexample = {};
-  std::vector<std::string> before_nodes = {}, after_nodes = {};  // the sides' nodes with their values at this point
+  std::vector<std::string> before_nodes = {}, after_nodes = {};  // the sides' nodes, with values at the counterexample
   // For a rule that is proven in a weak sense: values, NaN or infinities among them, for which the sides differ.
   std::map<std::string, std::string> special_inputs = {};
   std::map<std::string, std::string> zero_sign_inputs = {};  // like special_inputs, but only the sign of a zero differs
   // Refuted instances (`refuted_instances`), and instances that need the condition (`conditional_instances`). Each is a
-  // graph in tgc's JSON, with the ops of that tinygrad, and values for which its sides differ.
+  // pair of the left side in tgc's JSON, with the ops of that tinygrad, and a point at which the sides differ.
   using ShownInstance = std::pair<std::string, std::map<std::string, std::string>>;
   std::vector<ShownInstance> refuted_instances = {}, conditional_instances = {};
   ShownProgram program = {};  // with --program: a program that shows the value of a wrong or conditional instance
@@ -66,7 +66,7 @@ struct LiveRuleOptions {
   // called before each rule, with its place, its number from 1, and the number of all rules
   std::function<void(const std::string&, size_t, size_t)> on_begin = {};
   std::function<void(LiveRuleProof&)> on_rule = {};  // called after each rule
-  std::function<bool()> should_stop = {};            // ends the proofs if it returns true
+  std::function<bool()> should_stop = {};            // prove_live_rules() fails soon after this returns true
   // time limit for one rule, 0 for no limit; unset: 30 seconds of processor time
   std::optional<double> limit_seconds = {};
   size_t max_refuted = 1;  // number of refuted instances of a rule after which the search ends
@@ -77,10 +77,10 @@ struct LiveRuleOptions {
 // `options.should_stop` returned true.
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options);
 
-// Returns the error message for a recording without rules: names the rules that are nearest to the wanted place.
+// Returns the error message for a recording without rules, which names the rules nearest to the requested place.
 std::string why_no_rules(const InputGraph& in);
 
-// Return the verdict of a rule, and the counts of all verdicts, as text.
+// Return as text: the verdict of one rule, and the number of rules with each verdict.
 std::string live_rule_text(const LiveRuleProof& rule);
 std::string live_rules_summary(const std::vector<LiveRuleProof>& all);
 // Return the verdicts as JSON, and as a table in Markdown.

@@ -84,7 +84,7 @@ class LoopEvaluator {
 std::optional<int64_t> constant_integer(UOp u) {
   if (!u || !dtypes::is_int(u.dtype().scalar())) return {};
   const auto all = toposort(u);
-  // the bounds of an expression that depends on nothing are its value
+  // both bounds of an expression of constants are its value
   if (!std::ranges::all_of(all, [](UOp x) { return x.is(Op::CONST) ? !x.is_invalid() : x.in(ops::ALU); })) return {};
   if (!py_equal(u.vmin(), u.vmax()) || !u.vmin().is_int()) return {};
   return u.vmin().to_int().to_int64();
@@ -99,8 +99,8 @@ int64_t constant_size(UOp loop) {
 
 namespace {
 
-// If `u` is a number whose digits are loops, such as a * 12 + b * 4 + c, returns how many values it has; else 0. The
-// sizes of the loops must be constant.
+// If `u` is a number whose digits are loops of constant sizes, such as a * 12 + b * 4 + c for b < 3 and c < 4, returns
+// how many values it has; else 0.
 int64_t number_size(UOp u) {
   const std::vector<UOp> terms = split_uop(u, Op::ADD);
   std::vector<std::pair<int64_t, int64_t>> digits;  // pairs of the factor and the size of a loop
@@ -186,7 +186,7 @@ bool are_variable_digits(const RangeMap& map) {
     if (!digits.empty() && !(digit->loop == digits[0].second.loop)) return false;
     digits.emplace_back(range.src(0), *digit);
   }
-  UOp next;  // the divisor of the next digit
+  UOp next;  // the divisor that the next digit must have; null for 1
   while (!digits.empty()) {
     auto it = std::ranges::find_if(digits, [&](auto& d) { return is_same(d.second.divisor, next); });
     if (it == digits.end()) return false;
@@ -202,9 +202,9 @@ bool are_variable_digits(const RangeMap& map) {
 // Returns true if `to` is a number whose digits are loops, and has as many values as the loop `range`.
 bool is_number(UOp range, UOp to) { return number_size(to) > 0 && number_size(to) == constant_size(range); }
 
-// Enumerates the values of the loops. Returns true if different combinations give different indices of the ranges, and
-// all indices occur. If not, sets `wrong` to an iteration that is lost or runs twice. Returns false without setting
-// `wrong` if a size is not constant, if there are too many iterations, or if an index cannot be evaluated.
+// Enumerates the values of the new loops. Returns true if different values give different indices of the replaced
+// ranges, and all indices occur. If not, sets `wrong` to an iteration that is lost or runs twice. Returns false without
+// setting `wrong` if a size is not constant, if there are too many iterations, or if an index cannot be evaluated.
 bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = nullptr) {
   std::vector<UOp> targets;
   int64_t before = 1;
@@ -263,7 +263,7 @@ bool is_one_to_one_into(UOp index, int64_t size) {
   return true;
 }
 
-// Splits the map into parts that share no loop and can be decided separately.
+// Splits the map into parts whose targets have no loop in common, so that each part can be decided separately.
 static std::vector<RangeMap> parts_of(const RangeMap& map) {
   std::vector<RangeMap> parts;
   std::vector<std::unordered_set<UOp>> loops;

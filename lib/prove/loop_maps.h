@@ -1,4 +1,4 @@
-// Replacements of loops: whether new loops run over the same iterations as the loops that a rewrite replaced.
+// Decides whether new loops run the same iterations as the loops that a rewrite replaced by them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,8 @@ using RangeMap = std::vector<std::pair<UOp, UOp>>;
 bool is_same_iterations(const RangeMap& map);
 
 // Returns true if different values of the loops in `index` give different indices, all of them in 0..size-1. Enumerates
-// the values; returns false if there are too many, or if `index` has an op that cannot be evaluated.
+// the values. Returns false if there are too many, if the size of a loop is not constant, or if `index` has an op that
+// cannot be evaluated.
 bool is_one_to_one_into(UOp index, int64_t size);
 
 // An iteration of the replaced loops, as values of their RANGEs, that the new loops never run or run more than once.
@@ -26,11 +27,11 @@ struct WrongIteration {
   std::vector<std::pair<UOp, int64_t>> loop_values;
   bool is_lost = false;  // the new loops never run the iteration
 };
-// Returns the first lost iteration or, if none is lost, the first that runs twice. Returns nullopt if there is neither,
-// or if this is not known.
+// Returns an iteration that is lost or, if no lost one is found, one that runs more than once. Returns nullopt if
+// neither is found, for example because there are too many iterations to enumerate.
 std::optional<WrongIteration> wrong_iteration(const RangeMap& map);
 
-// Returns the value of an integer that depends on nothing, such as 2 * 4 + 1; nullopt for others, and for Invalid.
+// Returns the value of an integer expression of constants, such as 2 * 4 + 1; nullopt for other nodes, and for Invalid.
 std::optional<int64_t> constant_integer(UOp u);
 
 // Returns the number of iterations of a RANGE or SPECIAL; -1 if it is not constant.

@@ -23,10 +23,10 @@ std::vector<Json> interleaved(const std::vector<std::vector<Json>>& lists) {
   return out;
 }
 
-// Counts the shards 1/N, 2/N, ... for each N.
+// By N and K: the number of reports of the shard K/N.
 using ShardCounts = std::map<uint64_t, std::map<uint64_t, size_t>>;
 
-// Throws Failure if there are not as many reports of each of the N shards.
+// Throws Failure if a shard K/N has no report, or fewer reports than another shard with the same N.
 void check_no_shard_is_missing(const ShardCounts& counts) {
   for (auto& [of, reports] : counts) {
     const size_t most = std::ranges::max(reports | std::views::values);

@@ -13,12 +13,12 @@ struct MergedProofs {
   bool is_refuted = false;  // a kernel or a rule is refuted
 };
 
-// Returns the last line of a report of a shard. A report without this line is of a run that was stopped.
+// Returns the last line of the report of a shard. If a report lacks this line, its run was stopped before the end.
 std::string end_of_shard(const Shard& shard);
 
-// Merges the reports in `files`, which are all of kernels or all of rules. If the files are those of the shards 1/N,
-// 2/N, ... in this order, the kernels or rules have the order of a run without shards. Fails if a file cannot be read,
-// is no such report or lacks the line of end_of_shard(), or if a shard is missing.
+// Merges the reports in `files`. If the files are those of the shards 1/N, 2/N, ... in this order, the kernels or rules
+// have the order of a run without shards. Fails if a file cannot be read, is no such report or lacks the line of
+// end_of_shard(), if a shard is missing, or if some reports are of kernels and some of rules.
 Result<MergedProofs> merge_proofs(const std::vector<std::string>& files);
 
 }  // namespace tgc

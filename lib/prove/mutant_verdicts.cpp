@@ -15,7 +15,7 @@
 namespace tgc {
 namespace {
 
-// The errors of an unmutated rule. A mutant is only refuted by an error that its rule does not have.
+// The errors of a rule that is not mutated. Only an error that its rule does not have refutes a mutant.
 struct RuleErrors {
   bool has_value = false;    // the sides of the rule differ
   bool has_special = false;  // the sides differ in a NaN, an infinity or the sign of a zero
@@ -43,8 +43,9 @@ bool binds_no_constants(const pat::PatNode* n) {
   return !is_constant && std::ranges::all_of(n->children, binds_no_constants);
 }
 
-// Returns the number of instances of a mutant if each of its right sides is proven equal to that of its rule, to the
-// last bit and for all values; 0 if one is not, or if the instances do not cover all values of constants.
+// If each right side that a mutant makes is proven equal to that of its rule, to the last bit and for all values,
+// returns the number of instances. Returns 0 if one is not, if the instances do not cover all nodes that the mutant's
+// pattern matches, or if there are too many instances.
 size_t count_equal(const Mutant& mutant, ProofCache& cache) {
   const Rule& rule = *mutant.right->original;
   if (!binds_no_constants(mutant.rule.left) || needs_shapes(mutant.rule)) return 0;
@@ -75,8 +76,8 @@ size_t count_equal(const Mutant& mutant, ProofCache& cache) {
   return are_all ? out : 0;
 }
 
-// Searches a point at which a mutant is wrong and its rule is not: a NaN, an infinity or the sign of a zero differs,
-// the mutant is a much worse approximation, or it rounds although its rule is proven to the last bit.
+// Searches for a point at which a mutant is wrong and its rule is not: a NaN, an infinity or the sign of a zero
+// differs, the mutant is a much worse approximation, or it rounds although its rule is proven to the last bit.
 std::optional<Counterexample> own_error(const Mutant& mutant, const std::function<bool()>& is_rule_exact) {
   const Matcher original({mutant.right->original});
   std::optional<Counterexample> out;

@@ -28,7 +28,8 @@ struct MutantReport {
   size_t num_drawn() const { return num_refuted + num_equivalent + num_open; }
 };
 
-// Draws mutants of the value rules that are not refuted themselves. Decides each mutant, and calls print(line) for it.
+// Draws mutants of those value rules that are not refuted themselves. Decides each mutant, and calls print() with a
+// line of text about it.
 MutantReport prove_mutants(const MutantOptions& options, const std::function<void(const std::string&)>& print);
 
 }  // namespace tgc

@@ -42,7 +42,8 @@ uint64_t names_in(const PatNode* n) {
   return n->capture >= 0 ? out | uint64_t(1) << n->capture : out;
 }
 
-// Returns the names that a right side uses as nodes, and not only as numbers, as a bit set.
+// Returns, as a bit set, the names whose nodes are parts of a right side. Leaves out names of which only the number is
+// used, as in the folded constant c1 + c2.
 uint64_t nodes_in(const PatNode* right) {
   if (!right || right->form == "fold") return 0;
   uint64_t out = right->capture >= 0 ? uint64_t(1) << right->capture : 0;
@@ -58,8 +59,8 @@ void for_each_name(uint64_t names, Visit visit) {
 
 // ---- changes of the right side
 
-// Returns the constant `u` with `by` added; the empty UOp if `u` is no number, or if the dtype cannot represent the
-// result.
+// Returns the constant `u` with `by` added; for a bool, the other bool if `by` is positive. Returns the empty UOp if
+// `u` is no constant number or bool, or if the dtype cannot represent the result.
 UOp changed_constant(UOp u, int by) {
   if (!u.is_const() || u.is_invalid()) return {};
   const Const c = u.arg().to_const();
@@ -193,8 +194,8 @@ UOp call_mutant(const Rule& rule, const Match& match) {
   return changed_at(out, right.change.path, right.change, match, left_side);
 }
 
-// Returns the right sides of a mutant as data (Rule::list): those of its rule, with one guard dropped or negated. A
-// changed right side, which only call_mutant() can compute, is listed as a function.
+// Returns the right sides of a mutant as data (Rule::list): those of its rule, with the guard that the mutant drops or
+// negates. If the mutant changes the right side, which only call_mutant() can compute, lists a function instead.
 std::vector<Folding> list_mutant(const Rule& rule) {
   const auto& right = *static_cast<const MutantRight*>(rule.right);
   std::vector<Folding> out = right.foldings;
@@ -227,8 +228,8 @@ const PatNode* with_children(PatNode n, const std::vector<const PatNode*>& child
   return pat::make(n);
 }
 
-// Calls add(pattern, text) for each change of the pattern node `n`. `seen` has the names to the left of `n`, as a bit
-// set.
+// Calls add(pattern, text) for each changed pattern node in place of `n`. `seen` has the names to the left of `n` in
+// the pattern, as a bit set.
 using AddPattern = std::function<void(const PatNode* pattern, const std::string& text)>;
 void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
   const bool is_literal = n->has_arg && n->arg.is_const() && n->ops == OpSet{Op::CONST};
@@ -269,8 +270,8 @@ void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
   }
 }
 
-// Returns true if the mutant makes another node than its rule, which may decline, for some instance of the mutant's
-// pattern.
+// Returns true if there is an instance of the mutant's pattern for which the mutant makes another node than its rule,
+// or for which the rule declines.
 bool differs(const Mutant& mutant) {
   const Matcher original({mutant.right->original});
   bool out = false;

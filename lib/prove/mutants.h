@@ -1,4 +1,4 @@
-// Mutants of rules: copies of rules with one small error each, which test that `tgc prove --rules` refutes wrong rules.
+// Mutants of rules: copies of rules with one small error each. They test that `tgc prove --rules` refutes wrong rules.
 // lib/prove/README.md lists the kinds of errors. A mutant is made at run time from the data of its rule: the pattern,
 // the guards, and the nodes that the right side makes.
 #pragma once
@@ -14,7 +14,7 @@ namespace tgc {
 // One change of a node that a right side makes.
 struct ResultChange {
   enum class Kind : uint8_t {
-    Constant,   // a number has `value` added; a bool becomes the other bool
+    Constant,   // `value` is added to a constant number; a constant bool becomes the other bool
     Op,         // the op becomes another op
     Dropped,    // the node is replaced by its source number `value`, so that the other sources are dropped
     Exchanged,  // the last two sources are exchanged
@@ -53,8 +53,9 @@ struct Mutant {
 // instance of its pattern.
 std::vector<Mutant> mutants_of(const Rule& rule);
 
-// Calls visit(before, after, match) for instances of the rule until it returns false. `match` has the nodes to which
-// the names are bound. Returns true if all instances were visited; of very many, visits only the first ones.
+// Calls visit(before, after, match) for each instance of the pattern that the rule rewrites, until `visit` returns
+// false. `match` has the nodes to which the names are bound. Returns true if all instances were visited. If there are
+// very many, visits only the first instances, and returns false.
 using VisitInstance = std::function<bool(UOp before, UOp after, const Match& match)>;
 bool for_each_instance(const Rule& rule, const VisitInstance& visit);
 

@@ -21,7 +21,7 @@ class Mutants {
   explicit Mutants(const Rule& rule) {
     for (Mutant& m : mutants_of(rule)) all_.emplace(m.change_text, m);
   }
-  // Returns the verdict of the mutant; Structural if there is none.
+  // Returns the verdict of the mutant with the change `what`; Structural if the rule has no such mutant.
   Kind verdict(const std::string& what) {
     auto it = all_.find(what);
     return it == all_.end() ? Kind::Structural : prove_rule(it->second.rule, cache_).kind;

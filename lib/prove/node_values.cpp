@@ -31,7 +31,7 @@ std::optional<Const> number_of(const std::string& text, DType d) {
   return dtypes::is_bool(d) ? Const(*v != 0) : truncate(Const(*v), d);
 }
 
-// Returns the memory of which a load reads one element; null for other nodes.
+// Returns the memory from which a LOAD, or an INDEX, reads one element; null for other nodes.
 UOp memory_of(UOp u) {
   const UOp index = u.is(Op::LOAD) && u.num_src() == 1 ? u.src(0) : u;
   const bool is_element = index.is(Op::INDEX) && index.src(0).is(Op::DEFINE_GLOBAL) && index.src(0).arg().is_int();
@@ -80,7 +80,7 @@ class Values {
     return exec_alu(u.graph(), u.op(), d, operands).to_const();
   }
 
-  // Returns the value of a LOAD with an alternative value: that of the alternative if the gate is false.
+  // Returns the value of a LOAD with an alternative value: the loaded element; if the gate is false, the alternative.
   std::optional<Const> gated(UOp load) {
     const UOp index = load.src(0);
     const auto gate = index.is(Op::INDEX) && index.num_src() == 3 ? of(index.src(2)) : std::optional(Const(true));
@@ -159,7 +159,7 @@ bool is_decision(UOp u) {
   return u.is(Op::CAST) && !can_lossless_cast(u.src(0).dtype().base().scalar(), u.dtype().base().scalar());
 }
 
-// Returns true if the sign of a zero operand may decide the sign of an infinite result.
+// Returns true for an op that makes an infinity of a zero operand, whose sign may be that of the zero, such as 1 / x.
 bool is_inverse(UOp u) { return u.in({Op::RECIPROCAL, Op::FDIV, Op::POW}) && is_float_value(u); }
 
 using Users = std::unordered_map<UOp, std::vector<UOp>>;
@@ -189,8 +189,8 @@ bool is_one_of_numbers(UOp u) {
   return u.is(Op::CONST) && (u.arg().is_float() || u.arg().is_int()) && std::isfinite(u.arg().to_const().to_double());
 }
 
-// Returns true if a WHERE chooses one of several numbers by comparing `x` with zero, and this number is only a factor
-// of `x`, as in x * sign(x). Then the product is zero where `x` is, for each choice.
+// Returns true if `where` is one of several finite numbers, and all its users multiply it by `x`, as in x * sign(x).
+// Then the products are zero where `x` is zero, whichever number the WHERE chooses.
 bool is_factor_of(UOp where, UOp x, const Users& users) {
   auto of = users.find(where);
   return is_one_of_numbers(where) && of != users.end() && std::ranges::all_of(of->second, [&](UOp user) {
@@ -203,8 +203,8 @@ bool is_factor_of_compared(UOp where, UOp comparison, const Users& users) {
   return (is_number(b, 0) && is_factor_of(where, a, users)) || (is_number(a, 0) && is_factor_of(where, b, users));
 }
 
-// Returns true if a comparison only decides choices between values that are equal where the comparison's operands are.
-// `choice` is the comparison, or a bool that depends on it.
+// Returns true if `choice`, which is `comparison` or a bool that depends on it, is only used to choose between values
+// that are equal where the operands of the comparison are equal.
 bool is_continuous(UOp choice, UOp comparison, const Users& users) {
   auto of = users.find(choice);
   if (of == users.end()) return true;

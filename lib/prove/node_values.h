@@ -1,5 +1,5 @@
-// node_values: lists the nodes of one side of a refuted rewrite in the order of evaluation, each with its value at the
-// counterexample, so that a reader sees where the sides differ.
+// Functions for reports of refuted rewrites (node_values: the nodes of a side with their values at the counterexample,
+// so that a reader sees where the sides differ), and for values that are proven only in a weak sense (decision_on).
 #pragma once
 #include <map>
 #include <optional>
@@ -29,11 +29,12 @@ std::string condition_text(const std::string& condition, std::map<std::string, s
 // Returns true if the graph has an op that may turn a tiny difference of its operands into a large one.
 bool has_discontinuous_op(UOp root);
 
-// `weak` is a value that is proven only in the sense `sense`. Returns an op of the graph under `root` that depends on
-// `weak` and may turn a tiny difference into a large one; nullopt if there is none. Ignores a WHERE that chooses
-// between values which are equal where the choice changes, as in max(x, 0), or between factors of a value that is zero
-// there, as in x * sign(x). With `has_quotients`, an op that divides by the value does not count for
-// FloatSense::Finite: a quotient by zero is an infinity, which this sense does not cover.
+// `weak` is a value that is proven only in the sense `sense`. Returns the name of an op in the graph under `root` that
+// depends on `weak` and may turn a tiny difference into a large one; nullopt if there is none. Ignores comparisons that
+// only choose between values which are equal where the comparison changes, as in max(x, 0), or between factors of a
+// value that is zero there, as in x * sign(x). With `has_quotients` and FloatSense::Finite, also ignores divisions by
+// the value: a quotient by zero is an infinity, which this sense does not cover. Returns a text if `weak` is not in the
+// graph.
 std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense, bool has_quotients = false);
 // Returns true if the graph has an op that may make an infinity of a zero, such as a reciprocal.
 bool has_quotient(UOp root);

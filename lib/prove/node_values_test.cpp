@@ -46,7 +46,7 @@ TEST_CASE("decision_on: the sign of a zero reaches a reciprocal") {
   CHECK(decision_on(divided, weak, FloatSense::ButNan) == std::nullopt);
   CHECK(decision_on(inverse, weak, FloatSense::Real) == std::nullopt);
   CHECK(has_discontinuous_op(inverse));
-  // FloatSense::Finite does not cover quotients by zero, if the kernel's own quotients make infinities
+  // with has_quotients, FloatSense::Finite ignores a RECIPROCAL, because the kernel's own quotients may be infinite
   CHECK(decision_on(inverse, weak, FloatSense::Finite, true) == std::nullopt);
   CHECK(decision_on(inverse, weak, FloatSense::ButNan, true) == "RECIPROCAL");
   CHECK(decision_on(inverse.bitcast(dtypes::int32), weak, FloatSense::Finite, true) == "BITCAST");

@@ -37,7 +37,7 @@ bool NormalForms::are_equal(const ComparedValues& v, int lane) {
       const Value valid = value(v.after_valid, lane_of(v.after_valid));
       b_valid = valid.form, add(needed, valid.conditions);
     }
-    // do not decide pairs of a float and an integer
+    // do not decide pairs of different kinds, such as a float and an integer
     const bool are_alike = v.before.dtype().scalar() == v.after.dtype().scalar() ||
                            (dtypes::is_int(v.before.dtype()) && dtypes::is_int(v.after.dtype()));
     return are_alike && a_valid == b_valid && where_valid(a.form, a_valid) == where_valid(b.form, a_valid) &&
@@ -61,7 +61,7 @@ const NormalForms::Value& NormalForms::value(UOp root, int root_lane) {
   return known_values_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
     try {
       return make_value(u, lane);
-    } catch (const LargeForm&) {  // use a form that only this node has
+    } catch (const LargeForm&) {  // give the node a form of its own, which is equal to no other form
       const std::string node = text_of(u.id()) + text_of(uint32_t(lane));
       return value_of("node" + node, u, lane, {form("defined node" + node)});
     }
@@ -145,7 +145,7 @@ NormalForms::Value NormalForms::load(UOp u) {
   return value_of("load" + dtype + element_of, u, 0, std::move(conditions));
 }
 
-// Returns the value of a REDUCE. Reductions of the same term over the same loops have the same form.
+// Returns the value of a REDUCE. REDUCEs with the same op over the same loops have the same form if their terms do.
 NormalForms::Value NormalForms::reduce(UOp u, int lane) {
   const UOp term = u.src(0);
   if (term.dtype().count() != u.dtype().count())
@@ -178,8 +178,8 @@ NormalForms::Value NormalForms::wrapped_value(const LinearSum& sum, UOp u, int l
   return value_of(may_wrap ? sums_.wrap_to_bits(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
 }
 
-// Returns the result of AND, OR or XOR as a sum: of AND with a constant that keeps or clears the low bits, and of OR
-// and XOR if no bit can be set in both operands; nullopt otherwise.
+// Returns the result of an AND, OR or XOR as a sum: for an AND with a constant that keeps or clears the low bits, and
+// for an OR or XOR of operands in which no bit can be set in both; else nullopt.
 std::optional<LinearSum> NormalForms::bit_op(UOp u, const LinearSum& a, const LinearSum& b) {
   for (bool first : {false, true}) {
     const LinearSum &x = first ? b : a, &other = first ? a : b;
@@ -296,7 +296,7 @@ NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
   const Interval i = sums_.interval(s);
   if (i.lower_bound && *i.lower_bound >= 0) return true_form_;
   if (i.upper_bound && *i.upper_bound < 0) return false_form_;
-  LinearSum by = s;  // divide by the common factor of the atoms; the constant is rounded down
+  LinearSum by = s;  // s divided by the common factor of its atoms, where the constant is rounded down
   if (const Int common = sums_.common_factor(s); common > 1) {
     for (auto& [atom, factor] : by.factors) factor = cdiv(factor, common);
     by.constant = cdiv(by.constant - floor_mod(by.constant, common), common);
@@ -308,7 +308,7 @@ NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
       const Int constant = by.constant * q.divisor + (factor > 0 ? Int(0) : q.divisor - 1);
       return is_natural(sums_.add_scaled({.constant = constant}, q.dividend, factor));
     }
-  if (by.factors.begin()->second < 0)  // write it as the negation of -s - 1 >= 0, so that both have related forms
+  if (by.factors.begin()->second < 0)  // s >= 0 is the negation of -s - 1 >= 0, and gets a form that shows this
     return negated_form(form("natural" + text_of(sums_.number_of(sums_.add_scaled({.constant = -1}, by, -1)))));
   return form("natural" + text_of(sums_.number_of(by)));
 }

@@ -1,6 +1,6 @@
-// NormalForms: decides most pairs of values without Z3. Each value has a normal form, in which sums of integers are
-// sorted, wrap around once and have their constants folded. Choices, comparisons, casts, bools and some ops on bits
-// have rules of their own; every other op is an unknown function. Values with the same form are equal to the last bit.
+// NormalForms: proves many pairs of values equal without Z3. Each value has a normal form, in which sums of integers
+// are sorted, wrap around once and have their constants folded. Choices, comparisons, casts, bools and some ops on bits
+// are also normalized; every other op is an unknown function. Values with the same form are equal to the last bit.
 // Values with different forms may be equal, too.
 #pragma once
 #include <set>

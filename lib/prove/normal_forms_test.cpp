@@ -30,7 +30,7 @@ TEST_CASE("NormalForms: quotients and remainders of merged loops") {
   CHECK(f.are_equal((i * f.num(16) + j * f.num(2) + f.num(1)) / f.num(4), i * f.num(4) + j / f.num(2)));
   CHECK_FALSE(f.are_equal(i / f.num(64) * f.num(64) + i % f.num(32), i));
   CHECK_FALSE(f.are_equal((i * f.num(8) + j + f.num(1)) / f.num(8), i));
-  const UOp below = j - f.num(4);  // may be negative, and the division rounds toward zero
+  const UOp below = j - f.num(4);  // may be negative, so that below / 8 rounds up
   CHECK_FALSE(f.are_equal(below / f.num(8) * f.num(8) + below % f.num(8), below + f.num(8)));
   CHECK_FALSE(f.are_equal((below + f.num(8)) / f.num(8), below / f.num(8) + f.num(1)));
 }
@@ -88,7 +88,7 @@ TEST_CASE("NormalForms: what is undefined on the right must be so on the left") 
   CHECK_FALSE(f.are_equal(f.num(0), quotient * f.num(0)));
   const UOp gated = f.j.ne(zero).where(quotient, zero);
   CHECK_FALSE(f.are_equal(gated - gated, quotient * f.num(0)));
-  CHECK(f.forms.are_equal({gated, quotient, f.j.ne(zero), f.j.ne(zero)}, 0) == false);  // equal, but not by normal form
+  CHECK(f.forms.are_equal({gated, quotient, f.j.ne(zero), f.j.ne(zero)}, 0) == false);  // equal, but by other forms
   CHECK(f.forms.are_equal({gated, f.num(5), f.j.ne(zero), f.j.ne(zero)}, 0) == false);
 }
 

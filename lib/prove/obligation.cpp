@@ -25,7 +25,7 @@ void ProofCache::add_answer(const std::string& text, SmtAnswer answer) {
 
 namespace {
 
-// The version of the encoding. To be increased when a change of the encoder changes the meaning of a text.
+// The version of the encoding, a part of the cache key. Increase it if a text gets another meaning.
 constexpr const char* kEncoding = "4";
 
 Sha256 key_of_answers() { return cache_key({"proofs", kEncoding, z3_version()}); }
@@ -52,8 +52,8 @@ void ProofCache::write_answers() {
   CompileCache::shared_cache().store_entry(key_of_answers(), bytes);
 }
 
-// The nodes at which the encoding of both sides ends; these nodes are unknown values. The near frontier is at the nodes
-// that both sides contain, so that a proof is valid for all of their values. A far frontier is below these nodes.
+// The nodes at which the encoding of both sides stops: they become unknown values. The near frontier consists of nodes
+// that both sides contain, so that a proof is valid for all values of these nodes. The far frontier is below them.
 struct Prover::Frontier {
   std::vector<UOp> cuts;                     // the nodes of the frontier
   std::vector<std::pair<UOp, UOp>> aliases;  // pairs of a reduction of `after` and an equal one of `before`
@@ -63,8 +63,8 @@ struct Prover::Frontier {
   size_t nodes = 0;                              // number of nodes above the frontier
 };
 
-// Returns the frontier of one lane: the nodes that both sides contain or, with `more` > 0, nodes below them, after
-// `more` of them were expanded. Nodes deeper than `most_depth` below the sides are cut, too.
+// Returns the frontier of one lane. Cuts at the nodes that both sides contain, but expands the first `more` of these.
+// Also cuts at nodes deeper than `most_depth` below the sides, and at all nodes after the first limits_.max_nodes.
 Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth) const {
   // Visits nodes from the highest id down, so that a node comes after all its users.
   struct Item {
@@ -110,8 +110,8 @@ Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more
   return out;
 }
 
-// Finds for each reduction of `after` a reduction of `before` that adds the same terms over the same ranges. Adds the
-// pairs to `cuts`.
+// Finds for each reduction of `after` a reduction of `before` with the same op over the same ranges whose terms are
+// proven equal. Adds these pairs to cuts.aliases.
 void Prover::match_reductions(Frontier& cuts) {
   for (UOp a : cuts.after_reductions) {
     if (std::ranges::find(cuts.before_reductions, a) != cuts.before_reductions.end()) continue;
@@ -139,19 +139,19 @@ void Prover::match_reductions(Frontier& cuts) {
   }
 }
 
-// Asks Z3. Uses the shared context first, with few resources, because a new context costs more than most questions. A
-// question that is not decided there is asked in a new context with all resources, so that the answer does not depend
-// on other questions. In the new context, a question about numbers is asked twice: the older solver respects its
-// resource limit, and the newer one decides more, but computes with ever larger numbers, which Z3 does not count.
+// Asks Z3 in the contexts that `effort` names. The shared context has few resources, but is fast: creating a context
+// takes longer than most questions. In a new context, the answer does not depend on earlier questions. There, a
+// question about numbers is asked twice: the older solver respects its resource limit; the newer one proves more, but
+// may compute with ever larger numbers, which Z3 does not count.
 SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit) {
   const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
-  const std::string limited_key = std::to_string(rlimit) + " " + key;  // for Unknown, which depends on the resources
+  const std::string limited_key = std::to_string(rlimit) + " " + key;  // the key of Unknown, which depends on rlimit
   for (const std::string* k : {&key, &limited_key})
     if (auto known = cache_.find_answer(*k)) return counts_.num_cached++, *known;
   if (is_time_over()) return SmtAnswer::Unknown;
   auto begin = Clock::now();
   counts_.num_questions++;
-  // A thread has one shared context for all its provers.
+  // the shared context: one for all provers of a thread, made anew after many questions
   struct Shared {
     std::unique_ptr<Z3Session> session;
     size_t questions = 0;
@@ -249,16 +249,16 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
   return out;
 }
 
-// Returns true if `before` is an op such as a sine, and `after` computes it without this op. No sense can show that
-// they are equal, because such an op is an unknown function for Z3.
+// Returns true if `before` is a transcendental op such as SIN, and `after` computes it without this op. Z3 cannot prove
+// that they are equal in any sense, because the op is an unknown function for Z3.
 static bool is_approximation(const ComparedValues& v) {
   constexpr OpSet kTranscendental{Op::EXP2, Op::LOG2, Op::SIN, Op::POW};
   if (!v.before.in(kTranscendental) || v.before_valid) return false;
   return std::ranges::none_of(toposort(v.after), [&](UOp u) { return u.is(v.before.op()); });
 }
 
-// Returns true if Z3 finds values for which the assumptions of a proof about floats are true; else the proof means
-// nothing.
+// Returns true if Z3 finds values for which the assumptions of a proof about floats hold. If there are none, the proof
+// is vacuous.
 bool Prover::can_hold(const std::string& assumptions) {
   return answer_of(assumptions, Effort::Hard, IntSense::Bits, limits_.ieee_rlimit) == SmtAnswer::Sat;
 }

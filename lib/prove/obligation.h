@@ -58,14 +58,13 @@ struct ProofOutcome {
   Kind kind = Kind::Open;
   FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the weakest sense that was needed
   bool has_floats = false;
-  bool is_settled = false;       // if Open: no other encoding of integers can prove it
+  bool is_settled = false;       // if Open: another IntSense cannot prove the pair either
   std::string open_reason = {};  // if Open: why no proof was found
-  // a SHA-256 of the first question of each lane, which is equal for pairs that are equal up to renaming
+  // a SHA-256 of the first question to Z3 for each lane, which is equal for pairs that are equal up to renaming
   std::string form = {};
 };
 
-// The limits of a proof. An rlimit is in Z3's unit of work, of which 1 million take about 0.3 s, and is for one
-// question.
+// The limits of a proof. An rlimit limits the work of one question, in Z3's unit: 1 million units take about 0.3 s.
 struct ProofLimits {
   uint64_t bits_rlimit = 600'000;     // for bit-vectors
   uint64_t numbers_rlimit = 600'000;  // for unbounded integers and real numbers
@@ -73,13 +72,13 @@ struct ProofLimits {
   uint64_t brief_rlimit = 100'000;    // for a first attempt in a context of its own, and for long texts about numbers
   // processor time for one question: Z3 does not count the work on very large numbers
   double question_seconds = 5;
-  double brief_seconds = 2;           // processor time for a first attempt in the shared context, as shared_rlimit
+  double brief_seconds = 2;           // processor time for one question in the shared context
   size_t max_small_text_bytes = 450;  // most bytes of a text about floats that is asked with all resources at once
   // a text about numbers of more bytes is asked with few resources: Z3 decides it at once or never
   size_t min_long_text_bytes = 8000;
-  uint64_t shared_rlimit = 60'000;  // for the first attempt in the shared context
+  uint64_t shared_rlimit = 60'000;  // for a question in the shared context
   size_t max_nodes = 400;           // most nodes of an expression that are encoded; deeper nodes are unknown values
-  size_t many_nodes_limit = 100;    // a larger expression on floats is tried first with only the nodes near its root
+  size_t many_nodes_limit = 100;    // if floats have more nodes: try IEEE senses first with nodes near the root only
   // most nodes contained in both sides that are encoded instead of being unknown values
   size_t max_expanded_nodes = 60;
 };
@@ -101,14 +100,14 @@ class Prover {
   // Proves all lanes of the pair. With `over_reals`, does not try the IEEE senses, only Uninterpreted and Real.
   ProofOutcome prove_values(const ComparedValues& values, bool over_reals = false);
   const ProofCounts& proof_counts() const { return counts_; }
-  // Records that registers and shared memory of the kernel may contain infinities.
+  // Must be called if registers and shared memory of the kernel may contain infinities.
   void set_infinities() { intervals_.set_infinities(); }
 
  private:
   struct Frontier;
   ProofOutcome prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far,
                           bool over_reals);
-  // Which context of Z3 is asked: the thread's shared context, or a new one, which is expensive.
+  // In which context Z3 is asked: the thread's shared context, which has few resources, or a new one, which is slow.
   enum class Effort : uint8_t {
     Light,  // in the shared context
     Usual,  // in the shared context, then in a new one

@@ -25,8 +25,8 @@ struct Counted {
   size_t count = 1;  // number of rewrites that are listed as this one
 };
 
-// Returns the rewrites and findings that are not proven. Of the sampled or unknown rewrites of one stage and rule with
-// one reason, returns only the first.
+// Returns the rewrites and findings that are not proven. If several sampled or unknown rewrites have the same stage,
+// rule and reason, returns only the first.
 std::vector<Counted> open_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
   std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;  // indices in `out`
@@ -43,8 +43,8 @@ std::vector<Counted> open_rewrites(const KernelProof& proof) {
   return out;
 }
 
-// Returns, of the rewrites that are proven in a weaker sense than but-nan, the first one for each sense, stage and
-// rule.
+// Returns the rewrites that are proven in a weaker sense than but-nan. If several have the same sense, stage and rule,
+// returns only the first.
 std::vector<Counted> weak_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
   std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> of;  // indices in `out`

@@ -65,7 +65,7 @@ class KernelProver {
   std::span<const HistoryStage> stages() const { return history_.stages(); }
   std::span<const Application> list() const { return history_.applications(); }
 
-  // Returns true if a graph has a constant that is infinite or NaN, such as the initial value of a maximum.
+  // Returns true if the result of a stage has a constant that is infinite or NaN, such as the start of a maximum.
   bool has_infinities() const {
     auto is_infinite = [](UOp u) {
       return u.is(Op::CONST) && u.arg().is_float() && !std::isfinite(u.arg().to_const().as_float());
@@ -75,7 +75,8 @@ class KernelProver {
     });
   }
 
-  // Decides functions and their approximations as wholes, if a rewrite of the stage is not proven by itself.
+  // If a rewrite of the stage is not proven or proven in a weak sense: decides the stage without approximations of
+  // functions (expansions.h), and each approximation as a whole.
   void settle_expansions(size_t number) {
     const HistoryStage& stage = stages()[number];
     bool is_open = false;
@@ -117,8 +118,8 @@ class KernelProver {
     return r.kind != Kind::Proven || (r.has_floats && r.sense >= FloatSense::ButNan);
   }
 
-  // Decides nested rewrites by the rewrite that contains them: if this rewrite is proven, so are its parts. Marks
-  // rewrites of an attempt that was discarded.
+  // Decides nested rewrites by the rewrite that contains them: if it is proven, so are they. Rewrites of an attempt
+  // that the compilation discarded count as proven, too.
   void settle_parts() {
     for (size_t i = list().size(); i-- > 0;) {
       if (list()[i].depth == 0) {
@@ -183,9 +184,9 @@ class KernelProver {
     }
   }
 
-  // Adds a finding if the linear list does not define buffers in the order of their numbers: a renderer makes arguments
-  // in the order of the list, and the runtime passes them by number. REF cannot show this, because it finds buffers by
-  // number.
+  // Adds a finding if the linear list does not define buffers in the order of their numbers: a renderer declares
+  // arguments in the order of the list, but the runtime passes them in the order of their numbers. REF cannot show this
+  // error, because it finds buffers by number.
   void check_arguments() {
     UOp last;
     for (UOp u : history_.linear_list()) {
@@ -210,7 +211,7 @@ class KernelProver {
   }
 
   // Sets a rewrite that is proven in a weak sense to unknown if an op that may turn a tiny difference into a large one
-  // depends on its value.
+  // depends on its value, or if this cannot be found out.
   void check_weak_values(size_t number) {
     constexpr size_t kMost = 64;
     const HistoryStage& stage = stages()[number];
@@ -245,10 +246,10 @@ class KernelProver {
       if (op) doubt_weak(r, *op);
     }
   }
-  // Returns the op of the graph that depends on `value`, which is proven in a weak sense, and may turn a tiny
-  // difference into a large one; nullopt if there is none. Where the kernel divides, a proof that is wrong only for the
-  // sign of a zero divisor becomes one in the sense finite: the quotient is an infinity that the kernel makes of
-  // numbers.
+  // `value` is proven in the weak sense r.sense. Returns an op of the graph that depends on it and may turn a tiny
+  // difference into a large one; nullopt if there is none. If the only such ops are divisions by a zero of either sign,
+  // and the AST divides, too, sets r.sense to Finite and returns nullopt: FloatSense::Finite does not cover infinities
+  // that a kernel makes of finite numbers.
   std::optional<std::string> weaken(RewriteProof& r, UOp graph, UOp value) {
     auto op = decision_on(graph, value, r.sense);
     if (!op || r.sense > FloatSense::Finite) return op;
@@ -280,7 +281,7 @@ class KernelProver {
     r.after_nodes = node_values(s.after, r.counterexample, b->second);
   }
 
-  // Measures the errors of proofs over the reals, for the first rewrite of each rule and stage.
+  // Measures the errors of proofs over the reals, for the first rewrite of each rule and stage, up to a limit.
   void measure_errors() {
     constexpr size_t kMost = 8;
     std::set<std::pair<std::string_view, std::string_view>> seen;
@@ -307,7 +308,7 @@ class KernelProver {
   const KernelProofOptions& options_;
   const UOp ast_;
   SidesProver prover_;
-  std::map<size_t, UnexpandedStage> unexpanded_;  // by number of the stage
+  std::map<size_t, UnexpandedStage> unexpanded_;  // the stages that settle_expansions() decided, by stage number
   std::optional<bool> divides_;                   // true if the AST has a quotient; nullopt: not known yet
 };
 

@@ -22,45 +22,45 @@ struct KernelProof {
   std::vector<RewriteProof> findings = {};  // verdicts about whole stages; their places have no rule
   ProofCounts counts;
   double proof_seconds = 0;                                // time that the proof took
-  std::optional<Diag> error;                               // set if a stage failed
+  std::optional<Diag> error;                               // set if a stage or REF failed, or the record lacks a kernel
   bool is_schedule = false;                                // true for a schedule, false for one kernel
   size_t checked_stages = 0;                               // number of stages whose graphs REF ran at sample inputs
   std::string schedule_check = {};                         // for a schedule: the result of its run in REF, as text
-  ShownProgram program = {};                               // with --program: a program that shows a refuted rewrite
+  ShownProgram program = {};                               // with --program: a program that shows a wrong rewrite
   size_t num_with_verdict(RewriteProof::Kind kind) const;  // returns the number of rewrites with this verdict
   // returns the number of rewrites with this verdict, counting those that are equal up to renaming once
   size_t num_distinct(RewriteProof::Kind kind) const;
-  FloatSense weakest_sense() const;  // returns the weakest sense of all proofs
-  bool has_floats() const;           // returns true if a proof compares floats
+  FloatSense weakest_sense() const;  // returns the weakest float sense of the proven rewrites and findings
+  bool has_floats() const;           // returns true if a rewrite has floats
   // Returns the largest error at samples of the rewrites over the reals; nullopt if none was measured.
   std::optional<double> largest_error() const;
   // the approximations of functions, by their keys: the function ("LOG2 float") and the error
   std::map<std::string, std::pair<std::string, ApproximationError>> approximations = {};
-  void set_verdict();                            // sets `verdict` to the worst one of the rewrites and the findings
+  void set_verdict();  // sets `verdict` to the worst one of the rewrites and findings; with `error`, at least Unknown
   std::string producer = {};                     // the release that recorded the rewrites; empty if tgc made them
   std::unique_ptr<RewriteHistory> history = {};  // owns the nodes, and the texts of RewriteProof::place
 };
 
 struct KernelProofOptions {
   bool checks_stages = true;  // run the graph of each stage in REF, also if all rewrites are proven
-  // Time limit for one kernel, after which the other rewrites are unknown; 0 for no limit. Unset: 30 s of processor
-  // time.
+  // Time limit for one kernel in seconds of wall time, after which the remaining rewrites are unknown; 0 for no limit.
+  // Unset: 30 s of processor time and 1500 s of wall time.
   std::optional<double> timeout_seconds = {};
 };
 
 // Compiles the kernel by tgc's own stages and decides each rewrite.
 std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& cache,
                                           const KernelProofOptions& options = {});
-// Decides each recorded rewrite of a kernel record of another release (tinygrad_export.py --rewrites). Throws Failure
-// if the record has none.
+// Decides each recorded rewrite of a record of another release (tinygrad_export.py --rewrites), for a kernel or a
+// tensor graph. Sets KernelProof::error if the record has no rewrites.
 std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
                                              const KernelProofOptions& options = {});
 
 std::string_view name_of(RewriteProof::Kind kind);  // returns the name in lower case, such as "proven"
-// Return the proof as text, a line for the kernel and one for each rewrite that is not proven, and as a JSON object.
+// Return the proof as text (a line for the kernel, and lines for rewrites that are not proven), and as a JSON object.
 std::string proof_text(const KernelProof& proof);
 std::string proof_json(const KernelProof& proof);
-// Returns the verdicts for the page of tgc view, as JSON: a letter for each rewrite of each stage, and notes.
+// Returns the verdicts for the page of `tgc view`, as JSON: a letter for each rewrite of each stage, and notes.
 std::string proof_marks(const KernelProof& proof);
 
 }  // namespace tgc

@@ -43,8 +43,8 @@ Ranges ranges_in(UOp root) {
   return out;
 }
 
-// Returns the expression of loops in `after` by which `range` was replaced; null if there is none. `targets` maps the
-// id of a range to its replacements.
+// Returns the expression of the loops `after` by which `range` was replaced; null if there is none. `targets` maps the
+// id of a range to its replacements, which may contain ranges that were replaced, too.
 UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, const Ranges& after, int depth) {
   auto it = targets.find(range.id());
   if (it == targets.end() || depth > 8) return {};
@@ -72,7 +72,7 @@ bool is_of_loops(UOp u) {
   return std::ranges::all_of(toposort(u), [](UOp x) { return x.in(kOps); });
 }
 
-// Adds `wrong` to the counterexample of `proof`, for the case that REF confirms the error.
+// Adds the wrong iteration to the counterexample of `proof`, which is reported if REF confirms the error.
 RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIteration>& wrong) {
   if (!wrong) return proof;
   proof.reason = wrong->is_lost ? "the new loops leave out an iteration" : "the new loops run an iteration twice";
@@ -86,7 +86,7 @@ RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIterati
 std::vector<RewriteProof> ListProver::decide_all(std::span<const Sides> sides) {
   std::vector<RewriteProof> out;
   std::vector<SidePairs> pairs;
-  std::vector<std::string> keys;  // for each rewrite, its key; "" if its verdict is known already, or not to be kept
+  std::vector<std::string> keys;  // for each rewrite, its key in KnownVerdicts; "": do not store its verdict
   for (size_t i = 0; i < sides.size(); i++) {
     const Application& a = applications_[i];
     const bool is_replaced = a.substitution_target && a.depth == 0;
@@ -132,7 +132,7 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   const Application& a = applications_[i];
   const bool is_replaced = a.substitution_target && a.depth == 0;  // by the stage, not by a rule
   RewriteProof out = decide(pairs);
-  // decide the contract of loops for all replaced ranges together
+  // decide whether all ranges that the stage replaced, together, have the same iterations as the new ones
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE))
     return is_of_list = true, decide_loops(top_of(i));
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::STORE) && a.after.is(Op::STORE))
@@ -151,8 +151,8 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   return out;
 }
 
-// Returns true if the new loops run over the same iterations. If not, sets `wrong` to a wrong iteration, if one is
-// known.
+// Returns true if the new loops run the same iterations as the replaced ones. If not, sets `wrong` to an iteration that
+// is lost or runs twice, if one is found.
 bool ListProver::is_same_iterations_of(const RangeMap& map, std::optional<WrongIteration>& wrong) const {
   RangeMap imported;
   for (auto& [range, to] : map) {
@@ -165,8 +165,9 @@ bool ListProver::is_same_iterations_of(const RangeMap& map, std::optional<WrongI
   return false;
 }
 
-// Returns the loops that the rule of application `i` replaced by substitutions, with expressions of the loops in its
-// result. The rule may have tried other substitutions, too, and may have replaced a loop of an earlier one.
+// Returns pairs of a loop that the rule of application `i` replaced by substitutions, and its expression of loops in
+// the result of the rule. The rule may also have tried substitutions that it did not use, and may have replaced a loop
+// that one of its substitutions introduced.
 RangeMap ListProver::replaced_loops(size_t i) const {
   std::map<uint32_t, std::vector<UOp>> targets;  // by node id of a RANGE: its replacements, the last one first
   for (size_t k = i; k-- > first_part_of(applications_, i);)

@@ -1,4 +1,4 @@
-// ListProver: decides all rewrites of a list, which are those of a compilation or of a recording.
+// ListProver: decides all rewrites of a list: those of a compilation by tgc, or those of a recording.
 #pragma once
 #include <functional>
 #include <map>

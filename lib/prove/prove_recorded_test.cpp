@@ -41,7 +41,8 @@ TEST_CASE("prove_recording: a rewrite that the graphs of its stage do not show i
 }
 
 TEST_CASE("prove_recording: a value in place of Invalid refutes no schedule") {
-  // The program is: for i in range(2): a[i+1] = a[i]*0.5 + a[i+1]. A rule drops a gate that the node above has, too.
+  // The program is: for i in range(2): a[i+1] = a[i]*0.5 + a[i+1]. A rule removes a gate from a node whose user has the
+  // same gate.
   Session session;
   REQUIRE(for_each_graph(session, test_path("import/set_rows.tensor.jsonl.gz"), "", [&](InputGraph in) {
     ProofCache cache;
@@ -54,8 +55,8 @@ TEST_CASE("prove_recording: a value in place of Invalid refutes no schedule") {
 }
 
 TEST_CASE("prove_schedule: a wrong schedule is refuted by what it computes, and is not proven without a run") {
-  // in the first file, the offset of a SHRINK is added twice; in the second, a kernel loads what an iteration stored
-  // before
+  // in the first file, the offset of a SHRINK is added twice; in the second, an iteration of a kernel loads what an
+  // earlier iteration stored
   using Case = std::pair<const char*, const char*>;
   for (auto [file, shown] : {Case("shrink_twice14", "12 of 12 differ"), Case("transposed_store14", "on their order")}) {
     Session session;

@@ -22,7 +22,7 @@ namespace {
 using Kind = RuleProof::Kind;
 using Captured = std::array<UOp, pat::kNumCaptures>;
 
-// A condition that a rule may lack.
+// A condition on the operands under which a refuted rule may be right, such as x >= 0.
 struct Condition {
   std::string text;
   // Returns the condition for an instance, as a bool; null if it cannot be stated for this instance.
@@ -93,7 +93,8 @@ class RuleProver {
     const bool is_general =
         !specs.empty() && std::ranges::all_of(specs, [&](const Rule* s) { return prove_all(*s, {}); });
     const std::string open = out_.reason;
-    // Run the C++ code on instances. If the proof covers them, their sides can only differ where bounds are wrong.
+    // Run the C++ code on instances. If the rule is proven, and its data describe the code, the sides of an instance
+    // can only differ because bounds (vmin, vmax) are wrong.
     const bool is_covered = run_instances(specs, is_general);
     if (out_.kind == Kind::Refuted) {
       if (is_covered) find_condition(specs, is_general);
@@ -124,7 +125,7 @@ class RuleProver {
     std::string why = {};  // if not proven: the reason
   };
 
-  // Proves the sides with Z3. With `notes_special`, also searches a counterexample with NaN, infinities or -0 for a
+  // Proves the sides with Z3. With `notes_special`, also searches for a counterexample with NaN, infinities or -0 for a
   // proof that is not bit-exact.
   Answer prove(Graph& graph, const Sides& sides, bool notes_special = false) {
     SideIsolator isolator(graph, memory_sizes(sides.before));
@@ -148,7 +149,7 @@ class RuleProver {
     return {true};
   }
 
-  // Searches values for which the sides differ by more than rounding.
+  // Searches for a point at which the sides differ by more than rounding.
   std::optional<Counterexample> counterexample(Graph& graph, const Sides& sides, uint64_t rlimit) {
     auto found = catch_failures([&] {  // REF may refuse an instance, for example an index of more than 64 bits
       SideIsolator isolator(graph, memory_sizes(sides.before));
@@ -157,7 +158,8 @@ class RuleProver {
     return found ? *found : std::nullopt;
   }
 
-  // Compares sides without leaves, which have one value each, in REF. They count as equal if the left one is undefined.
+  // Compares two sides without leaves in REF. They have one value each, and count as equal if the left one is
+  // undefined.
   Answer compare_numbers(const Sides& sides) {
     const UOp defined = is_defined(sides.before);
     const Sides checked = defined.is_const() ? sides : restricted(sides.before, sides.after, defined);
@@ -185,8 +187,8 @@ class RuleProver {
 
   // ---- proofs for all values, from the right side as data
 
-  // Proves all instances with unknown constants, under `condition` if it is not null. Returns false at the first
-  // instance that is not proven.
+  // Proves all instances with unknown values in place of constants, under `condition` if it is not null. Returns false
+  // at the first instance that is not proven.
   bool prove_all(const Rule& spec, const Condition* condition) {
     RuleInstances instances(spec, true);
     size_t proven = 0, made = 0;
@@ -242,21 +244,21 @@ class RuleProver {
   UOp apply(const Matcher& matcher, UOp before) {
     Hit hit;
     if (!rule_.uses_ctx) return matcher.rewrite(before, nullptr, nullptr, hit);
-    // in all stages of a kernel, the context is the target
+    // the context of rules in the stages of a kernel is the target
     static const Target target = std::move(parse_target("CPU:CLANG", Settings()).value_or_throw());
     return matcher.rewrite(before, const_cast<Target*>(&target), type_key<Target>(), hit);
   }
 
-  // Applies the rule to `before`. If the right side is data, builds it from the nodes that the instance bound to the
-  // names, because the matcher might bind other nodes.
+  // Applies the rule to `before`. If the right side is data, builds it from `captured`, the nodes that the instance
+  // bound to the names, because the matcher might bind other nodes.
   UOp run_code(const Matcher& own, UOp before, const Captured& captured) {
     if (right_kind(rule_) != RightKind::Algebra) return apply(own, before);
     Match match{before, captured.data(), nullptr, nullptr};
     return apply_rule(rule_, match);
   }
 
-  // Runs the C++ code on instances with constants. Returns true if the rule's data describe the result for all of them.
-  // Sets out_.kind to Refuted if REF computes different values for the sides of one.
+  // Runs the C++ code on instances with constants. Returns true if the rule's data describe the result of the code for
+  // all instances. Sets out_.kind to Refuted if REF computes different values for the sides of an instance.
   bool run_instances(const std::vector<const Rule*>& specs, bool is_general) {
     const bool is_data = right_kind(rule_) == RightKind::Algebra;
     const bool has_shapes = !is_data || needs_shapes(rule_);
@@ -333,7 +335,7 @@ class RuleProver {
     return found;
   }
 
-  // Returns true if a specification makes the same node, or a node that is proven equal to the last bit.
+  // Returns true if a specification makes `after` of `before`, or a node that is proven equal to it, to the last bit.
   bool makes_same(Graph& graph, const Matcher& data, UOp before, UOp after) {
     UOp specified;
     auto made = catch_failures([&] {
@@ -414,7 +416,8 @@ class RuleProver {
 
   // ---- conditions
 
-  // Searches a condition under which a refuted rule is proven, if its data describe its code. Keeps the counterexample.
+  // Searches for a condition under which the refuted rule is proven; called if the rule's data describe its code. Keeps
+  // the counterexample.
   void find_condition(const std::vector<const Rule*>& specs, bool is_proven_by_bounds) {
     if (is_proven_by_bounds && limit_.empty()) {
       out_.kind = Kind::Conditional, out_.condition = "the bounds of its operands are right",
@@ -455,8 +458,8 @@ class RuleProver {
 
 }  // namespace
 
-// A rule is structural if its root does not compute a value, if its left side has loops, stores, vectors or control
-// flow, or if it changes the context of the rewrite.
+// Returns false if the root of the pattern does not compute a value, if the pattern has loops, stores, vectors or
+// control flow, or if the rule changes the context of the graph rewrite.
 bool is_value_rule(const Rule& rule) {
   return !rule.left->ops.empty() && ops::Elementwise.contains_all(rule.left->ops) && has_values_only(rule) &&
          !rule.changes_ctx;

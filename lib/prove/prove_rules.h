@@ -16,7 +16,7 @@ struct RuleProof {
     Conditional,  // proven where `condition` holds; elsewhere, REF computes different values for an instance
     Refuted,      // REF computes different values for an instance
     Instances,    // every instance that was made is proven for all values of its leaves
-    Structural,   // the rule makes loops, stores, vectors or control flow; `tgc prove INPUT` decides its rewrites
+    Structural,   // no value rule (is_value_rule), so only `tgc prove INPUT` can decide its rewrites
     Unknown,      // an instance is not proven, or no instance could be made
   };
   const Rule* rule = nullptr;
@@ -26,7 +26,7 @@ struct RuleProof {
   FloatSense sense = FloatSense::Uninterpreted;
   std::string condition = {};           // if Conditional: the condition as text
   bool assumes_bounds = false;          // the proof assumes that bounds (vmin, vmax) are right
-  bool is_by_specification = false;     // a specification is proven, and the C++ code was tested against it
+  bool is_by_specification = false;     // a specification (rule_specs.h) is proven, and agrees with the C++ code
   std::string reason = {};              // if Unknown or Instances: why the rule is not proven
   std::string before = {}, after = {};  // the instance that is refuted or not proven
   std::map<std::string, std::string> counterexample = {};
@@ -59,7 +59,7 @@ bool is_value_rule(const Rule& rule);
 // Decides one rule within `limits`.
 RuleProof prove_rule(const Rule& rule, ProofCache& cache, const RuleLimits& limits = {});
 
-// Return the verdict of a rule as text, and for all verdicts the summary below the rules' texts, and the JSON.
+// Return the verdict of one rule as text, the summary of all verdicts, which is printed below them, and all as JSON.
 std::string rule_proof_text(const RuleProof& proof);
 std::string rule_proofs_summary(const std::vector<RuleProof>& all);
 std::string rule_proofs_json(const std::vector<RuleProof>& all);

@@ -121,7 +121,8 @@ RewriteProof SidesProver::prove_equal_sums(UOp before, UOp after) {
   return terms.kind == Kind::Proven ? over_the_reals(before, "terms") : terms;
 }
 
-// Decides nodes that consist of several stores or that end the same loops, part by part.
+// Decides nodes without values: ENDs of the same loops by the nodes inside, SINKs and GROUPs source by source, and
+// other nodes by decide_around_reduces().
 RewriteProof SidesProver::decide_parts(const Sides& s) {
   RewriteProof out{.kind = Kind::Proven, .method = "stores"}, open{.reason = "no values to compare"};
   if (ends_same_loops(s.before, s.after)) return decide_sides(Sides{inside_ends(s.before), inside_ends(s.after)});
@@ -136,9 +137,8 @@ RewriteProof SidesProver::decide_parts(const Sides& s) {
   return out;
 }
 
-// Decides sides with REDUCEs that have no values as expressions, because their loops are long or depend on variables:
-// if each outermost REDUCE of one side is equal, bit by bit, to one of the other side, both are replaced by one unknown
-// value.
+// Decides sides with REDUCEs that cannot be evaluated, because their loops are long or depend on variables. If each
+// outermost REDUCE of one side is equal to one of the other side, to the last bit, replaces both by one unknown value.
 RewriteProof SidesProver::decide_around_reduces(const Sides& s) {
   constexpr size_t kMost = 16;
   const RewriteProof open{.reason = "no values to compare"};
@@ -224,7 +224,7 @@ void SidesProver::sample_open(std::span<RewriteProof* const> open, std::span<con
       r.counterexample["before"] = e.before, r.counterexample["after"] = e.after;
     }
   }
-  for (size_t i = 0; i < of.size(); i++) {  // a sum with Invalid terms is Invalid, but the import makes these terms 0
+  for (size_t i = 0; i < of.size(); i++) {  // a sum of Invalid terms is Invalid, but the import replaces them by 0
     RewriteProof& r = *of[i];
     if (r.kind != Kind::Refuted || r.counterexample["after"] != "Invalid" || !has_reduce(all[i].before)) continue;
     r.kind = Kind::Unknown, r.reason = "its sides differ in a sum of Invalid terms", r.counterexample.clear();
@@ -233,14 +233,14 @@ void SidesProver::sample_open(std::span<RewriteProof* const> open, std::span<con
     if (r->kind == Kind::Unknown && !is_unknown) r->kind = Kind::Sampled;
 }
 
-// Returns true if only the first and the last index of a loop can be compared, which says little about the others.
+// Returns true if only the first and the last index of the loop can be compared, which says little about other indices.
 bool SidesProver::compares_ends_alone(const Sides& s) {
   if (!s.before || !s.before.is(Op::RANGE) || s.before == s.after) return false;
   return std::ranges::any_of(isolator_.expressions_of(s).compared_values, &ComparedValues::compares_ends_alone);
 }
 
-// Proves the rewrites of constants for which REF computes the same value. Up to rounding, because folding rounds once
-// and not in each op.
+// Proves those rewrites of constants for which REF computes the same value up to rounding: a folded constant is rounded
+// once, and the expression in each op.
 void SidesProver::evaluate_constants(std::span<const Sides> sides, std::span<RewriteProof* const> of) {
   if (sides.empty()) return;
   auto results = compare_in_batches(sides, {}, {}, 1);

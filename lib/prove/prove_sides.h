@@ -34,13 +34,14 @@ struct RewriteProof {
   FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the sense of floats in which it is proven
   std::string_view method = {};  // the deciding method: "values", "same", the name of a contract, ...
   std::string reason = {};  // if not Proven: the reason
-  std::optional<double> largest_error = {};  // for a proof over the reals: the largest error at sample points, in ulp
+  std::optional<double> largest_error = {};  // of a proof over the reals (at sample points) or an approximation, in ulp
   std::string form_hash = {};  // a hash that is equal for rewrites that are equal up to renaming; empty if not known
   size_t application_index = 0;  // index of the rewrite in its list
   RewritePlace place = {};
   std::string before = {}, after = {};  // if Refuted: the sides as expressions, if they have values
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // if Refuted: the sides' nodes, by node_values()
-  // If refuted: values of loops and variables for which the sides differ, and both sides' values there, from REF.
+  // If Refuted, by name: values of leaves for which the sides differ, and what REF computes: the sides' values
+  // ("before", "after"), or the wrong element that the stage stores ("stored").
   std::map<std::string, std::string> counterexample = {};
 };
 
@@ -62,14 +63,14 @@ class SidesProver {
   // Decides all pairs of a rewrite. The result is Unknown if there are no pairs.
   RewriteProof decide_sides(const SidePairs& pairs);
 
-  // Evaluates in REF rewrites that are not proven, and sets their verdicts in `open`. pairs[i] are the sides of
-  // open[i].
+  // Evaluates in REF the sides pairs[i] of each rewrite open[i], which is not proven, and sets the verdict in open[i].
   void sample_open(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
 
-  // Returns the key of a rewrite by the structure of its sides; "" if a side has no node.
+  // Returns the key of a rewrite in KnownVerdicts: a hash of its sides' structure, and of whether values may be
+  // infinite. Returns "" if a side has no node.
   std::string key_of(const SidePairs& pairs);
   KnownVerdicts* known_verdicts() { return known_verdicts_; }  // null if no verdicts are kept
-  // Records that registers and shared memory of the kernel may contain infinities.
+  // Must be called if registers and shared memory of the kernel may contain infinities.
   void set_infinities() { prover_.set_infinities(), has_infinities_ = true; }
 
   // Returns values of leaves, NaN or infinities among them, for which REF computes different values; empty if none is

@@ -1,5 +1,5 @@
-// RandomInstances: makes nodes that the pattern of a rule matches, with small random expressions for its names and
-// random constants. They show errors of rules that depend on bounds, or on the form of their operands.
+// RandomInstances: makes nodes that the pattern of a rule matches, with small random expressions for its names, and
+// random constants. Such instances show errors of rules that depend on the bounds or on the form of their operands.
 #pragma once
 #include <random>
 
@@ -27,7 +27,8 @@ class RandomInstances : public RuleInstances {
   std::vector<Int> constants_;  // the integer constants of the current instance
 };
 
-// Evaluates up to `count` random instances of the rule in REF. If the sides of one differ, sets `out` to Refuted.
+// Evaluates up to `count` random instances of the rule in REF. If the sides of one differ, sets out.kind to Refuted,
+// and stores the instance and the counterexample in `out`.
 void refute_rule(const Rule& rule, size_t count, RuleProof& out);
 
 }  // namespace tgc

@@ -30,7 +30,7 @@ VisitOrder visit_order(RewriteOrder order, bool is_substitution) {
   return VisitOrder::SourcesFirst;
 }
 
-// Finds the left sides of rewrites that differ from a node in the dtype alone.
+// Finds, for a node, the left side of a rewrite that differs from the node in the dtype alone.
 class Retyper {
  public:
   Retyper(std::span<const ReplayedRewrite> rewrites, std::vector<Sides>* made) : made_(made) {
@@ -52,8 +52,8 @@ class Retyper {
   }
 
  private:
-  // The import gives a weak float the width of a float32, and compares a weak with a signed integer as numbers without
-  // a width. Values of other dtypes would be compared in their dtype, although a weak constant is computed in another.
+  // Returns true if a node may change between dtype `d` and the weak dtype `weak`, because the import computes the same
+  // for both: it imports a weak float as float32, and compares weak with signed integers as numbers without a width.
   static bool may_become(DType d, DType weak) {
     if (weak == weakfloat()) return d == dtypes::float32;
     return weak == weakint() && dtypes::is_int(d) && !dtypes::is_unsigned(d);
@@ -294,11 +294,11 @@ class RecordedHistory : public RewriteHistory {
     graph_rewrites_.push_back(std::move(top));
   }
 
-  // How to repeat a stage's rewrites, so that they lead from its input to its result.
+  // How to repeat a stage's rewrites so that they lead from its input to its result.
   struct Plan {
     RewriteOrder order = kRewriteOrders[0];
-    // Places of calls whose rewrites are skipped: a function may substitute in another graph, of which it then makes a
-    // part of the stage's graph.
+    // Places of calls whose rewrites are skipped, because they rewrite another graph: one from which the stage's
+    // function then makes a part of the stage's graph.
     std::set<std::string_view> skipped = {};
   };
   const Plan& plan_of(const HistoryStage& stage) {
@@ -325,7 +325,7 @@ class RecordedHistory : public RewriteHistory {
     return it->second = {};
   }
 
-  // Returns true if both sides are buffers that have sources, such as a size, and differ at most in these.
+  // Returns true if both sides are the same buffer, except for their sources, such as the size.
   static bool is_same_buffer(const Sides& s) {
     constexpr OpSet kBuffers = ops::Defines | OpSet{Op::PARAM, Op::BUFFER};
     return s.before.in(kBuffers) && s.before.op() == s.after.op() && s.before.dtype() == s.after.dtype() &&
@@ -358,7 +358,7 @@ class RecordedHistory : public RewriteHistory {
   const std::span<const Row> rows_;
   SidesImporter importer_;
   const Settings settings_;
-  std::unordered_map<uint32_t, ImportedGraph> graphs_;  // by node id of the recorded graph
+  std::unordered_map<uint32_t, ImportedGraph> graphs_;  // imported graphs, by node id of the recorded root
   ImportedGraph list_graph_;
   std::map<std::pair<size_t, std::string_view>, uint64_t> numbers_;  // number of rewrites so far, by stage and place
   std::map<size_t, Plan> plans_;  // by number of the stage

@@ -14,7 +14,7 @@
 
 namespace tgc {
 
-// A stage of a compilation. Its nodes are those of the release that compiled.
+// A stage of a compilation. Its nodes are not imported: they have the ops of the release that compiled.
 struct HistoryStage {
   std::string_view name;
   UOp input, result;                        // `result` is empty if the recording does not have the graph
@@ -36,7 +36,8 @@ class RewriteHistory {
   // Returns true if the rewrite `part` may be nested in the rewrite `whole`.
   bool is_part_of(size_t part, size_t whole) const;
 
-  // Returns true if the rewrite changes the graph of its stage, and not another graph that a function rewrites.
+  // Returns false if the rewrite is known to change another graph than that of its stage (one that a function
+  // rewrites).
   virtual bool is_used(size_t) { return true; }
   // Returns the kernel's AST in tgc's IR; the empty UOp if it cannot be imported.
   virtual UOp ast() = 0;
@@ -51,8 +52,9 @@ class RewriteHistory {
   // Repeats the first `count` rewrites of depth 0 of a stage, and returns the graph; the empty UOp if this is not
   // possible.
   virtual UOp replay_stage(const HistoryStage& stage, size_t count) = 0;
-  // Repeats the rewrites of a stage. Returns pairs of a graph that they give, and the graph that the compilation had at
-  // this point. If the graphs of each pair are equal, the rewrites lead from the stage's input to its result.
+  // Repeats the rewrites of a stage. Returns pairs of a graph that the repeated rewrites give, and the graph that the
+  // compilation had at this point. If the two graphs of each pair are equal, the rewrites lead from the stage's input
+  // to its result.
   virtual std::vector<std::pair<UOp, UOp>> corresponding_nodes(const HistoryStage& stage) = 0;
   // Returns the linear list in tgc's IR; an empty list if there is none, or if it cannot be imported.
   virtual std::span<const UOp> linear_list() { return {}; }
@@ -91,9 +93,9 @@ struct ReplayedRewrite {
 
 // Repeats the rewrites on the graph under `root`, in the given order of visits, and returns the result. Returns the
 // empty UOp if they cannot be repeated, for example because they form a cycle or nest too deep. Since 0.14.0, tinygrad
-// computes the dtype of a node again if a source gets another dtype. So a node becomes the left side of a rewrite that
-// differs from it in the dtype alone, if one is a weak dtype and the other one float32 or a signed integer. Adds both
-// nodes to `retyped`, which may be null: no rewrite says that they are equal.
+// computes the dtype of a node again if a source gets another dtype. So a node that differs from the left side of a
+// rewrite only in the dtype is replaced by this left side, if one dtype is weak and the other one float32 or a signed
+// integer. Adds both nodes to `retyped` (may be null), because no rewrite says that they are equal.
 UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, RewriteOrder order,
                     std::vector<Sides>* retyped = nullptr);
 

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// The sum of two weak constants as a node of the dtype `of`, and as the node that tinygrad makes of it.
+// The sum of two weak constants: as a node with another dtype, and as the node with the weak dtype that tinygrad makes.
 struct Retyped {
   UOp as_typed, as_weak;
 };
@@ -28,8 +28,8 @@ bool is_proven(const Retyped& sum) {
   return SidesProver(importer.graph(), {}, cache).decide_sides(pairs).kind == RewriteProof::Kind::Proven;
 }
 
-// Replaces the right operand, a product, by a weak constant, and then the sum of two weak constants by `result`.
-// Returns the sum after that.
+// Replays two rewrites of a sum: its right operand, a product, becomes a weak constant, and the sum of two weak
+// constants becomes `result`. Returns the replayed graph.
 UOp replayed(Graph& g, DType of, DType weak, Arg a, Arg b, UOp result, std::vector<Sides>& retyped) {
   const Retyped sum = sum_of(g, of, weak, a, b);
   const UOp left = sum.as_weak.src(0), right = sum.as_weak.src(1);
@@ -51,7 +51,7 @@ TEST_CASE("replay_rewrites: the dtype of a node follows those of its sources") {
   REQUIRE(retyped.size() == 2);
   CHECK(retyped[0].before.dtype() == dtypes::float32);
   CHECK(retyped[0].after.dtype() == weakfloat());
-  // constants of these dtypes are compared in their dtype, although tinygrad computes the weak ones without a width
+  // a node of these dtypes must not be replaced by one with a weak dtype, which may have another value
   for (DType d : {dtypes::uint8, dtypes::float16, dtypes::float64}) {
     const bool is_int = dtypes::is_int(d);
     const Arg a = is_int ? Arg(2) : Arg(2.0), b = is_int ? Arg(3) : Arg(3.0);

@@ -45,7 +45,7 @@ class Builder {
 
   std::vector<RightSide> all() {
     std::vector<RightSide> out;
-    UOp earlier;  // a bool that is true where no earlier folding applies, as far as values decide this
+    UOp earlier;  // a bool that is false only where an earlier folding applies; null means true
     for (const Folding& f : foldings_of(rule_)) {
       if (!f.right) throw NotData();
       UOp when = earlier, all_hold;
@@ -181,7 +181,7 @@ class Builder {
       return {Const(int64_t(k))};
     }
     if (n->form == "is_less_than_zero") return {{}, bound(n->children[0]).lt(0).cast(dtypes::index)};
-    if (n->form == "vmin") return value(bound(n->children[0]));  // rules use vmin only with the guard has_one_value
+    if (n->form == "vmin") return value(bound(n->children[0]));  // with the guard has_one_value, vmin is the value
     if (n->form == "-" && n->children.size() == 1) return negated(number(n->children[0]));
     if (n->form == "ceil" || n->form == "floor") {
       const PatNode* quotient = n->children[0];
@@ -232,7 +232,7 @@ class Builder {
     UOp x = as(a, dtypes::index), y = as(b, dtypes::index), q = x / y, r = x % y;
     return {{}, (r.ne(0) & r.lt(0).ne(y.lt(0))).where(q - Const(1), q)};
   }
-  // Assumes that `n` is within 2**53, where Python's division of integers as floats is exact enough.
+  // Adds the assumption that `n` is within 2**53: then Python divides integers as floats without a wrong result.
   void assume_exact_as_double(const Number& n) {
     limit_ = "constants within 2**53";
     UOp x = as(n, dtypes::index);
@@ -269,7 +269,7 @@ class Builder {
     if (name == "is_power_of_two_above_one" && x[0].is_const()) return {log2_exact(x[0]) > 0};
     if (name == "not_finite" && !dtypes::is_float(x[0].dtype())) return {false};
     if (name == "not_finite") return implied(x[0].alu(Op::SUB, x[0]).ne(0));
-    // guards that say nothing about values
+    // guards that do not restrict values
     if (name == "differ" || name == "a_pair_is_const" || name == "out_of_order" || name == "sign_is_known" ||
         name == "has_one_value")
       return {};

@@ -12,7 +12,7 @@ namespace tgc {
 // A right side that a rule may make for an instance of its left side.
 struct RightSide {
   UOp right_node;
-  UOp condition = {};  // a bool that is true wherever the rule makes this right side; null if it always is
+  UOp condition = {};  // a bool that is true wherever the rule makes this right side; null means true
   std::string assumption =
       {};  // an assumption of `condition` that is not a guard of the rule, as text; "" if there is none
 };
@@ -23,8 +23,8 @@ std::optional<std::vector<RightSide>> right_sides_of(const Rule& rule, UOp root,
 
 // Returns true if a guard of the rule depends on the bounds of a node (vmin, vmax).
 bool depends_on_bounds(const Rule& rule);
-// Returns true if a guard depends on the form of a node: on whether it is a constant, on its bounds, or on its place in
-// an order.
+// Returns true if a guard of the rule depends on the form of a node: on whether it is a constant, on its bounds, or on
+// the order of two nodes.
 bool needs_shapes(const Rule& rule);
 
 // Returns the conjunction of two bools; null means true.
@@ -32,10 +32,10 @@ inline UOp conjunction(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }
 
 // Returns a node of dtype bool that is true where the value of `u` is defined (lib/prove/README.md).
 UOp is_defined(UOp u);
-// Returns a node of dtype bool that is true where no sum, product, shift or cast of integers in `u` wraps around, no
-// bools are added or multiplied, and constants lie within their dtypes. With `is_exact`, it is computed with unbounded
-// integers, and no quotient wraps around; else within the dtype, where products are checked by a quotient, and sums are
-// not checked. Without `has_casts`, casts are not checked.
+// Returns a node of dtype bool that is true where no integer op in `u` wraps around, no bools are added or multiplied,
+// and constants lie within their dtypes. With `is_exact`, computes with unbounded integers, and checks sums,
+// differences, products, negations, left shifts, signed quotients and, with `has_casts`, casts of integers. Else
+// computes in the dtypes, and checks only left shifts and products by a constant.
 UOp has_no_overflow(UOp u, bool is_exact, bool has_casts = true);
 
 }  // namespace tgc

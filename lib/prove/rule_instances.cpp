@@ -61,8 +61,7 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
   return all.empty() ? dtypes::void_ : all[pick_alternative(all.size())];
 }
 
-// Returns an unknown value: a variable within 2**40 for an index, or any value of a fixed dtype, loaded from a new
-// memory.
+// Returns an unknown value: for an index, a variable in -2**40..2**40; for another dtype, a load from a new memory.
 UOp RuleInstances::leaf(DType d) {
   if (has_shapes_) return shaped_leaf(d);
   if (d.is(Scalar::Index)) return variable(-Int::pow2(40), Int::pow2(40));
@@ -73,14 +72,14 @@ UOp RuleInstances::variable(const Int& least, const Int& most) {
   return graph_->variable("v" + std::to_string(++num_leaves_), least, most);
 }
 
-// Returns element p<n> of the memory data<n>. p<n> is a variable and no loop, because some rules decline nodes below
-// loops.
+// Returns a load of the element p<n> of the memory data<n>. The index p<n> is a variable instead of a loop, because
+// some rules decline nodes that depend on loops.
 UOp RuleInstances::loaded(DType d, int64_t n) {
   UOp at = graph_->variable("p" + std::to_string(n), Const(int64_t(0)), Const(int64_t(63)));
   return graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, n).index_ptr(at).load();
 }
 
-// Returns an expression of the variables i and j, which names may share, and of new values; or a constant.
+// Returns a constant, or an expression of new values and of the variables i and j, which several names may contain.
 UOp RuleInstances::shaped_leaf(DType d) {
   int64_t n = ++num_leaves_;
   auto variable = [&](int64_t least, int64_t most) {
@@ -214,10 +213,10 @@ UOp RuleInstances::build_pattern(const PatNode* n, std::optional<DType> want) {
 UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> want) {
   const bool compares = ops::Comparison.contains(op), casts = op == Op::CAST || op == Op::BITCAST;
   if (compares && want && *want != dtypes::bool_) return {};
-  // an op with an Invalid operand computes an index
+  // if an operand is Invalid, the op must compute an index
   const bool on_invalid = any_node(n, [](const PatNode* c) { return is_invalid(c); }) && !casts;
   DTypeSet among = n->dtypes;
-  if (among.empty() && !casts && !compares)  // take the dtypes that the pattern of a source allows
+  if (among.empty() && !casts && !compares)  // use the dtypes that the pattern of a source allows
     for (size_t i = op == Op::WHERE; i < n->children.size() && among.empty(); i++) among = n->children[i]->dtypes;
   DType d = compares ? dtypes::bool_ : want ? *want : on_invalid ? dtypes::index : pick_dtype(among);
   if (compares && !n->dtypes.empty() && !n->dtypes.contains(d)) return {};
@@ -236,7 +235,7 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
     std::optional<DType> need = of_sources;
     if (op == Op::WHERE && i == 0) need = dtypes::bool_;
     if (need == dtypes::void_) {
-      // a source that is bound already, or whose pattern has a dtype, decides
+      // let the source decide the dtype: by the node that is bound to its name already, or by the dtype of its pattern
       if (n->children.empty()) need = pick_dtype({});
       else need = std::nullopt;
     }

@@ -11,13 +11,13 @@ namespace tgc {
 
 class RuleInstances {
  public:
-  // With `is_symbolic`, captured constants are unknown values; else they are some usual and some large constants. With
-  // `has_shapes`, names are also bound to expressions with known bounds, and to constants.
+  // With `is_symbolic`, captured constants are unknown values; else they are constants of a list with small and large
+  // numbers. With `has_shapes`, names are also bound to expressions with known bounds, and to constants.
   RuleInstances(const Rule& rule, bool is_symbolic, bool has_shapes = false);
   virtual ~RuleInstances() = default;
 
-  // Makes the next instance, a node in `graph` that the pattern matches. Returns nullopt after the last one, and the
-  // empty UOp for choices that make no valid node.
+  // Makes the next instance, a node in `graph` that the pattern matches. Returns nullopt after the last instance, and
+  // the empty UOp if the next combination of choices makes no valid node.
   std::optional<UOp> next_instance(Graph& graph);
   const std::array<UOp, pat::kNumCaptures>& captured() const { return captured_; }
 
@@ -27,7 +27,7 @@ class RuleInstances {
   Graph& graph() { return *graph_; }
   UOp variable(const Int& least, const Int& most);
   virtual size_t pick_alternative(size_t n);  // chooses one of n alternatives: returns a number below n
-  virtual UOp leaf(DType d);                  // returns the node for a name
+  virtual UOp leaf(DType d);                  // returns a node for a name in the pattern
   virtual Const number(DType d);              // returns the number for a captured constant
 
  private:
@@ -55,7 +55,7 @@ class RuleInstances {
   std::array<UOp, pat::kNumCaptures> captured_;
 };
 
-// Returns true if all nodes of the left side are scalar values: no loops, stores, vectors or control flow.
+// Returns true if all nodes of the rule's left side are scalar values: no loops, stores, vectors or control flow.
 bool has_values_only(const Rule& rule);
 
 }  // namespace tgc

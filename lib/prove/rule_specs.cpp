@@ -12,7 +12,7 @@ constexpr DType f32 = dtypes::float32, u32 = dtypes::uint32;
 constexpr DTypeSet kBool{Scalar::Bool}, kHalf{Scalar::Float16}, kBFloat16{Scalar::BFloat16}, kDouble{Scalar::Float64},
     kFloat{Scalar::Float32};
 
-// A guard of the specifications, with the name and the meaning of a guard in passes/symbolic.
+// A guard for the specifications below, with the name and the meaning of a guard in passes/symbolic.
 bool always_positive(UOp u) { return py_less(0, u.vmin()); }
 
 // Adds the specifications op(x, ...) -> narrow(op(float(x), ...)), one for each number of operands.
@@ -73,7 +73,7 @@ std::vector<const Rule*> specifications_of(const Rule& rule) {
   std::vector<const Rule*> out;
   for (const Rule* spec : set.rules()) {
     if (spec->name != rule.name || !contains_all(spec->left->dtypes, rule.left->dtypes)) continue;
-    // rules of one name differ in the dtypes of their sources
+    // several rules have one name, so compare the dtypes of the sources
     auto covers = [](const PatNode* s, const PatNode* r) { return contains_all(s->dtypes, r->dtypes); };
     bool all = true;
     for (size_t i = 0; i < std::min(spec->left->children.size(), rule.left->children.size()); i++)

@@ -1,5 +1,5 @@
-// ShownProgram: a Python program that shows the wrong value of a refuted rule or rewrite with a tinygrad (tgc prove
-// --program).
+// ShownProgram: a Python program that makes an installed tinygrad compute the wrong value of a refuted rule or rewrite
+// (`tgc prove --program`).
 #pragma once
 #include <string>
 
@@ -9,7 +9,7 @@ namespace tgc {
 
 struct ShownProgram {
   std::string program_file = {}, printed_text = {};  // the program's file, and its output; empty if there is no program
-  bool is_rule_alone = false;       // the program applies the rule alone; tinygrad computes the whole kernel rightly
+  bool is_rule_alone = false;       // the program only applies the rule, because whole kernels give the right value
   std::string missing_reason = {};  // the reason why there is no program; empty if no program was requested
   // Returns a line for a report; "" if no program was requested.
   std::string text() const {

@@ -22,8 +22,8 @@ namespace {
 constexpr int64_t kInputs = 2 * ExprIsolator::kLeafArrayNumber, kOutputs = 3 * ExprIsolator::kLeafArrayNumber;
 constexpr int64_t kAxis = 1 << 21;
 
-// The smallest relative difference, and the smallest absolute one, that rounding does not explain. `scale` is the
-// largest magnitude of a leaf.
+// Rounding does not explain a difference of floats that is both at least kClear relative to the larger one and at least
+// least_clear() absolutely. `scale` is the largest magnitude of a leaf.
 constexpr double kClear = 0.1;
 double least_clear(DType d, double scale = 1) {
   return d.itemsize() >= 4 ? std::max(1e-4, 1e-6 * scale * scale) : 0.05 * scale * scale;
@@ -51,7 +51,7 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
   auto with_inputs = [&](UOp u) { return u && !map.empty() ? substitute(u, map) : u; };
   const UOp before = with_inputs(v.before), after = with_inputs(v.after);
   const UOp before_valid = with_inputs(v.before_valid), after_valid = with_inputs(v.after_valid);
-  // a power enlarges the rounding error of its exponent, if the exponent's dtype has few digits
+  // a power of two turns the rounding error of its exponent into a larger relative error, if the dtype has few digits
   for (UOp root : roots)
     if (op_in_backward_slice_with_self(root, {Op::EXP2, Op::POW})) enlarges_rounding_ = dtype_.itemsize() < 4;
   auto lane_of = [](UOp u, int lane) { return u.dtype().count() > 1 ? u.gep(lane) : u; };
@@ -87,7 +87,8 @@ void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp
   auto is_element = [&](UOp u) {
     return is_memory(u) && loads[u.src(0).src(0).id()].size() == 1 && !in_loop.contains(u.id());
   };
-  // do not visit the address of an element, which does not matter because no other load reads the memory
+  // do not visit the addresses of elements that are inputs: their values matter only for loads of the same memory, and
+  // there is no other one
   std::vector<UOp> stack(roots.rbegin(), roots.rend());
   std::set<uint32_t> seen;
   while (!stack.empty()) {
@@ -229,7 +230,8 @@ void SideEvaluator::fill_memories() {
   }
 }
 
-// Returns the kind of the difference at point `i`; nullopt if there is none, or if rounding explains it.
+// Returns the kind of the difference at point `i`; nullopt if there is none, if rounding explains it, or if `before` is
+// Invalid there and may become any value.
 std::optional<Counterexample::Kind> SideEvaluator::difference(const Lane& lane, size_t i) const {
   using Kind = Counterexample::Kind;
   const bool before_valid = is_true_at(lane.before_valid, i), after_valid = is_true_at(lane.after_valid, i);
@@ -267,7 +269,7 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std:
       if (!is_sine_ && c.is_float() && std::isfinite(c.as_float()))
         largest_magnitude_ = std::max(largest_magnitude_, std::fabs(c.as_float()));
     for (const Lane& lane : lanes_)
-      // a value that is Invalid on one side differs even where its number is undefined
+      // if only `after` is undefined, it differs only if it is Invalid
       if (auto kind = difference(lane, i); kind && (is_after || !is_true_at(lane.after_valid, i)))
         if (out[i] != Counterexample::Kind::Value) out[i] = kind;
   }
@@ -314,7 +316,8 @@ Counterexample SideEvaluator::counterexample_at(std::span<const Point> points, s
     const bool is_bits = dtypes::is_float(inputs_[k].dtype) && points[i][k].is_int();
     out.point[inputs_[k].name] = (is_bits ? "bits " : "") + points[i][k].str();
   }
-  // An array of at most kMostWhole elements is shown whole, so that a program can use it; of others, kShown elements.
+  // Arrays of at most kMostWhole elements are shown completely, so that a program can use them; of larger arrays, the
+  // first kShown elements.
   constexpr int64_t kShown = 8, kMostWhole = 16;
   for (auto& [number, a] : memories_) {
     std::string& text = out.point["data" + std::to_string(number)];
@@ -346,9 +349,9 @@ bool is_bool_constant(UOp u, bool value) {
   return u.is_const() && dtypes::is_bool(u.dtype()) && u.arg().to_const().truthy() == value;
 }
 
-// The condition under which a term is not 0, and its value then.
+// A term of a sum that is 0 unless an equality holds: the two sides of the equality, and the value of the term then.
 struct GatedTerm {
-  UOp loop_side = {}, index_side = {};  // the sides of the comparison: they are equal if the term is not 0
+  UOp loop_side = {}, index_side = {};  // the sides of the equality, which holds if the term is not 0
   UOp value = {};                       // null if the term has another form
   bool is_product = false;
 };
@@ -380,8 +383,8 @@ GatedTerm gated_term(UOp term) {
   return out;
 }
 
-// Returns true if a node of the value may be an infinity or a NaN though all inputs of the kernel are numbers, and no
-// operation makes one.
+// Returns true if the value reads shared memory or registers, or has an infinite or NaN constant: then it may be
+// infinite or NaN, although the kernel's inputs are finite and no operation overflows.
 bool may_be_no_number(UOp value) {
   return std::ranges::any_of(toposort(value), [](UOp u) {
     if (u.in({Op::DEFINE_LOCAL, Op::DEFINE_REG})) return true;

@@ -18,8 +18,8 @@ void put_element(Array& a, size_t i, const Const& c);
 class SideEvaluator {
  public:
   static constexpr size_t kPoints = 512;  // most points of one run
-  // A leaf, or the element that the only load from a memory reads. Memories that are loaded several times, or within a
-  // reduction, are no inputs, but arrays of random numbers.
+  // An input of the sides: a leaf, or the element that the only load of a memory reads. A memory that is loaded several
+  // times, or within a reduction, is not an input, but an array of random numbers.
   struct Input {
     UOp load;         // the LOAD in the isolated expressions
     UOp leaf;         // the node of the leaf; null for an element of a memory
@@ -40,8 +40,8 @@ class SideEvaluator {
   // Returns the first counterexample of this kind (nullopt: of any kind) among the points; nullopt if there is none.
   std::optional<Counterexample> first_difference(std::span<const Point> points,
                                                  std::optional<Counterexample::Kind> kind);
-  // Returns the difference of finite floats at point `i` of the last evaluation, divided by their larger magnitude or
-  // by `least`, if that is larger (-1: a default for the dtype). Returns 0 for other values.
+  // Returns the largest difference of finite floats at point `i` of the last evaluation, divided by the larger
+  // magnitude of the two floats, but at least by `least` (-1: a default for the dtype). Returns 0 for other values.
   double relative_error(size_t i, double least = -1) const;
   // Returns the largest difference of finite floats at point `i` of the last evaluation, in units in the last place.
   double units_in_last_place(size_t i) const;
@@ -85,12 +85,12 @@ class SideEvaluator {
   bool can_run_ = true;
 };
 
-// The contract of sums that select one term, such as the index of a gather; the stage "load collapse" drops their
-// loops. If at most one term of the sum `before` is not 0, as in the sum over r < n of (r == i ? f(r) : 0), returns the
-// value without the loop: 0 <= i < n ? f(i) : 0. Else the value is null.
+// The contract (contracts.h) of sums that select one term, such as the index of a gather; the stage "load collapse"
+// removes their loops. If at most one term of the sum `before` is not 0, as in the sum over r < n of (r == i ? f(r) :
+// 0), returns the value without the loop: 0 <= i < n ? f(i) : 0. Else the returned `value` is null.
 struct SelectedTerm {
   UOp value;
-  // The terms are (r == i) * f(r), so the value is the sum only where f(r) is a number for each r.
+  // The terms are products (r == i) * f(r): `value` is equal to the sum only if f(r) is finite for each r.
   bool needs_numbers = false;
 };
 SelectedTerm selected_term(UOp before);

@@ -7,9 +7,9 @@
 
 namespace tgc {
 
-// Calls visit(point) with Z3's models of the obligation, in all senses that apply, until it returns false. The sides
-// may be equal at a point in REF, because a sense may ignore rounding or wrapping. `rlimit` limits the work of each
-// question.
+// Calls visit(point) with Z3's models of the obligation that the sides `values` differ, in several senses, until
+// `visit` returns false. REF may compute equal values at such a point, because a sense may ignore rounding or wrapping.
+// `rlimit` limits the work of each question, in Z3's unit.
 void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
                     std::span<const SideEvaluator::Input> inputs, uint64_t rlimit,
                     const std::function<bool(const SideEvaluator::Point&)>& visit);

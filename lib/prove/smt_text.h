@@ -26,7 +26,7 @@ inline std::string both(const std::string& a, const std::string& b) {
 inline bool has_ieee_sort(DType d) {
   return d.is(Scalar::Float16) || d.is(Scalar::BFloat16) || d.is(Scalar::Float32) || d.is(Scalar::Float64);
 }
-// Returns true for a float dtype in which REF computes as float32, and rounds each result to the dtype.
+// Returns true for a float dtype narrower than float32: REF computes in float32, and rounds each result to the dtype.
 inline bool is_narrow_float(DType d) { return dtypes::is_float(d) && d.bitsize() < 32; }
 inline std::string ieee_widths(DType d) {
   if (d.is(Scalar::Float16)) return "5 11";

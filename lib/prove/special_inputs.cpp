@@ -127,8 +127,8 @@ std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
     (void)redraw_inputs(ast_, kSets[n], draw, {}, inputs);
     return runner_.trial_of(std::move(inputs), std::move(variables));
   }
-  // The bits of the draw's number decide: draw wild numbers or not; leave arrays that decide addresses as they are, or
-  // not; give all elements of an array one number, or draw each.
+  // The bits of the number of the draw select: whether numbers near the limits of the dtype are drawn; whether arrays
+  // that are used in addresses keep their usual values; whether all elements of an array get the same number.
   const bool is_wild = n % 2, keeps_addresses = n / 2 % 2, is_uniform = n / 4 % 2;
   std::mt19937_64 random(n);
   const std::set<std::string> addresses = keeps_addresses ? constrained_inputs(ast_) : std::set<std::string>();
@@ -160,7 +160,7 @@ std::map<std::string, std::string> SpecialInputs::narrowed_point(
   const Arrays& usual = runner_.usual_trial()->inputs;
   Arrays inputs = copy_of(trial.inputs);
   int runs = 0;
-  // replaces elements by usual numbers; undoes this if the results do not differ then
+  // replaces elements begin..end-1 of an array by usual numbers, if the results still differ then; else returns false
   auto drop = [&](size_t array, int64_t begin, int64_t end) {
     if (runs++ >= kMostRuns) return false;
     Arrays changed = copy_of(inputs);

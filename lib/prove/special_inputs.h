@@ -1,5 +1,5 @@
-// SpecialInputs: inputs of a kernel for which a rewrite whose sides differ probably changes what a stage stores. They
-// contain the values for which the sides differ, and numbers near the constants of the sides.
+// SpecialInputs: draws inputs of a kernel that probably show in the stored arrays that a rewrite is wrong. The inputs
+// contain the values for which the sides of the rewrite differ, and numbers near the constants of the sides.
 #pragma once
 #include <functional>
 #include <map>
@@ -21,15 +21,15 @@ class SpecialInputs {
   SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> sides,
                 std::vector<std::map<std::string, std::string>> points);
 
-  // Returns the draw `number`, which must be less than num_draws(), with the arrays that the AST stores for it; nullopt
-  // if the AST is not defined for these inputs, or if the draw does not differ from the usual inputs.
+  // Returns the inputs of draw `number`, which must be less than num_draws(), with the arrays that the AST stores for
+  // them; nullopt if the AST is not defined for these inputs, or if they are the usual inputs.
   std::optional<StageTrial> draw_trial(size_t number) const;
   size_t num_draws() const {
     return runner_.usual_trial() && num_elements_ <= kMaxElements ? points_.size() + kDraws : 0;
   }
 
-  // Replaces as many elements by usual numbers as possible while `differs` still returns true. Returns the values of
-  // the variables, and the other elements by name ("data1[3]") if they are few; else the number of them in each array.
+  // Replaces elements by usual numbers as long as `differs` still returns true. Returns the values of the variables
+  // and, for each array, the remaining elements by name ("data1[3]") if they are few; else their number.
   std::map<std::string, std::string> narrowed_point(const StageTrial& trial,
                                                     const std::function<bool(const StageTrial&)>& differs) const;
 

@@ -47,8 +47,9 @@ class StageCheck {
   StageCheck(KernelProof& out, UOp ast, bool checks_stages)
       : out_(out), history_(*out.history), checks_stages_(checks_stages), ast_(ast), runner_(ast) {}
 
-  // Runs the graph after each stage in REF at sample inputs; a rewrite of the first wrong stage is wrong. If all is
-  // proven and the kernel is not small, runs only the last graph first, and is done if it is right.
+  // Runs the graph after each stage in REF at sample inputs; a rewrite of the first wrong stage is wrong. If all
+  // rewrites are proven and the kernel is not small, runs the last graph first and, if it is right, only the linear
+  // list after it.
   void run() {
     const bool is_open = std::ranges::any_of(out_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
                          std::ranges::any_of(out_.findings, [](auto& r) { return r.kind != Kind::Proven; });
@@ -79,8 +80,8 @@ class StageCheck {
   std::span<const Application> list() const { return history_.applications(); }
 
   // If rewrites of the stages first..last have sides that differ, searches inputs for which `result` stores something
-  // else than the AST: only then is such a rewrite wrong. `before` is the last right stage (SIZE_MAX is the AST), and
-  // `result` the graph after the stage `last`, or the linear list.
+  // else than the AST, and refutes the rewrites that cause this. `before` is the last right stage (SIZE_MAX is the
+  // AST), and `result` the graph after the stage `last`, or the linear list.
   template <class Code>
   void search_inputs(size_t first, size_t last, size_t before, const Code& result) {
     std::vector<RewriteProof*> suspects;
@@ -118,7 +119,7 @@ class StageCheck {
   template <class Code>
   bool refute_causes(std::span<RewriteProof* const> suspects, size_t first, size_t last, const SpecialInputs& special,
                const StageTrial& t, const std::string& difference, const Code& result) {
-    std::vector<RewriteProof*> guilty, open;  // `open` are those for which the graphs around the rewrite decide nothing
+    std::vector<RewriteProof*> guilty, open;  // `open`: the graphs before and after the rewrite decide nothing
     for (RewriteProof* r : suspects) {
       const auto around = graphs_around(*r);
       const auto before = around ? runner_.clear_difference(t, around->first) : std::nullopt;
@@ -139,7 +140,7 @@ class StageCheck {
     return true;
   }
 
-  // Returns true if, for each of the stages first..last, repeating its rewrites gives its result.
+  // Returns true if repeating the rewrites of each of the stages first..last gives the result of the stage.
   bool explains(size_t first, size_t last) {
     for (size_t i = first; i <= last; i++)
       if (!replays(i)) return false;
@@ -177,7 +178,7 @@ class StageCheck {
     return false;
   }
 
-  // Returns true if both sides are indices that are computed only from loops, of which REF runs all iterations.
+  // Returns true if both sides are integers that are computed only from loops. REF runs all iterations of these loops.
   bool has_only_loops(const Application& a) {
     const auto pairs = history_.import_sides({a.before, a.after});
     auto is_of_loops = [](UOp u) {
@@ -190,11 +191,11 @@ class StageCheck {
     });
   }
 
-  // Sets the verdicts for a stage after which REF computes the same as before: no rewrite is wrong for the sample
-  // inputs.
+  // Sets the verdicts for a stage whose result stores what the AST stores at the sample inputs: none of its rewrites is
+  // wrong for these inputs.
   void mark_right_stage(size_t stage) {
-    // the run in REF also shows that the two graphs of a finding are equal, and that threads do not overwrite each
-    // other's elements
+    // the run in REF also shows, for the sample inputs, that the graphs of a finding store the same, and that threads
+    // do not overwrite each other's elements
     for (RewriteProof& f : out_.findings)
       if (f.place.stage_number == stage && f.kind == Kind::Unknown && (f.method == "races" || f.method == "graphs"))
         f.kind = Kind::Sampled;
@@ -229,8 +230,8 @@ class StageCheck {
     bug.counterexample["stored"] = difference + after;
   }
 
-  // If several rewrites of wrong stages have sides that differ, removes those for which the graphs before and after the
-  // rewrite store the same elements.
+  // `known` are rewrites of wrong stages with sides that differ. If there are several, removes those for which the
+  // graphs before and after the rewrite store the same elements, unless these are all.
   void drop_innocent(std::vector<RewriteProof*>& known) {
     constexpr size_t kMost = 8;
     if (known.size() < 2 || known.size() > kMost) return;
@@ -259,14 +260,14 @@ class StageCheck {
     return is_found;
   }
 
-  // Compares the graphs before and after a rewrite; for a nested rewrite, before and after the one that contains it.
+  // Compares the graphs_around() a rewrite (StageRunner::difference).
   std::optional<std::string> difference_at(const RewriteProof& r) {
     const auto around = graphs_around(r);
     return around ? runner_.difference(around->first, around->second) : std::nullopt;
   }
 
-  // Returns the graphs before and after a rewrite; for a nested rewrite, those around the one that contains it. Returns
-  // nullopt if repeating the rewrites does not give the stage's result: the compilation then had other graphs.
+  // Returns the graphs before and after a rewrite; for a nested rewrite, before and after the one that contains it.
+  // Returns nullopt if repeating the rewrites does not give the stage's result, so that these graphs are not known.
   std::optional<std::pair<UOp, UOp>> graphs_around(const RewriteProof& r) {
     const size_t number = history_.stage_of(r.application_index);
     if (number == SIZE_MAX || !replays(number)) return std::nullopt;
@@ -279,7 +280,7 @@ class StageCheck {
     return std::pair(history_.imported_graph(before), history_.imported_graph(after));
   }
 
-  static constexpr size_t kTrials = 3;         // number of draws of inputs
+  static constexpr size_t kTrials = 3;         // most draws of inputs for which a graph is run
   static constexpr double kSearchSeconds = 3;  // processor time for all searches of inputs
 
   KernelProof& out_;

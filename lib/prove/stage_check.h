@@ -1,5 +1,5 @@
-// check_stages: decides, by runs in REF, the rewrites that are not proven. The graphs after the stages must store what
-// the AST stores, for usual inputs and for inputs that probably show a wrong rewrite.
+// check_stages: decides the rewrites that are not proven by runs in REF. The graphs after the stages must store what
+// the AST stores, for usual inputs and for inputs that probably show a wrong rewrite (special_inputs.h).
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,17 +9,19 @@
 
 namespace tgc {
 
-// Runs the graph after each stage, and the linear list. Undecided rewrites and findings of right stages become sampled,
-// those of a wrong stage refuted; the counterexample then has the stored values. With `checks_stages`, also runs the
-// stages of a kernel whose rewrites are all proven. Throws Failure if REF fails or the time is over.
+// Runs the graph after each stage, and the linear list. Undecided rewrites of stages with a right result become
+// sampled; a rewrite or finding of a stage with a wrong result becomes refuted, and its counterexample has the stored
+// values. With `checks_stages`, also runs the stages of a kernel whose rewrites are all proven. Throws Failure if the
+// time is over.
 void check_stages(KernelProof& proof, UOp ast, bool checks_stages);
 
-// Makes refuted rewrites unknown if their sides may differ although the stage is right: rules of the scheduler and
-// substitutions by a stage move elements between loops, and a value in place of Invalid is right if a node above it has
-// the same condition. Only a run of the stage can refute such a rewrite. `has_run` says that check_stages() ran.
+// Sets refuted rewrites to unknown if their sides may differ although the stage is right, unless a run of the stage
+// refuted them. Such rewrites move elements between loops (rules of the scheduler, substitutions by a stage), or
+// replace Invalid by a value, which is right if a user of the node has the same condition. `has_run`: check_stages()
+// ran, which decides the rewrites of Invalid.
 void doubt_isolated_sides(KernelProof& proof, bool has_run);
 
-// Makes a refuted rewrite unknown. Its reason becomes the values for which its sides differ, and `reason`.
+// Sets a refuted rewrite to unknown. Its reason becomes a text with the counterexample and `reason`.
 void set_unknown(RewriteProof& r, std::string_view reason);
 
 // Adds a finding about a whole stage.

@@ -25,12 +25,13 @@ std::map<int64_t, int64_t> memory_sizes(UOp ast) {
 
 namespace {
 
-constexpr double kSmallPart = 0.075;  // a kernel that needs a smaller part of the allowed work is small
+constexpr double kSmallPart = 0.075;  // a kernel is small if its AST needs at most this part of the allowed work
 constexpr size_t kMostTrials = 3;
 constexpr const char* kRace = "different values are stored to one element";
 constexpr size_t kMostStored = 256;  // most elements of each array that are compared if a kernel's loops are shortened
 
-// Describes the first element that differs; "" if none does. The arrays have the elements at `places`, or all elements.
+// Describes the first element that differs; "" if none does. The compared arrays have only the elements with the flat
+// indices `places` or, if there are none, all elements.
 std::string first_difference(const std::vector<Comparison>& arrays,
                              const std::map<std::string, std::vector<int64_t>>& places = {}) {
   auto wrong = std::ranges::find_if_not(arrays, &Comparison::has_passed);
@@ -45,8 +46,8 @@ std::string first_difference(const std::vector<Comparison>& arrays,
 std::vector<UOp> nodes_of(UOp graph) { return toposort(graph); }
 std::span<const UOp> nodes_of(std::span<const UOp> list) { return list; }
 
-// Returns true if a value that the AST stores depends on another element of the same array. Then the values depend on
-// the order of the iterations, for which the schedule is responsible.
+// Returns true if a value that the AST stores depends on another element of the same array. Then the stored values may
+// depend on the order of the iterations, so that graphs cannot be compared with the AST.
 bool reads_other_stored_elements(UOp ast) {
   for (UOp store : toposort(ast)) {
     if (!store.is(Op::STORE) || !store.src(0).is(Op::INDEX)) continue;
@@ -115,9 +116,10 @@ bool StageRunner::can_decide() {
   return *can_decide_;
 }
 
-// Returns trial number `number`; null if it cannot be made. Trial 0 has usual numbers. In the others, integers have all
-// magnitudes, except in constrained_inputs(). Arrays that the AST only stores are filled, too, if their elements have
-// at least 4 bytes: then an element that a graph should store, but does not, is wrong.
+// Returns trial number `number`; null if it cannot be made. Trial 0 has the small numbers of input_arrays(). In other
+// trials, integers have all magnitudes, except in constrained_inputs(). Arrays that the AST only stores to are filled,
+// too, if their elements have at least 4 bytes, so that an element that a graph should store, but does not, has a wrong
+// value.
 const StageRunner::Trial* StageRunner::make_trial(size_t number) {
   while (trials_.size() <= number) {
     auto made = catch_failures([&] {
@@ -128,7 +130,7 @@ const StageRunner::Trial* StageRunner::make_trial(size_t number) {
       draw.seed = n;
       t.inputs = std::move(input_arrays(kernel.buffers(), {}, "", draw).value_or_throw());
       for (const BufferSpec& b : kernel.buffers())
-        for (NamedArray& a : t.inputs)  // not smaller elements: a graph may store several at once
+        for (NamedArray& a : t.inputs)  // skip smaller elements, because a graph may store several of them at once
           if (!b.is_read && b.dtype.itemsize() >= 4 && a.name == b.name()) fill_random(a.array, 7 + n, a.name);
       if (n > 0) {
         Arrays wide = copy_of(t.inputs);
@@ -201,7 +203,7 @@ std::optional<std::string> StageRunner::compare_with_ast(const Code& code, size_
 std::optional<StageTrial> StageRunner::trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const {
   Trial t{.inputs = std::move(inputs), .expected = {}, .variables = std::move(variables)};
   if (work_of(ast_) > max_work_) return may_be_undefined(ast_) ? std::nullopt : std::optional(std::move(t));
-  constexpr std::string_view kNan = " of a negative number";  // ends REF's note on a root or logarithm that is NaN
+  constexpr std::string_view kNan = " of a negative number";  // the end of REF's note on a root or logarithm
   if (!catch_failures([&] { return run_ast(t), 0; })) return std::nullopt;
   if (t.ref_notes.empty() || (t.ref_notes.ends_with(kNan) && t.ref_notes.find(',') == std::string::npos)) return t;
   return std::nullopt;
@@ -240,7 +242,7 @@ std::optional<std::string> StageRunner::clear_difference(const StageTrial& t, st
 }
 
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
-  if (max_work_ < kMaxWork) {  // try with little work first, which may fail because one iteration needs more
+  if (max_work_ < kMaxWork) {  // try with max_work_ first, which fails if one iteration needs more work
     auto few = catch_failures([&] { return difference_of_parts(t, graph, max_work_); });
     if (few || few.diag().kernel_fault) return std::move(few).value_or_throw();
   }
@@ -269,7 +271,7 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double w
   return difference;
 }
 
-// Runs a graph or a list, and returns the arrays that the AST stores; those that `code` does not store are the inputs.
+// Runs a graph or a list. Returns the arrays that it stores and, for arrays that only the AST stores to, the inputs.
 template <class Code>
 Execution StageRunner::stored_by(const Trial& t, const Code& code) const {
   const Arrays own = with_dtypes_of(t.inputs, buffers_of(nodes_of(code)));

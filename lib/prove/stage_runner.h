@@ -21,14 +21,14 @@ struct StageTrial {
   Arrays inputs, expected;  // `expected` is empty if the AST is too large for REF
   std::map<std::string, int64_t> variables;
   std::string ref_notes = {};                            // REF's notes about the AST
-  mutable std::map<Places, Arrays> computed_parts = {};  // elements of the AST's arrays that were computed so far
+  mutable std::map<Places, Arrays> computed_parts = {};  // by flat indices: the elements that the AST stores there
 };
 
 class StageRunner {
  public:
   // `ast`, and the graphs and lists that the other functions take, are in tgc's IR.
   explicit StageRunner(UOp ast) : ast_(ast) {}
-  // Makes REF compute only few elements of kernels that are not small. For kernels whose rewrites are all proven.
+  // Makes REF compute only few elements of kernels that are not small. Used if all rewrites of the kernel are proven.
   void limit_work() { max_work_ = kLittleWork; }
   // Returns true if the kernel is so small that REF computes all elements for several draws of inputs.
   bool is_small() const;
@@ -38,7 +38,7 @@ class StageRunner {
   // unknown.
   std::optional<std::string> difference(UOp input, UOp result);
   // Returns "" if the graph, or the linear list, stores what the AST stores; else the difference, which may be an
-  // access out of bounds; nullopt if it is unknown. `most_trials` is the number of draws of inputs to try.
+  // access out of bounds; nullopt if it is unknown. `most_trials` is the largest number of draws of inputs to try.
   std::optional<std::string> difference_from_ast(UOp graph, size_t most_trials = 1);
   std::optional<std::string> difference_from_ast(std::span<const UOp> list, size_t most_trials = 1);
 
@@ -85,8 +85,8 @@ class StageRunner {
   std::map<std::pair<const Graph*, uint32_t>, std::optional<std::string>> known_differences_;
 };
 
-// Returns, by number of a DEFINE_GLOBAL of the kernel, how many elements its array has when REF evaluates sides. Large
-// arrays are replaced by small ones, because offsets are taken modulo the size.
+// Returns, by the number of each DEFINE_GLOBAL of the kernel, how many elements its array has when REF evaluates sides
+// of rewrites. Large arrays become smaller, which is possible because offsets are taken modulo the size.
 std::map<int64_t, int64_t> memory_sizes(UOp ast);
 
 }  // namespace tgc

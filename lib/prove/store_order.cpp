@@ -74,7 +74,8 @@ std::vector<StoredElements> stores_in(UOp root) {
   return out;
 }
 
-// Returns true if a store of `after` does not wait for a store to the same elements for which the store `before` waits.
+// Returns true if the store `before` waits for a store to some elements, and a store of `after` that may write the same
+// elements does not.
 bool loses_order(UOp before, UOp after) {
   if (!before.is(Op::STORE) || before.num_src() < 2 || !stored_by(before)) return false;
   std::vector<StoredElements> earlier = stores_in(before);
@@ -93,7 +94,7 @@ bool has_unordered_stores(UOp root) {
   const std::vector<StoredElements> stores = stores_in(root);
   for (size_t i = 0; i < stores.size(); i++)
     for (size_t k = 0; k < i; k++) {
-      const StoredElements &a = stores[k], &b = stores[i];  // `b` comes later in toposort order, so `a` is not above it
+      const StoredElements &a = stores[k], &b = stores[i];  // `b` is later in toposort order: `a` cannot depend on it
       if (a.overlaps(b) && !in_backward_slice_with_self(b.store, a.store)) return true;
     }
   return false;
@@ -159,9 +160,9 @@ void add_terms(UOp u, int64_t factor, Linear& out) {
   }
 }
 
-// Returns true if different values of the parallel loops always give different indices, because each factor is larger
-// than the largest sum of the terms with smaller factors. Serial loops may repeat an index. `width` is the number of
-// elements at an index.
+// Returns true if different values of the parallel loops always give different elements: each factor is larger than the
+// largest sum of the terms with smaller factors. Serial loops may repeat an index. `width` is the number of elements
+// that a store writes at an index.
 bool are_apart(const Linear& index, int64_t width) {
   std::vector<std::tuple<int64_t, int64_t, bool>> all;  // for each loop: its factor, its size, and if it is parallel
   for (auto& [id, term] : index.terms) {
@@ -171,7 +172,7 @@ bool are_apart(const Linear& index, int64_t width) {
     all.emplace_back(factor, size, is_parallel(term.first));
   }
   std::ranges::sort(all);
-  int64_t span = width - 1;  // the largest difference that the loops so far make
+  int64_t span = width - 1;  // the largest difference of elements that the loops with smaller factors make
   for (auto [factor, size, parallel] : all) {
     int64_t more = 0;
     if (parallel && factor <= span) return false;
@@ -197,8 +198,8 @@ StoredPlace stored_place(UOp store) {
 
 bool depends_on(UOp u, UOp loop) { return in_backward_slice_with_self(u, loop); }
 
-// Enumerates the values of all loops in `index`. Returns true if they give different indices, also those of serial
-// loops.
+// Enumerates the values of all loops in `index`. Returns true if different values give different indices, also
+// different values of serial loops.
 bool are_apart_by_trying(UOp index) {
   UOp at = index;
   while (at.is(Op::WHERE) && at.src(2).is_const() && at.src(2).is_invalid()) at = at.src(1);

@@ -1,6 +1,6 @@
 // Checks of the order of stores: stores to registers and shared memory that a rewrite leaves unordered, races of
-// threads for global memory, and missing barriers. A graph orders two stores only if one of them is below the other, so
-// a rewrite may keep all values and still lose the order of stores.
+// threads for global memory, and missing barriers. A graph orders two stores only if one depends on the other, so a
+// rewrite may keep all values and still lose the order of stores.
 #pragma once
 #include <set>
 #include <span>
@@ -16,17 +16,17 @@ namespace tgc {
 // neither waits for the other.
 bool has_unordered_stores(UOp root);
 
-// If the stage's result has unordered stores and its input has none, makes one rewrite of the stage unknown: one whose
-// stores do not wait for a store for which the rewritten store waited or, if there is none, the last one. `proofs` are
-// those of the stage's rewrites, in order.
+// If the stage's result has unordered stores and its input has none, sets one rewrite of the stage to unknown: one
+// whose new stores do not wait for a store for which the rewritten store waited or, if there is none, the last one.
+// `proofs` are those of the stage's rewrites, in order; `list` has all rewrites.
 void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Application> list, UOp input, UOp result);
 
 // ---- stores by the parallel threads of a kernel
 // Returns the names, with the sizes, of the parallel axes of a graph with more than one iteration: launch indices,
 // ranges of the grid, of workgroups and of CPU threads, and the variable core_id.
 std::set<std::string> parallel_axes(UOp root);
-// Returns the number of threads that the parallel axes of a graph make, at most: a variable size counts with its
-// largest value. -1 if an axis does not begin at 0, or if the number exceeds int64.
+// Returns the number of combinations of the parallel axes' indices; a variable size counts with its largest value.
+// Returns -1 if an axis does not begin at 0, or if the number exceeds int64.
 int64_t parallel_iterations(UOp root);
 
 // Returns a store to global memory by which several threads may store to one element; the empty UOp if none is found. A
@@ -34,8 +34,9 @@ int64_t parallel_iterations(UOp root);
 // because the stage before vectorizing was checked.
 UOp find_store_race(UOp root);
 
-// Returns an AFTER that makes reads of shared memory wait for the thread's own stores, but not for those of other
-// threads, because there is no BARRIER; the empty UOp if there is none.
+// Returns an AFTER of shared memory that depends on a store to this memory without a BARRIER in between: reads then
+// wait for the thread's own stores, but not for those of other threads. Returns the empty UOp if there is none, and
+// for kernels whose groups have one thread.
 UOp find_missing_barrier(UOp root);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// Checks that every golden of testdata/ passes all stages, in this process, so that the rules that it hits count as hit
-// (apps/tests/rule_hits.cpp).
+// Checks that every golden of testdata/ passes all stages, or is refused by the stage that refused it in tinygrad.
+// Compiles in this process, so that apps/tests/rule_hits.cpp counts the rules that match.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -14,7 +14,7 @@ using namespace tgc;
 
 namespace {
 
-// Compiles the record's graph to its source and returns the error if a stage refuses the graph.
+// Compiles the record's graph to its source; a tensor graph to its schedule. Returns the error if a step fails.
 std::optional<std::string> refusal(const GoldenRecord& record, const Settings& settings) {
   auto error_of = [](const auto& result) { return result ? std::nullopt : std::optional(result.diag().text()); };
   auto in = load_text(settings, InputKind::Pyrender, record.ast, record.id);

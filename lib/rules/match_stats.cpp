@@ -20,7 +20,8 @@ std::string algebra(const Rule& rule) {
 
 bool is_about(const Rule& rule, OpSet ops) { return ops.empty() || rule.left->ops.intersects(ops); }
 
-// Returns the rules for `ops` that were tried with their counters, sorted by total time.
+// Returns the rules that were tried, with their counters, by ascending total time. Leaves out rules whose root has none
+// of `ops`, unless `ops` is empty.
 std::vector<std::pair<const Rule*, RuleCounters>> tried_rules(const std::vector<RuleCounters>& stats, OpSet ops) {
   std::vector<std::pair<const Rule*, RuleCounters>> out;
   for (uint32_t id = 0; id < stats.size(); id++)
@@ -35,7 +36,7 @@ std::string row(const RuleCounters& c) {
                    static_cast<unsigned long long>(c.num_attempts), double(c.hit_ns) / 1e6, double(c.total_ns) / 1e6);
 }
 
-// Returns the line with the number of hits of one folding (branch) of a rule.
+// Returns the line with the number of hits of one branch (folding) of a rule.
 std::string branch_row(std::string_view name, uint64_t hits) {
   return formatted("%6llu   of them by ", static_cast<unsigned long long>(hits)) + std::string(name) + "\n";
 }

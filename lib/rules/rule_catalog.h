@@ -26,15 +26,15 @@ struct CatalogRule {
   // the stages that may apply the rule (on any target, with any settings), also in a graph rewrite that the stage's
   // function or one of its rules starts; "linear" for a rule that is applied after the last stage
   std::vector<std::string_view> stages;
-  // set only by catalog_rules(set, inside): the name of the set of `inside` that has the rule; empty for a rule of
-  // `set`
+  // in the result of catalog_rules(set, inside): the name of the set in `inside` that has the rule; empty for a rule of
+  // `set`, and in the results of other functions
   std::string_view nested_set_name = {};
 };
 
-// Returns every rule once, in the order of the catalog.
+// Returns every rule once: the rules of rule_catalog() in its order, then the other rules that stages apply.
 std::vector<CatalogRule> catalog_rules();
 // Returns the rules of a stage, each once: first the rules of `set` (unless null) in the order in which they are tried,
-// then the rules of `inside`, the sets with which rules of the stage start graph rewrites.
+// then the rules of `inside`, the sets with which the stage's function or rules start graph rewrites.
 std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside = {});
 
 // The number of rules that a stage has on a target with default settings. `target` is empty for tensor graph stages.
@@ -62,9 +62,9 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
 
 
 // Returns what `tgc prove --rules` found for a rule: "proven", "conditional", "refuted", "instances", "structural" or
-// "unknown". Returns an empty text for a rule that is not in the table rule_verdicts.def, such as the rules of
-// lib/spec, which rewrite nothing. `scripts/tools/rule_verdicts` generates the table, and testdata/rule_verdicts.md
-// with the counterexamples.
+// "unknown". Returns "" for a rule that is not in the table rule_verdicts.def, such as the rules of lib/spec, which
+// rewrite nothing. `scripts/tools/rule_verdicts` generates this table, and testdata/rule_verdicts.md, which also has
+// the counterexamples.
 std::string_view rule_verdict(const Rule& rule);
 
 // Returns true if REF computed different values for the two sides of an instance of the rule.

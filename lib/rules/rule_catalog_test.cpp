@@ -54,9 +54,9 @@ TEST_CASE("patterns: a named rule set has every rule that a stage applies, apart
     if (row.tensor) inside = row.tensor->nested_rule_sets;
     for (RuleSetFunction set : inside) check_set(set());
   }
-  // tinygrad makes the late decompositions anew for each target, so they have no name
+  // tinygrad makes the rule set of the late decompositions for each target, so that the set has no name
   std::erase_if(others, [](const std::string& rule) { return rule.ends_with(" passes/kernel/decompositions.cpp"); });
-  // expected: only the rules of sets that have no name in tinygrad, and of the set for gfx12, which is not listed
+  // the rest must be rules of sets that have no name in tinygrad, and of the set for gfx12, which is not listed
   CHECK(others == std::set<std::string>{"gate-substitute passes/tensor/remove_bufferize.cpp",
                                         "mark-movement passes/tensor/apply_rangeify.cpp",
                                         "remove-tag passes/kernel/optimizer/scheduler_opts.cpp",

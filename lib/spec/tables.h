@@ -1,4 +1,4 @@
-// The functions that write a rule of lib/spec: allow, require and decide. Private to lib/spec.
+// Functions that make the rules of lib/spec (allow, require and decide), and the rule sets. Private to lib/spec.
 #pragma once
 #include "lib/rewrite/rules.h"
 #include "lib/uop/graph.h"

@@ -51,7 +51,7 @@ std::span<const std::string_view> archs_of(const Row& row) {
   return row.default_arch.empty() ? std::span<const std::string_view>() : kAmdArchs;
 }
 
-// Returns true if tinygrad's renderer accepts the arch. The renderer uses the arch only to choose tensor cores.
+// Returns true if tinygrad's renderer accepts the arch: each "sm_<number>" for CUDA, and each "gfx..." for AMD.
 bool takes_arch(const Row& row, std::string_view arch) {
   return is_cuda(row) ? cuda_arch(arch) >= 0 : arch.starts_with("gfx");
 }
@@ -79,7 +79,7 @@ std::string listed(std::span<const std::string_view> names) {
   return out;
 }
 
-// Removes the text up to the next ':' (and the ':') from `rest`. Returns the removed text without the ':'.
+// Removes the first part of a target, "CUDA" of "CUDA:PTX:sm_80", and the ':' after it from `rest`. Returns the part.
 std::string_view take_part(std::string_view& rest) {
   size_t colon = rest.find(':');
   std::string_view part = rest.substr(0, colon);

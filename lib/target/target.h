@@ -52,12 +52,12 @@ struct RendererClass {
 // Returns the class of each device and renderer, in the order of renderers.def.
 std::span<const RendererClass> renderer_classes();
 
-// Parses "DEVICE[:RENDERER[:ARCH]]". Missing parts take the device's default. CPU_COUNT, THREADS and AMX of `settings`
-// change CPU targets. Returns an error if a part is unknown or if
-// `text` names a plugin.
+// Parses "DEVICE[:RENDERER[:ARCH]]". A missing part has the device's default. CPU_COUNT, THREADS and AMX of `settings`
+// change CPU targets. Fails if a part is unknown, if there is an arch for a renderer that has no archs, or if the
+// device is "plugin".
 Result<Target> parse_target(std::string_view text, const Settings& settings);
 
-// Returns the full names of the targets, for listings and error messages. parse_target accepts more CUDA archs.
+// Returns the full names of the targets, for listings and error messages. parse_target accepts further CUDA archs.
 std::span<const std::string_view> known_targets();
 
 // Returns true if the target supports `dtype` (device.py:is_dtype_supported on a desktop machine outside CI).

@@ -32,7 +32,7 @@ std::vector<Expected> expected_cores() {
       else f.back() += line[i];
     }
     REQUIRE(f.size() == 8);
-    auto whose = words_of(f[0]);  // such as "amd gfx942 0", "metal 0"
+    auto whose = words_of(f[0]);  // renderer, arch and index of the tensor core, such as "amd gfx942 0" or "metal 0"
     auto cores = cores_of(whose[0], whose[1]);
     size_t index = std::stoul(whose.back());
     REQUIRE(index < cores.size());

@@ -103,14 +103,14 @@ class Provenance::History {
     return {Step::Kind::Stage};
   }
 
-  // Returns the node of the stage's input from which `node` of its result comes; the empty UOp if there is none. Calls
-  // step(maker, node) for each step, the last step first.
+  // `node` is a node of the stage's result. Returns the node of the stage's input from which it was made; the empty UOp
+  // if there is none. Calls step(maker, node) for each step between the two nodes, the last step first.
   template <class OnStep>
   UOp origin(UOp node, OnStep&& step) const {
     const bool is_root = node == stage_.result;
     for (size_t end = stage_.end_event; !is_in_input(node);) {
       Maker m = maker(node, end);
-      // the optimizer, for example, makes a new root outside of rules
+      // code outside of rules, such as the optimizer, made the new root from the old root
       if (m.kind == Step::Kind::Stage && is_root) m.before = stage_.input;
       step(m, node);
       if (!m.before || m.kind == Step::Kind::Stage) return m.before;
@@ -119,8 +119,8 @@ class Provenance::History {
     return node;
   }
 
-  // Returns the node of the stage's result that comes from `node` of its input; the empty UOp if there is none. If
-  // several come from `node`, returns one with the same op, else the last one.
+  // `node` is a node of the stage's input. Returns the node of the stage's result that was made from it; the empty UOp
+  // if there is none. If there are several, returns one with the same op, else the last one.
   UOp successor(UOp node) const {
     UOp out;
     if (!stage_.result) return out;  // the stage failed
@@ -130,8 +130,8 @@ class Provenance::History {
   }
 
   // Returns the indices of the events that replace `node` one after another, and sets `node` to the last replacement.
-  // First tries the stage's own rewrites. If these lead to no node of the result, returns none if `node` itself is in
-  // the result, else tries the rewrites that rules started.
+  // First tries the rewrites that the stage itself started. If these do not lead to a node of the result, returns no
+  // events if `node` itself is in the result, else tries the rewrites that rules started.
   std::vector<size_t> replacements(UOp& node) const {
     std::vector<size_t> own;
     UOp begun = node;
@@ -193,7 +193,7 @@ class Provenance::History {
   UOpSet input_, result_;
   UOpMap<size_t> result_of_;    // for a node, the first event that resulted in it
   UOpMap<size_t> inserted_by_;  // for a node that existed before the stage, the rewrite that inserted it
-  std::unordered_map<uint32_t, size_t> made_by_;  // for the id of a node, the innermost rewrite that created it
+  std::unordered_map<uint32_t, size_t> made_by_;  // for the number #N of a node, the innermost rewrite that created it
   UOpMap<std::vector<size_t>> events_of_;         // for a node, the events that replace it
 };
 
@@ -250,8 +250,8 @@ class DtypelessEquality {
 }  // namespace
 
 // Looks for a rule that removed `node` and made a node of the same operation with another dtype, as the lowering of
-// index dtypes does. Sets `node` to what the new node becomes in the result, and adds the steps to it. Returns false if
-// there is no such rule.
+// index dtypes does. Sets `node` to the node of the stage's result that the new node became, and adds the steps to
+// `steps`. Returns false if there is no such rule.
 bool Provenance::follow_to_other_dtype(const StageEvents& stage, const History& history, UOp& node,
                                        std::vector<Step>& steps) const {
   if (node.is(Op::CAST)) return false;

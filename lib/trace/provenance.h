@@ -15,7 +15,7 @@ struct Step {
     Rewrite,  // a rule replaced `before` by `after`
     Part,     // a rule replaced `before` by a graph that has `after` below its root
     Rebuilt,  // `after` is `before` with new sources
-    // code of the stage outside its rules made `after`; `rewrite` is the first graph rewrite that has it in its input
+    // code of the stage outside its rules made `after`; `rewrite` is the first graph rewrite whose input has `after`
     Stage,
     Gone,     // the node is no longer used; `rule`, if set, is the last rule that replaced a user of the node
     Unknown,  // the events do not show how the stage made its result, or what the node became
@@ -57,7 +57,8 @@ class Provenance : public TraceConsumer {
 
  private:
   static constexpr size_t kNoEvent = SIZE_MAX;
-  // How a node was made from the node `before`. Kind Stage: by code of the stage outside its rules.
+  // How a node was made from the node `before`: by the event with the index `event` or, if `kind` is Stage, by code of
+  // the stage outside its rules.
   struct Maker {
     Step::Kind kind;
     size_t event = kNoEvent;
@@ -67,7 +68,7 @@ class Provenance : public TraceConsumer {
   struct Event {
     UOp before, after;
     TraceRule rule;         // its name is empty if the node was only rebuilt with new sources
-    uint32_t first_new_id;  // first_new_id to end_of_new_ids - 1 are the ids of the nodes that the rule created
+    uint32_t first_new_id;  // the rule created the nodes with the numbers first_new_id to end_of_new_ids - 1
     uint32_t end_of_new_ids;
     uint32_t stage;
     int depth;
@@ -98,8 +99,8 @@ class Provenance : public TraceConsumer {
   std::vector<std::unique_ptr<std::string>> names_;
 };
 
-// Returns the history as text: the AST node that the node comes from, each rule with the nodes before and after it, and
-// the node of the last graph.
+// Returns the history of `node`, which is in the result of `stage`, as text: the node of the AST from which it was
+// made, each rule with the nodes before and after it, and the node of the last graph that it became.
 std::string to_text(const Provenance& provenance, UOp node, std::string_view stage, bool color);
 
 }  // namespace tgc

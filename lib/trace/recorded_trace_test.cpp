@@ -156,7 +156,7 @@ TEST_CASE("RecordedTrace: rewrites of discarded attempts are marked") {
     return out;
   };
   mark_discarded(rewrites, input, result);
-  CHECK(marks() == "...x");  // the last rule declined; nothing else is certain
+  CHECK(marks() == "...x");  // the rule around the last rewrite declined; no other rewrite is certainly discarded
   mark_discarded(rewrites, input, input);
   CHECK(marks() == "xxxx");
 }

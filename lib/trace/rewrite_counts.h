@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// The counts of one rule's rewrites.
+// The counts of one rule's rewrites, without discarded ones.
 struct RuleCount {
   size_t num_hits = 0;  // number of rewrites
   // the hits by the op of the node that was rewritten, and by stage
@@ -17,8 +17,8 @@ struct RuleCount {
 
 class RewriteCounts {
  public:
-  // Counts only in the stages that `stages` lists (in all if it is empty), and only nodes of `ops` (all if it is
-  // empty).
+  // Counts only in the stages that `stages` lists ("": in all stages), and only nodes with one of `ops` and rewrites of
+  // such nodes (empty: all).
   RewriteCounts(std::string stages, OpSet ops) : selection_(std::move(stages)), ops_(ops) {}
 
   // Runs a pipeline, and counts its rewrites and nodes. Returns an error if the pipeline fails.
@@ -47,9 +47,9 @@ class RewriteCounts {
 
   StageSelection selection_;
   OpSet ops_;
-  std::map<std::string, RuleCount> rule_counts_;          // by rule_name()
+  std::map<std::string, RuleCount> rule_counts_;          // counts of each rule, by rule_name()
   std::map<std::string, size_t> nodes_by_op_;             // number of nodes by op
-  std::map<std::string, RuleTime> rule_times_;            // by the rule's place in tinygrad
+  std::map<std::string, RuleTime> rule_times_;            // times of each rule, by its place in tinygrad
   std::vector<std::pair<std::string, double>> stage_ms_;  // milliseconds of each stage, in the order of the stages
   size_t num_timed_ = 0;                                  // number of pipelines with times of stages
   size_t num_pipelines_ = 0, num_graphs_ = 0, num_discarded_ = 0;

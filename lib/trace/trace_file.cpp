@@ -290,7 +290,7 @@ class Reader {
   Values v_{};
   bool in_kernel_ = false, in_stage_ = false;
   int open_ = 0;  // number of rewrites in progress
-  std::deque<RuleText> rules_;  // owns the texts that consumers refer to
+  std::deque<RuleText> rules_;  // by number: the texts of the rules, to which consumers refer
   std::set<std::string> names_;  // names of rewrites and rule sets, which consumers refer to
   std::string id_, target_, stage_;
   std::unique_ptr<Graph> graph_;

@@ -144,7 +144,8 @@ void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp 
   if (!style_.is_quiet) print_change(before, after, indent);
 }
 
-// Prints the two roots, the nodes that are below only one of them, and up to four unchanged sources of these nodes.
+// Prints up to four unchanged sources of the changed nodes, and the changed nodes: both roots, and the nodes that are
+// below only one root, without constants. Of many removed or added nodes, prints the last style_.max_lines.
 void TracePrinter::print_change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
   std::vector<UOp> gone{before}, come{after};

@@ -53,14 +53,14 @@ class TracePrinter : public TraceConsumer {
   PrintStyle style_;
   Write write_;
   std::string stage_;
-  // in the current stage: the number of printed rewrites; of all rewrites that are in the result; of discarded rewrites
+  // in the current stage: the numbers of printed rewrites, of rewrites that are not discarded, and of discarded ones
   size_t num_shown_ = 0, num_in_result_ = 0, num_discarded_ = 0;
   size_t num_looked_at_ = 0;  // number of nodes and sources visited to find changed nodes
   int64_t last_node_ = -1;    // largest node number so far, for the error
 };
 
-// Returns a line such as "#12 = MUL dtypes.index (#10, 4)". For index arithmetic, the expression in infix notation
-// follows.
+// Returns a line such as "#12 = MUL dtypes.index (#10, 4)", where #10 and #12 are numbers of nodes in the trace. For
+// index arithmetic, the expression in infix notation follows.
 std::string trace_line(UOp u, const TraceConsumer& numbers);
 
 }  // namespace tgc

@@ -31,18 +31,18 @@ namespace {
 
 bool is_maximum(UOp u) { return u.is(Op::MAX) || (u.is(Op::REDUCE) && u.arg().op() == Op::MAX); }
 
-// Returns true if the exact result of `u` may not fit its dtype, so that the result must be truncated.
+// Returns true if `u` is arithmetic whose exact result may not fit its dtype, so that the result must be truncated.
 bool computes(UOp u) {
   return u.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL}) || (u.is(Op::REDUCE) && u.arg().op() != Op::MAX);
 }
 
-// Returns true if the result of `u` changes if its small integer operands keep bits that do not fit their dtype.
+// Returns true if the result of `u` may change if its integer operands keep bits beyond the width of their dtype.
 bool sees_all_digits(UOp u) {
   return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
 }
 
-// Adds to `out` the nodes that C may compute with more bits than their dtype has: results of arithmetic, and the
-// WHEREs, maxima and bit operations of such results.
+// Adds to `out` the nodes below `root` that C may compute with more bits than their dtype has: results of arithmetic,
+// and WHEREs, maxima and bit operations on such results.
 void find_exceeding_values(UOp root, UOpSet& out) {
   for (UOp u : toposort(root)) {
     const bool passes_on = u.in({Op::WHERE, Op::AND, Op::OR, Op::XOR}) || is_maximum(u);

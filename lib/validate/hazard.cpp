@@ -13,7 +13,7 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kMostAccesses = 1 << 22;
-constexpr int64_t kAddresses = 1000000;  // number of the DEFINE_GLOBAL that receives the addresses
+constexpr int64_t kAddresses = 1000000;  // number of the DEFINE_GLOBAL to which addresses() makes REF store
 
 // The loops around an access, the outermost first, with their numbers of iterations and the product of these (`count`).
 struct Loops {
@@ -42,8 +42,8 @@ bool is_plain(UOp index) {
          !index.src(0).dtype().is_image() && index.dtype().count() == 1;
 }
 
-// Returns a bool node that does not depend on loaded values. It is true in the iterations in which `value` certainly
-// depends on `load`, and false where a condition on loaded values decides this.
+// Returns a bool node that does not depend on loaded values: true in the iterations in which `value` certainly depends
+// on `load`; false in other iterations, and where a condition on loaded values decides if `value` depends on `load`.
 UOp use_of(UOp load, UOp value) {
   constexpr OpSet kLoads{Op::INDEX, Op::LOAD, Op::REDUCE};
   Graph& graph = value.graph();
@@ -71,9 +71,9 @@ UOp use_of(UOp load, UOp value) {
   return uses.at(value);
 }
 
-// Computes the element that `index` accesses in each iteration of the loops, in REF; -1 in iterations without an
-// access. If `condition` is not empty, there is an access only where it is true. Returns nullopt if `index` loads
-// values or if REF fails.
+// Computes in REF which element the INDEX `index` accesses in each iteration of the loops; -1 in iterations without an
+// access. If `condition` is not empty, there is an access only where it is true. Returns nullopt if the address depends
+// on loaded values, or if REF fails.
 std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValues& variables, UOp condition = {}) {
   Graph& graph = index.graph();
   for (UOp u : toposort(index.src(1)))
@@ -109,7 +109,7 @@ class ArgumentUnits {
       if (auto* p = place(u)) out = std::gcd(out, p->offset_bytes);
     return std::max<int64_t>(out, 1);
   }
-  // Returns the number of the first unit of an element, and its number of units.
+  // Returns the number of the first unit of an element in its memory, and the number of units in the element.
   std::pair<int64_t, int64_t> units(UOp buffer, int64_t element, int64_t unit) const {
     const int64_t size = buffer.dtype().base().itemsize(), offset = place(buffer) ? place(buffer)->offset_bytes : 0;
     return {(offset + element * size) / unit, size / unit};
@@ -124,7 +124,7 @@ class ArgumentUnits {
   const std::vector<ArgumentPlace>& places_;
 };
 
-// Returns the INDEXes by which `value`, which is stored to `buffer`, loads elements of the buffer's memory.
+// Returns the INDEXes in `value`, which is stored to `buffer`, that load elements of the memory of `buffer`.
 std::vector<UOp> loads_of(UOp value, UOp buffer, const ArgumentUnits& places) {
   std::vector<UOp> out;
   for (UOp u : toposort(value))
@@ -137,7 +137,7 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
   const UOp buffer = store.src(0).src(0);
   std::vector<UOp> loads = loads_of(store.src(1), buffer, places);
   std::erase_if(loads, [&](UOp load) {
-    const bool is_same_element = load == store.src(0);  // the iteration loads the element that it stores
+    const bool is_same_element = load == store.src(0);  // each iteration loads only the element that it stores
     return is_same_element || (only_shared && load.src(0) == buffer);
   });
   if (loads.empty()) return std::nullopt;

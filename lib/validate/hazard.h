@@ -12,20 +12,20 @@
 namespace tgc {
 
 struct Hazard {
-  std::string buffer;   // name of the argument that is loaded, such as "data0"
+  std::string buffer;   // name of the argument through which the element is loaded, such as "data0"
   int64_t element = 0;  // index of the element in the buffer
   // values of the loops, by name (such as "r0"), in the storing iteration and in the loading iteration
   std::map<std::string, int64_t> store_iteration, load_iteration;
   int64_t num_iterations = 0;  // number of iterations of the loops around the store
-  bool stores_first = false;   // the storing iteration comes first, so even iterations in order load the new value
+  bool stores_first = false;   // the storing iteration is the earlier one, so the new value is loaded even in order
   // Returns "iteration r0=8 loads data0[8], which iteration r0=0 stores: the result depends on their order".
   std::string text() const;
 };
 
 // The place of a kernel's argument in memory.
 struct ArgumentPlace {
-  size_t memory_number = 0;  // arguments with the same number are parts of one memory
-  int64_t offset_bytes = 0;  // where the argument begins in this memory
+  size_t memory_number = 0;  // arguments with the same number are parts of one allocation
+  int64_t offset_bytes = 0;  // where the argument begins in this allocation
 };
 
 // Returns a hazard between two iterations of the loops around a store of `ast`, the AST of a kernel; nullopt if none is
@@ -36,9 +36,9 @@ struct ArgumentPlace {
 std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
                                   const std::vector<ArgumentPlace>& places = {}, bool only_shared = false);
 
-// Returns the elements of the buffer `slot` that `ast`, the AST of a kernel, stores (`stores`) or loads, sorted and
-// without duplicates; nullopt if an access is one of an image or a vector, if an index depends on loaded values, if a
-// loop's size is not constant or too large, or if REF fails.
+// Returns the elements of the buffer `slot` that `ast`, the AST of a kernel, stores (if `stores` is true) or loads,
+// sorted and without duplicates. Returns nullopt if an access is to an image or a vector, if an index depends on loaded
+// values, if a loop's size is not constant or too large, or if REF fails.
 std::optional<std::vector<int64_t>> accessed_elements(UOp ast, int64_t slot, bool stores,
                                                       const VariableValues& variables);
 

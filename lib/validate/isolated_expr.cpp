@@ -32,8 +32,8 @@ int64_t expanded_size(UOp range) {
   return expands && range.src(0).is_const() && range.arg().items().size() == 2 ? range.vmax().to_int().low64() + 1 : 0;
 }
 
-// Returns true if two nodes are the same RANGE, SPECIAL or variable. Ignores changes that a rewrite may make to one: a
-// smaller dtype, or enclosing ranges that are added to the sources.
+// Returns true if two nodes are the same RANGE, SPECIAL or variable, although a rewrite may have changed one of them:
+// to a smaller dtype, or by adding the enclosing ranges to the sources.
 bool counts_alike(UOp u, UOp other) {
   if (u.op() != other.op() || !(u.arg() == other.arg()) || u.vmax().to_int() != other.vmax().to_int()) return false;
   return u.num_src() == 0 || u.src(0) == other.src(0) || loop_size_text(u) == loop_size_text(other);
@@ -126,7 +126,7 @@ const IsolatedExpr& ExprIsolator::isolate(UOp root, const Bound& bound) {
     UOp u = stack.back();
     size_t before = stack.size();
     if (!known_expr(u, bound)) {
-      if (u.is(Op::REDUCE)) {  // reduce() isolates its sources later, with the ranges bound
+      if (u.is(Op::REDUCE)) {  // reduce() isolates the sources of a REDUCE later, with its ranges in `bound`
         for (UOp r : reduced_ranges(u))
           for (UOp s : r.src())
             if (!known_expr(s, bound)) stack.push_back(s);
@@ -209,7 +209,7 @@ IsolatedExpr ExprIsolator::elementwise(UOp u, const Bound& bound) {
     src.push_back(value_of(u.src(i), bound));
     if (!src.back()) return leaf(u, bound);
     if (u.in(ops::Binary) && u.dtype().is(Scalar::Index) && dtypes::is_int(src.back().dtype()))
-      src.back() = src.back().cast(u.dtype());  // cast, because tinygrad allows an int where an index is expected
+      src.back() = src.back().cast(u.dtype());  // tinygrad allows an int operand in index arithmetic
     const IsolatedExpr& c = source(u, i, bound);
     valids.push_back(c.is_address() ? UOp() : c.valid);
     has_valid |= bool(valids.back());
@@ -295,13 +295,13 @@ IsolatedExpr ExprIsolator::constant(UOp u) {
   return {.value = made(u.dtype(), numbers), .valid = all ? UOp() : made(bools, valid)};
 }
 
-// ---- axes that the expander made of RANGEs: the position on such an axis is the same leaf as the RANGE
+// ---- axes that the expander made of RANGEs: the position on such an axis is a leaf, the same one as that of the RANGE
 
 IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
   return leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
 }
 
-// Returns `each` elements of `vector`: those at the position on `axes` that the leaves of these axes give.
+// Returns those `each` elements of `vector` that belong to the position on `axes` that the leaves of these axes give.
 UOp ExprIsolator::value_at_position(UOp vector, std::span<const Arg> axes, int64_t each) {
   UOp position;
   int64_t positions = 1;
@@ -378,7 +378,7 @@ IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
           .leaf_set = set_without(from.leaf_set, u.arg().items())};
 }
 
-// Makes a node a leaf. Its values are in one of two arrays (of doubles and of longs), kPoints values for each element.
+// Makes a node a leaf: a load from the array of all double (or long) leaves. Returns no value inside of a reduction.
 IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
   if (!bound.empty()) return {};  // the node may have another value in each iteration of the reduction
   if (auto it = leaf_of_.find(u.id()); it != leaf_of_.end()) return it->second;
@@ -464,7 +464,7 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   UOp value = load_from(place, u.dtype(), alt);
   return value ? IsolatedExpr{.value = value, .leaf_set = joined_of(u, bound)} : leaf(u, bound);
 }
-// Makes a short reduction a loop over terms that are isolated again with the ranges bound, and any other a leaf.
+// Isolates a REDUCE: as a REDUCE of its term, isolated with the ranges in `bound`, if it is short; else as a leaf.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   Bound inside = bound;
   std::vector<UOp> src(1);

@@ -15,8 +15,8 @@
 namespace tgc {
 
 // A node whose values the caller supplies: one for each element and sample point. Local memory, registers and memory
-// after stores are leaves without values: an expression that reads them can be compared only with one that reads them,
-// too.
+// after stores are leaves without values. An expression with such leaves can be compared only with an expression with
+// the same leaves.
 struct Leaf {
   UOp node;
   int64_t first_slot = 0;  // index of the node's first element among the elements of all leaves; -1 for memory
@@ -40,8 +40,8 @@ struct IsolatedExpr {
   bool is_address() const { return bool(memory); }  // true for an address, false for a value
 };
 
-// Returns a text that is equal for loops of equal size: the expression of the size without dtypes and casts of integers
-// or, if the expression is large, the number of its node.
+// Returns a text that describes the size of a loop: the expression of the size without dtypes and casts of integers or,
+// if the expression is large, the id of its node. Loops with equal texts have equal sizes.
 std::string loop_size_text(UOp loop);
 
 class ExprIsolator {
@@ -55,7 +55,8 @@ class ExprIsolator {
   ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays);
 
   const IsolatedExpr& expr_of(UOp u) { return isolate(u, {}); }
-  // Returns true if `u` is a leaf because it depends on the rest of the kernel.
+  // Returns true if `u` became a leaf because it could not be isolated. Returns false for loops, launch indices and
+  // variables, which are always leaves.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
   // Returns the node's value. For an INDEX that is used as a value (not as an address), returns a load of its element.
   // Null if there is no value.
@@ -69,7 +70,7 @@ class ExprIsolator {
   int64_t num_leaf_slots() const { return num_slots_; }
 
  private:
-  using Bound = std::vector<UOp>;  // the ranges of the reductions that contain a node, sorted by node id
+  using Bound = std::vector<UOp>;  // the ranges of the reductions around a node on which it depends, by node id
   using Memo = std::unordered_map<uint32_t, IsolatedExpr>;
 
   const IsolatedExpr& isolate(UOp u, const Bound& bound);
@@ -112,7 +113,7 @@ class ExprIsolator {
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joined_sets_;
   int64_t num_slots_ = 0;
-  int64_t estimated_work_ = 0;  // estimate of the evaluations of nodes that all reductions so far need
+  int64_t estimated_work_ = 0;  // estimated number of evaluations of nodes in all isolated reductions
 };
 
 }  // namespace tgc

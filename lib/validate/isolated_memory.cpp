@@ -25,7 +25,7 @@ IsolatedExpr ExprIsolator::define(UOp u) {
   return memory_of(u, u, number, size);
 }
 
-// Makes a memory of its own for the node `u`, of the same dtype as `define`.
+// Adds a memory with `size` scalars of the dtype of `define` for the node `u`, and returns its address.
 IsolatedExpr ExprIsolator::memory_of(UOp u, UOp define, int64_t number, int64_t size) {
   UOp own = graph_.node(Op::DEFINE_GLOBAL, define.dtype().base().scalar().ptr(size), {}, Arg(number));
   memories_.push_back({own, u, number, size});
@@ -37,9 +37,9 @@ IsolatedExpr ExprIsolator::memory_of(UOp u, UOp define, int64_t number, int64_t 
   return out;
 }
 
-// Makes a memory for the buffer after the stores on which the AFTER depends, because stores change the content. AFTERs
-// with the same RANGE, STORE, END, IF and BARRIER nodes among their dependencies get the same memory; other nodes and
-// the order of the dependencies do not matter.
+// Adds a memory for a buffer after the stores on which the AFTER `u` depends, because stores change the content. AFTERs
+// of one buffer with the same RANGE, STORE, END, IF and BARRIER nodes among their dependencies share the memory; other
+// nodes and the order of the dependencies do not matter.
 IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
   const IsolatedExpr base = source(u, 0, bound);
   if (!base.is_address()) return base;
@@ -55,7 +55,7 @@ IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
     stack.pop_back();
     if (!visited.insert(s.id()).second) continue;
     if (s.is(Op::RANGE)) {
-      constexpr uint32_t kLoop = 1u << 31;  // marks the id of a loop's leaf, which does not depend on the loop's dtype
+      constexpr uint32_t kLoop = 1u << 31;  // marks the id of a loop's leaf, used instead of the loop's node id
       const IsolatedExpr* loop = known_expr(s, bound);
       key.push_back(loop && loop->leaf_set ? kLoop | loop->leaf_set : s.id());
     } else if (s.in({Op::STORE, Op::END, Op::BARRIER, Op::IF})) {

@@ -69,7 +69,7 @@ Result<ChosenVariables> choose_variables(const Executable& kernel, const Variabl
       } else if (auto bound = from.recorded_values.find(v.name); bound != from.recorded_values.end()) {
         out[v.name] = {bound->second, "recorded"};
       } else if (from.seed) {
-        const uint64_t values = uint64_t(v.max) - uint64_t(v.min) + 1;  // number of values; 0: all 2**64
+        const uint64_t values = uint64_t(v.max) - uint64_t(v.min) + 1;  // number of possible values; 0 means 2**64
         out[v.name] = {int64_t(uint64_t(v.min) + (values ? random() % values : random())), "drawn"};
       }
     }
@@ -173,8 +173,8 @@ std::vector<UOp> reached_from(std::vector<UOp> roots, Stop stops) {
   return out;
 }
 
-// Fills the array with small whole numbers of the sign `sign` (1 or -1). Bools become true or false. For -1, unsigned
-// integers become large.
+// Fills the array with small whole numbers of the sign `sign` (1 or -1). Bools become true for 1 and false for -1. For
+// -1, unsigned integers become large, because the negative numbers wrap around.
 void fill_with_sign(Array& array, std::string_view name, int sign) {
   if (dtypes::is_bool(array.dtype())) return void(std::ranges::fill(array.as<uint8_t>(), uint8_t(sign > 0)));
   std::vector<double> pool;

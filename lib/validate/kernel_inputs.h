@@ -38,7 +38,7 @@ struct VariableSources {
   // --inputs: an array of one integer with the variable's name; null if not given
   const Arrays* file_arrays = nullptr;
   VariableValues recorded_values = {};  // values that the recorded program gave the variables
-  std::optional<uint64_t> seed = {};    // seed of a random value within the variable's bounds; unset: draw none
+  std::optional<uint64_t> seed = {};    // seed of random values within the variables' bounds; unset: draw no values
 };
 
 // Returns a value for each variable of the kernel that one of the sources has. Fails if an array with the name of a
@@ -54,12 +54,13 @@ std::string text_of(const ChosenVariables& chosen);
 // Returns the arrays of floats (DEFINE_GLOBAL, BUFFER, PARAM) of the graph under `root`, a kernel at any stage or a
 // tensor graph, whose negative numbers may make the operand of a square root, logarithm or power negative; all arrays
 // of floats if stores, local memory, registers, calls or custom code hide which arrays these are. Their random inputs
-// must be Floats::Unit, because NaNs would make devices differ: renderers compare NaNs differently (C's `<` is false
-// for a NaN, tinygrad's LLVM IR true), and a maximum depends on the order of its operands. The result depends only on
-// the graph, so every device gets the same inputs.
+// must be Floats::Unit, because devices may differ for NaNs: renderers compare NaNs differently (C's `<` is false for a
+// NaN, tinygrad's LLVM IR true), and a maximum depends on the order of its operands. The result depends only on the
+// graph, so that all devices have the same inputs.
 std::vector<UOp> arrays_without_negatives(UOp root);
-// Returns the distribution of the random inputs for the kernel `root` at any stage: Floats::Normal, except those of
-// arrays_without_negatives(). All are Floats::Unit if one of these is no argument of a kernel (no DEFINE_GLOBAL).
+// Returns the distribution of the random inputs for the kernel `root` at any stage: Floats::Unit for the arrays in
+// arrays_without_negatives(), and Floats::Normal for other arrays. It is Floats::Unit for all arrays if one in
+// arrays_without_negatives() is no DEFINE_GLOBAL.
 InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 // Returns a note for reports on the distribution of the random floats and its reason; "" if all are Floats::Normal.
 std::string note_on_floats(const InputDistribution& draw);
@@ -69,9 +70,9 @@ std::string note_on_floats(const InputDistribution& draw);
 // whose values are valid for these uses.
 std::set<std::string> constrained_inputs(UOp root);
 
-// The sets of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide(). BelowZero and
-// AboveZero: small whole numbers of one sign (bools are all false or all true), which show a reduction that starts with
-// a wrong number, such as a maximum that starts with 0.
+// The kinds of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide(). BelowZero and
+// AboveZero: small whole numbers of one sign (bools are all false or all true). These show if a reduction starts with a
+// wrong number, such as a maximum that starts with 0.
 enum class InputSet : uint8_t { Usual, AllSizes, BelowZero, AboveZero };
 
 // Returns the name of a set in reports, such as "of all sizes".

@@ -21,7 +21,7 @@ namespace tgc {
 struct TrialInputs {
   Arrays arrays = {};                      // given arrays, by name (data0), and variables as arrays of one integer
   std::string arrays_file = {};            // the file of `arrays`, for messages
-  std::optional<uint64_t> seed = 0;        // seed of arrays and variables that are not given; unset: all must be given
+  std::optional<uint64_t> seed = 0;        // seed of random arrays and variables; unset: all values must be given
   VariableValues variables = {};           // --var
   VariableValues recorded_variables = {};  // values that the recorded program gave the variables
 };
@@ -52,13 +52,13 @@ class KernelTrial {
   // Returns the arrays for another executable of the kernel. Takes those that inputs() lacks from the given arrays, or
   // draws them. Errors: an array is missing, or has another dtype or size.
   Result<Arrays> inputs_for(const Executable& kernel) const;
-  // Returns the inputs with arrays redrawn from `set` (redraw_inputs); no arrays if none can be redrawn.
+  // Returns inputs of the trial's kernel, with arrays redrawn from `set` (redraw_inputs); no arrays if none is redrawn.
   Result<Arrays> inputs_of(InputSet set) const;
 
   // Runs the trial's kernel in REF.
   Result<Execution> run_reference() const;
-  // Compares `actual`, the arrays that a candidate stored, with the expected arrays. Rechecks elements that differ if
-  // `recheck` allows it, but never in a trial of a linear list. `settled` is as for ReferenceRunner::compare_arrays.
+  // Calls ReferenceRunner::compare_arrays() for `actual`, the arrays that a candidate stored, and the expected arrays.
+  // In a trial of a linear list, elements that differ are not rechecked.
   Result<std::vector<Comparison>> compare_arrays(const Arrays& actual, const Arrays& expected,
                                                  const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                                  Arrays* settled = nullptr) const;

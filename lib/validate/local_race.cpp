@@ -10,8 +10,8 @@
 namespace tgc::local_races {
 namespace {
 
-constexpr int64_t kMostPoints = 1 << 18;  // most threads times iterations of one access
-constexpr size_t kMostAccesses = 1 << 14;  // most accesses, with each loop's body counted twice
+constexpr int64_t kMostPoints = 1 << 18;  // largest product of the numbers of threads and iterations of one access
+constexpr size_t kMostAccesses = 1 << 14;  // most accesses; those in a loop count twice for each loop
 constexpr size_t kMostPairs = 1 << 18;
 constexpr size_t kMostLoops = 6;  // most loops around an access
 constexpr int64_t kMostOperand = 1 << 30;  // largest operand that is evaluated, so that no product overflows 64 bits
@@ -22,8 +22,8 @@ std::optional<int64_t> number(UOp u) {
   return u.is_const() && u.arg().is_int() ? u.arg().as_int().to_int64() : std::nullopt;
 }
 
-// Returns the value of an index; nullopt if it depends on memory, divides by zero, or has an op or an operand that is
-// not supported here. `known` has the values of loops and threads; the values of other nodes are added to it.
+// Returns the value of an index; nullopt if it depends on memory, divides by zero, has an op that value_of() does not
+// evaluate, or an operand above kMostOperand. `known` has the values of loops and threads; adds those of other nodes.
 std::optional<int64_t> value_of(UOp u, Values& known) {
   if (auto it = known.find(u); it != known.end()) return it->second;
   std::optional<int64_t> out = number(u);
@@ -73,7 +73,7 @@ struct Access {
   UOp node, memory, index;
   bool stores = false;
   int64_t width = 1;
-  std::vector<int> copies;  // for each loop around the access: 0 in the first copy of the loop's body, 1 in the second
+  std::vector<int> copies;  // for each loop around the access: 0 in an earlier iteration, 1 in a later one
 };
 using Touched = std::vector<std::pair<int64_t, int64_t>>;  // pairs of an element and a thread that accesses it, sorted
 
@@ -125,7 +125,7 @@ class RaceFinder {
     now.width = std::max(1, (now.stores ? u.src(1).dtype() : u.dtype()).count());
     for (const Access& before : since_) {
       if (before.memory != now.memory || before.stores == now.stores) continue;
-      if (now.stores && !is_earlier_iteration(before, now)) continue;  // a load before a store in the same iteration
+      if (now.stores && !is_earlier_iteration(before, now)) continue;  // skip a load and a later store of one iteration
       if (races(before, now)) return;
     }
     since_.push_back(std::move(now));
@@ -160,8 +160,8 @@ class RaceFinder {
     return false;
   }
 
-  // Returns the elements that an access touches in any iteration of the first work group, each with its thread; null if
-  // the index cannot be evaluated, or for too many combinations of threads and iterations.
+  // Returns the elements that an access touches in any iteration of the first work group, each with its thread. Returns
+  // null if the index cannot be evaluated, or if there are too many combinations of threads and iterations.
   const Touched* touched(const Access& a) {
     auto [it, is_new] = touched_.try_emplace(a.node);
     if (is_new) it->second = compute(a);

@@ -10,7 +10,7 @@ namespace tgc {
 
 struct LocalRace {
   std::string memory;        // name of the shared memory, such as "local0"
-  bool loads_first = false;  // true: an iteration of a loop loads, and a later one stores; false: a store, then a load
+  bool loads_first = false;  // true: an iteration of a loop loads, a later one stores; false: a load follows a store
   int64_t element = 0, first_thread = 0, second_thread = 0;  // the threads in the order of their accesses
   // Returns a text such as "thread 3 loads local0[5], which thread 5 stores, with no barrier in between".
   std::string text() const;

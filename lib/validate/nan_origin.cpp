@@ -59,7 +59,7 @@ std::string with_operands(UOp u, std::span<const Const> operands) {
   return std::string(u.is(Op::REDUCE) ? name_of(op) : function_name(u)) + "(" + out + ")";
 }
 
-// Returns the buffer of `u`, the first source of an INDEX, without AFTERs (which order it after stores) and LOADs.
+// Returns the buffer of `u`, the first source of an INDEX: skips AFTERs, which order accesses after stores, and LOADs.
 UOp memory_of(UOp u) {
   while (u.in({Op::AFTER, Op::LOAD}) && u.num_src() > 0) u = u.src(0);
   return u;
@@ -127,8 +127,8 @@ void NanOrigin::count_work() {
   if (work_done_ % 65536 == 0) throw_if_late();
 }
 
-// Calls recurse() for a node one level deeper in the expression, makes sure that the stack suffices, and returns the
-// result.
+// Calls recurse(), which evaluates a source of the current node, and returns its result. Limits the depth of the
+// recursion, and makes sure that the stack suffices.
 template <class Recurse>
 auto NanOrigin::one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
   if (++recursion_depth_ > kMostDepth) throw Failure("the kernel's expressions are nested too deeply");

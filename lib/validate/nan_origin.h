@@ -50,8 +50,8 @@ class NanOrigin {
   Const apply_operation(UOp u, std::span<const Const> operands);
   Const reduce_value(UOp u);
   const std::vector<UOp>& ranges_of(UOp u);
-  // Calls `each` for every iteration of the loops `ranges`, with loop_values_ set, until it returns false; then
-  // loop_values_ keeps the values of that iteration.
+  // Calls `each` for every iteration of the loops `ranges`, with the loops' values in loop_values_, until `each`
+  // returns false. Then loop_values_ keeps the values of this iteration.
   template <class Each>
   void for_each_iteration(std::span<const UOp> ranges, Each&& each);
   bool is_stored_at(UOp store, int64_t element);

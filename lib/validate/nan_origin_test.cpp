@@ -1,4 +1,4 @@
-// Tests which operation is named as the origin of a NaN, and with which numbers.
+// Tests which operation NanOrigin names as the origin of a NaN or an infinity, and with which numbers.
 #include "lib/validate/nan_origin.h"
 
 #include <doctest/doctest.h>

@@ -89,7 +89,7 @@ class Shaker {
     return dtypes::is_float(cast.src(0).dtype()) && epsilon(cast.dtype()) > epsilon(cast.src(0).dtype());
   }
 
-  // Returns true if the way changes rounded results, which all ways except 0 do.
+  // Returns true if this way of perturbing changes rounded results, as all ways except 0 do.
   bool has_noise() const { return way_ > 0; }
   bool turns_comparisons() const { return way_ < kPerturbations / 2; }
   bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }

@@ -18,15 +18,18 @@ inline constexpr int kPerturbations = 4;
 //   - a cast of such a float to an integer, or its TRUNC, has an operand that is a few bits larger or smaller
 //   - a maximum with a NaN is one operand in some ways, and the other operand in others
 //   - a result that C leaves undefined is another value in every way: a division by zero, a negative power of zero, a
-//     shift by the width or more, an overflow of a signed sum, product or left shift of at most 32 bits, a cast of a
-//     float that does not fit the integer, and the bits of a computed NaN (the device chooses its sign and payload)
+//     shift by the width or more, an overflow of a signed sum, difference, product or left shift of at most 32 bits,
+//     a cast of a float that does not fit the integer, and the bits of a computed NaN (the device chooses its sign and
+//     payload)
 // Throws Failure.
 UOp perturb_rounding(UOp root, int way);
 
-// way + kRoundingsOnly perturbs as `way` does, but leaves the undefined results of the last item as REF computes them.
+// For `way + kRoundingsOnly`, perturb_rounding() perturbs as for `way`, but leaves the results that C leaves undefined
+// as REF computes them.
 inline constexpr int kRoundingsOnly = 8;
 
-// Another way, which perturbs nothing, but computes sums of floats in float64: more exact than any order of the terms.
+// A further way for perturb_rounding(): it perturbs nothing, but computes sums of floats in float64, which is more
+// exact than adding the terms in their dtype in any order.
 inline constexpr int kWideSums = kPerturbations;
 
 }  // namespace tgc

@@ -10,10 +10,10 @@
 
 namespace tgc {
 
-// When to recheck elements that differ. A recheck runs REF 1 + kPerturbations times. The time limit of one run is the
-// limit of all these runs together; a recheck that does not end in time sets Comparison::was_recheck_cut.
+// When to recheck elements that differ. A recheck runs REF at most 1 + kPerturbations times. The time limit of one run
+// is the limit of all these runs together; a recheck that does not end in time sets Comparison::was_recheck_cut.
 enum class Recheck : uint8_t {
-  Never,    // for linear lists, which cannot be perturbed
+  Never,    // for example for linear lists, which cannot be perturbed
   IfCheap,  // only if a run evaluates at most 1e6 UOps, or if at most a tenth of each array differs
   Always,
 };

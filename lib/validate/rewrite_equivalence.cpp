@@ -94,7 +94,8 @@ class Evaluation {
                     v.stored_memory ? v.stored_memory.id() : 0});
   }
 
-  // Returns the first slot of a value. The value's elements have consecutive slots.
+  // Returns the number of the value's first element among the results of type double, or of type long; the other
+  // elements follow it. At the first call for a value, makes the stores of its elements.
   int64_t slot_of(UOp value) {
     auto [it, is_new] = slots_.try_emplace(value.id(), 0);
     if (!is_new) return it->second;
@@ -274,7 +275,7 @@ class Evaluation {
   SideIsolator sides_;
   const ExprIsolator& isolator_ = sides_.isolator();
   UOp doubles_, longs_;
-  std::unordered_map<uint32_t, int64_t> slots_;  // by node id of a value: the first slot of the value's results
+  std::unordered_map<uint32_t, int64_t> slots_;  // by node id of a value: the result of slot_of()
   std::vector<UOp> stores_;
   int64_t num_doubles_ = 0, num_longs_ = 0;
   Array doubles_out_, longs_out_;

@@ -25,7 +25,7 @@ struct ComparedValues {
 };
 
 struct SideExpressions {
-  // Values, Stores: compare `compared_values`; the others are as in EquivalenceResult::Kind
+  // Values, Stores: `compared_values` decide. Same, Unlike, Open: as in EquivalenceResult::Kind
   enum class Kind : uint8_t { Same, Unlike, Values, Stores, Open };
   Kind kind = Kind::Open;
   std::vector<ComparedValues> compared_values = {};  // the pairs to compare, if `kind` is Values or Stores
@@ -55,8 +55,8 @@ class SideIsolator {
 };
 
 // Returns the sides to compare for each application in `list`, which the compilation `c` made; with `wanted`, only for
-// the applications for which it returns true. Adds to `wrong` the indices of results whose sides differ for certain.
-// Must be called in an UninstrumentedScope, because it makes nodes by substitution.
+// the applications for which `wanted` returns true. Adds to `wrong` the indices of results whose sides differ for
+// certain. Must be called in an UninstrumentedScope, because it makes nodes by substitution.
 std::vector<Sides> sides_of_applications(Compilation& c, std::span<const Application> list, std::vector<size_t>& wrong,
                                          const std::function<bool(const Application&)>& wanted = {});
 
@@ -64,8 +64,8 @@ std::vector<Sides> sides_of_applications(Compilation& c, std::span<const Applica
 std::vector<Sides> sides_of_list(UOp ast, std::span<const Application> list);
 
 // Compares both sides of each application in `list`, which the compilation `c` made. With `wanted`, compares only the
-// applications for which it returns true. `arrays` and `variables` are those of the failing run. `seed` selects the
-// sample points. Rewrites made for the comparison are not recorded, and a seeded fault does not change them.
+// applications for which `wanted` returns true. `arrays` and `variables` are those of the failing run. `seed` selects
+// the sample points. Rewrites made for the comparison are not recorded, and a seeded fault does not change them.
 Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Application> list,
                                                       const Arrays& arrays, const VariableValues& variables,
                                                       const std::function<bool(const Application&)>& wanted = {},

@@ -140,8 +140,8 @@ UOp TensorElementExpr::make_element(UOp u, const Place& place) {
   return memory_load(u, place);
 }
 
-// Solves index == value for the loops in `index`, and adds each loop with its value to `to`. Returns false unless
-// `index` is a loop or the row-major number of nested loops, and if the expression became too large.
+// Solves index == value for the loops in `index`, and adds each loop with its value to `to`. Returns false if
+// `index` is neither a loop nor the row-major number of nested loops, or if an expression became too large.
 bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
   if (index.is(Op::RANGE)) {
     to.emplace_back(element(index, {}), value);

@@ -102,7 +102,7 @@ Result<StoredSample> stored_in_ref(UOp root, const Arrays& inputs, const Variabl
     RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
     StoredSample out;
     Arrays other;
-    // Run twice, with output arrays of all 0 bits, then all 1 bits. The elements that are equal afterwards were stored.
+    // Run twice, with output arrays of all 0 bits, then all 1 bits. The elements that are equal in both were stored.
     for (uint8_t fill : {0x00, 0xff}) {
       std::vector<RefBuffer> buffers;
       Arrays& made = fill ? other : out.values;
