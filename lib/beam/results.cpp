@@ -149,7 +149,7 @@ std::vector<BeamResult> BeamResults::all_results() {
 size_t BeamResults::remove_results(const std::string& what) {
   Transaction all(database_);
   Statement s = database_.prepare("DELETE FROM results WHERE kernel = ?1 OR target = ?1 OR (length(?1) >= 8 AND "
-                                  "lower(hex(key)) LIKE ?1 || '%') RETURNING 1");
+                                  "substr(lower(hex(key)), 1, length(?1)) = lower(?1)) RETURNING 1");
   s.bind(what);
   size_t out = 0;
   while (s.step()) out++;
@@ -225,8 +225,8 @@ std::string measured_text(const BeamLog& log) {
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Measured read_measured(std::string_view text) {
-  Measured out;
+MeasuredCandidates read_measurements(std::string_view text) {
+  MeasuredCandidates out;
   try {
     for (const json& c : json::parse(text)) {
       CandidateLog log{.opts = c.at("opts").get<OptTexts>(), .outcome = outcome_of(c.at("fate").get<std::string>())};

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 #include <unordered_map>
 
 #include "lib/prove/side_evaluator.h"
 #include "lib/prove/smt_model.h"
+#include "lib/uop/graph.h"
 #include "lib/validate/reference_sample.h"
 
 namespace tgc {
@@ -131,6 +133,30 @@ void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_
   }
 }
 
+// Adds points in which one integer is next to or equal to a constant of the sides, and all other values are those of an
+// earlier point: conversions and comparisons are often wrong there.
+void add_near_constants(std::vector<Point>& points, std::span<const Input> inputs, const ComparedValues& values) {
+  if (points.empty()) return;
+  constexpr size_t kMostNear = 64;  // most constants
+  std::set<Int> near;
+  for (UOp side : {values.before, values.after})
+    for (UOp u : toposort(side)) {
+      if (!u.is_const() || u.is_invalid() || near.size() > 3 * kMostNear) continue;
+      const Const c = u.arg().to_const();
+      const double number = c.is_float() ? c.as_float() : 0;
+      if (c.is_bool() || !std::isfinite(number) || std::fabs(number) > 0x1p62) continue;
+      const Int middle = c.to_int();
+      for (int by : {0, -1, 1}) near.insert(middle + by), near.insert(-middle + by);
+    }
+  const size_t earlier = points.size();
+  for (size_t i = 0; i < inputs.size(); i++)
+    for (const Int& v : near)
+      if (dtypes::is_int(inputs[i].dtype) && v >= inputs[i].least && v <= inputs[i].most) {
+        points.push_back(points[points.size() * 7919 % earlier]);
+        points.back()[i] = v;
+      }
+}
+
 // Adds points in which one float is special, and all other values are those of an earlier point. The special floats are
 // numbers with each exponent of the dtype, k + 0.5, multiples of pi / 4, numbers near the middle of two numbers of a
 // narrower dtype, and NaNs with different bits.
@@ -184,6 +210,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
     if (!sides.can_run()) return std::nullopt;
     std::vector<Point> points = points_for(sides, usual_values, rlimit ? kMostPoints : kFewPoints);
     if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPoints);
+    add_near_constants(points, sides.inputs(), values);
     // add large numbers, but only for a sine: for other functions, they would only enlarge rounding errors
     if (values.before.is(Op::SIN) && sides.inputs().size() == 1 && dtypes::is_float(sides.inputs()[0].dtype))
       for (int i = 0; i < 200; i++) points.push_back({Const(1000.0 + 131 * i)});
@@ -203,7 +230,7 @@ std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const 
   const SideExpressions e = isolator.expressions_of(sides);
   if (e.kind != SideExpressions::Kind::Values) return std::nullopt;  // the sides may have their stores in other orders
   for (const ComparedValues& v : e.compared_values)
-    if (auto found = v.compares_ends_alone ? std::nullopt : find_counterexample(isolator.isolator(), v, rlimit))
+    if (auto found = v.compares_bounds_only ? std::nullopt : find_counterexample(isolator.isolator(), v, rlimit))
       return found;
   return std::nullopt;
 }
@@ -229,7 +256,7 @@ std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator
   const SideExpressions e = isolator.expressions_of(sides);
   if (e.kind != SideExpressions::Kind::Values) return std::nullopt;
   for (const ComparedValues& v : e.compared_values)
-    if (auto found = v.compares_ends_alone ? std::nullopt : find_special_counterexample(isolator.isolator(), v))
+    if (auto found = v.compares_bounds_only ? std::nullopt : find_special_counterexample(isolator.isolator(), v))
       return found;
   return std::nullopt;
 }
@@ -271,7 +298,7 @@ std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides) 
   if (e.kind != SideExpressions::Kind::Values && e.kind != SideExpressions::Kind::Stores) return std::nullopt;
   std::optional<double> out;
   for (const ComparedValues& v : e.compared_values) {
-    if (v.compares_ends_alone || !dtypes::is_float(v.before.dtype())) continue;
+    if (v.compares_bounds_only || !dtypes::is_float(v.before.dtype())) continue;
     const double work = (work_of(v.before) + work_of(v.after)) / ExprIsolator::kPoints;  // for one point
     const size_t count = size_t(std::min(kMostWork / work, double(SideEvaluator::kPoints)));
     if (count < kFewestPoints) continue;

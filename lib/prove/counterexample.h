@@ -12,7 +12,7 @@ namespace tgc {
 
 struct Counterexample {
   enum class Kind : uint8_t {
-    Value,    // integers or bools differ, or floats differ by more than rounding explains
+    Value,    // integers or bools differ, floats differ by more than is allowed, or only one side is valid
     Special,  // a NaN, an infinity, or the sign of zero differs
   };
   Kind kind = Kind::Value;

@@ -400,8 +400,9 @@ UOp has_no_overflow(UOp u, bool is_exact, bool has_casts) {
     if (dtypes::is_bool(d) && n.in({Op::ADD, Op::MUL})) return never();  // True + True is True, and not 2
     if (!dtypes::is_int(d) || d.is(Scalar::Index)) return UOp();
     if (n.is(Op::CONST) && !n.is_invalid()) {
-      Int v = n.arg().to_const().to_int();
-      return v < dtypes::min(d).to_int() || v > dtypes::max(d).to_int() ? never() : UOp();
+      const Int v = n.arg().to_const().to_int();  // -2 is also the mask of an unsigned dtype
+      const Int least = dtypes::is_unsigned(d) ? -Int::pow2(uint32_t(d.bitsize() - 1)) : dtypes::min(d).to_int();
+      return v < least || v > dtypes::max(d).to_int() ? never() : UOp();
     }
     if (is_exact && has_casts && n.is(Op::CAST) && dtypes::is_int(n.src(0).dtype())) {
       UOp exact = n.src(0).cast(dtypes::index);

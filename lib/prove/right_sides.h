@@ -33,9 +33,9 @@ inline UOp conjunction(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }
 // Returns a node of dtype bool that is true where the value of `u` is defined (lib/prove/README.md).
 UOp is_defined(UOp u);
 // Returns a node of dtype bool that is true where no integer op in `u` wraps around, no bools are added or multiplied,
-// and constants lie within their dtypes. With `is_exact`, computes with unbounded integers, and checks sums,
-// differences, products, negations, left shifts, signed quotients and, with `has_casts`, casts of integers. Else
-// computes in the dtypes, and checks only left shifts and products by a constant.
+// and constants lie within their dtypes (also -2 in an unsigned dtype, as a mask). With `is_exact`, computes with
+// unbounded integers, and checks sums, differences, products, negations, left shifts, signed quotients and, with
+// `has_casts`, casts of integers. Else computes in the dtypes, and checks only left shifts and products by a constant.
 UOp has_no_overflow(UOp u, bool is_exact, bool has_casts = true);
 
 }  // namespace tgc

@@ -25,6 +25,9 @@ constexpr int64_t kAxis = 1 << 21;
 // Rounding does not explain a difference of floats that is both at least kClear relative to the larger one and at least
 // least_clear() absolutely. `scale` is the largest magnitude of a leaf.
 constexpr double kClear = 0.1;
+// Floats of 8 bits have 2 or 3 bits of mantissa, and large ones are clamped. So their differences count only at points
+// whose numbers are of moderate magnitude, and if hardly a digit is right.
+constexpr double kClearFp8 = 0.875, kLeastFp8 = 0.25, kMostFp8 = 4;
 double least_clear(DType d, double scale = 1) {
   return d.itemsize() >= 4 ? std::max(1e-4, 1e-6 * scale * scale) : 0.05 * scale * scale;
 }
@@ -54,6 +57,8 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
   // a power of two turns the rounding error of its exponent into a larger relative error, if the dtype has few digits
   for (UOp root : roots)
     if (op_in_backward_slice_with_self(root, {Op::EXP2, Op::POW})) enlarges_rounding_ = dtype_.itemsize() < 4;
+  for (UOp root : roots)
+    for (UOp u : toposort(root)) rounds_to_fp8_ |= u.in(ops::ALU | OpSet{Op::CAST}) && dtypes::fp8s.contains(u.dtype());
   auto lane_of = [](UOp u, int lane) { return u.dtype().count() > 1 ? u.gep(lane) : u; };
   auto output_of = [&](UOp u, int lane) { return u ? add_output(lane_of(u, lane)) : kNone; };
   for (int lane = 0; lane < v.before.dtype().count(); lane++)
@@ -140,7 +145,7 @@ size_t SideEvaluator::add_output(UOp value) {
 // ---- where a value is defined (lib/prove/README.md)
 
 // Returns a bool that is true where the op of `u` is defined for its operands; null if it always is.
-UOp SideEvaluator::defined_itself(UOp u) const {
+UOp SideEvaluator::own_definedness(UOp u) const {
   const DType d = u.dtype();
   auto number = [&](double v) { return graph_.constant(dtypes::float64, Const(v)); };
   auto between = [&](double low, UOp x, double high) { return number(low).lt(x).alu(Op::AND, x.lt(number(high))); };
@@ -186,7 +191,7 @@ UOp SideEvaluator::definedness(UOp root) {
       out = terms.ne(Const(int64_t(0))).logical_not();
     } else {
       for (UOp s : u.src()) out = both(out, of(s));
-      out = both(out, defined_itself(u));
+      out = both(out, own_definedness(u));
     }
     known[u.id()] = out;
   }
@@ -244,7 +249,8 @@ std::optional<Counterexample::Kind> SideEvaluator::difference(const Lane& lane, 
   if (a == b) return std::signbit(a) != std::signbit(b) ? std::optional(Kind::Special) : std::nullopt;
   if (!std::isfinite(a) || !std::isfinite(b)) return Kind::Special;
   const double apart = std::fabs(a - b);
-  const double clear = enlarges_rounding_ ? 5 * kClear : kClear;
+  if (rounds_to_fp8_ && (largest_magnitude_ > kMostFp8 || least_magnitude_ < kLeastFp8)) return std::nullopt;
+  const double clear = rounds_to_fp8_ ? kClearFp8 : enlarges_rounding_ ? 5 * kClear : kClear;
   const bool is_clear =
       apart >= least_clear(dtype_, largest_magnitude_) && apart >= clear * std::max(std::fabs(a), std::fabs(b));
   return is_clear ? std::optional(Kind::Value) : std::nullopt;
@@ -264,10 +270,13 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std:
   for (size_t i = 0; i < points.size(); i++) {
     if (!is_true_at(defined_output_, i)) continue;
     const bool is_after = is_true_at(after_defined_output_, i);
-    largest_magnitude_ = memories_.empty() ? 1 : 8;
-    for (const Const& c : points[i])
-      if (!is_sine_ && c.is_float() && std::isfinite(c.as_float()))
-        largest_magnitude_ = std::max(largest_magnitude_, std::fabs(c.as_float()));
+    largest_magnitude_ = memories_.empty() ? 1 : 8, least_magnitude_ = 1;
+    for (const Const& c : points[i]) {
+      if (is_sine_ || !c.is_float() || !std::isfinite(c.as_float())) continue;
+      const double magnitude = std::fabs(c.as_float());
+      largest_magnitude_ = std::max(largest_magnitude_, magnitude);
+      if (magnitude != 0) least_magnitude_ = std::min(least_magnitude_, magnitude);
+    }
     for (const Lane& lane : lanes_)
       // if only `after` is undefined, it differs only if it is Invalid
       if (auto kind = difference(lane, i); kind && (is_after || !is_true_at(lane.after_valid, i)))

@@ -55,7 +55,7 @@ class SideEvaluator {
   void fill_memories();
   size_t add_output(UOp value);
   UOp definedness(UOp root);
-  UOp defined_itself(UOp u) const;
+  UOp own_definedness(UOp u) const;
   void fill_input(size_t input, std::span<const Point> points);
   int64_t integer(size_t output, size_t i) const { return outputs_[output].as<int64_t>()[i]; }
   bool is_true_at(size_t output, size_t i) const { return output == kNone || integer(output, i); }
@@ -66,7 +66,9 @@ class SideEvaluator {
   std::vector<Array> arrays_;                        // for each input, the array with its values at all points
   std::vector<std::pair<int64_t, Array>> memories_;  // the random arrays, with the numbers of their DEFINE_GLOBALs
   uint64_t num_runs_ = 0;
-  double largest_magnitude_ = 1;    // the largest magnitude of a float among the points
+  // largest and least magnitude of the floats of a point, without zeros; 1 if there are none
+  double largest_magnitude_ = 1, least_magnitude_ = 1;
+  bool rounds_to_fp8_ = false;      // a side has arithmetic on floats of 8 bits, or a cast to them
   bool enlarges_rounding_ = false;  // an intermediate rounding error may become a large one
   struct Lane {
     size_t before, after, before_valid, after_valid;  // indices of outputs; kNone if the value is always valid

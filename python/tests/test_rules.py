@@ -267,7 +267,7 @@ def quotient_of_sum(x: Any, c: Any) -> Any:
 
 
 def test_instances_run_the_lines_of_a_rule() -> None:
-  def unreached() -> set[str]: return {linecache.getline(file, line).strip() for file, line in lines.unreached}
+  def unreached() -> set[str]: return {linecache.getline(t.file, t.line).strip() for t in lines.unreached}
   index = getattr(dtypes, "weakint", None) or dtypes.index
   pattern = UPat(Ops.IDIV if hasattr(Ops, "IDIV") else Ops.FLOORDIV, index, src=(X, C))
   lines = RuleLines([quotient_of_sum])

@@ -95,8 +95,13 @@ class GeneralMaker(Maker):
 
   def constant(self, dtype: Any, arg: Any) -> Any:
     if arg is not None: return super().constant(dtype, arg)
-    self.constants.add(out := self.unknown(dtype))
+    # from 0.14 on, constants that are written beside operands have no width, and may be of any sign
+    has_width = self.dtypes.is_int(dtype) and not self.is_weak(dtype)
+    is_weak = has_width and hasattr(self.dtypes, "weakint") and self.choice([False, True])
+    self.constants.add(out := self.unknown(self.weak() if is_weak else dtype))
     return out
+
+  def is_weak_constant(self, node: Any) -> bool: return super().is_weak_constant(node) or (node in self.constants and self.is_weak(node.dtype))
 
   def made(self, p: Any, dtype: Any, has_dtype: bool) -> Any:
     out = super().made(p, dtype, has_dtype)

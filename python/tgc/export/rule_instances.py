@@ -65,6 +65,7 @@ class Maker:
     self.bounds: list[int] = []  # bounds of variables: constants at bounds show guards that are wrong by one
     self.guards, self.changes, self.is_odd = guards or [], changes or {}, is_odd
     self.makes_own_casts, self.makes_special, self.makes_sums = is_odd, False, False
+    self.makes_weak_constants = False  # makes integers beside operands with a width as tinygrad 0.14 does: without a width, of any sign
     self.shared: tuple[Node, int] | None = None  # an index and a number, from which several operands are made
     self.condition: Node | None = None  # a bool that several operands contain
     self.integers: tuple[int, ...] = CONSTANTS  # those of which constants are chosen
@@ -160,13 +161,17 @@ class Maker:
       value = self.random.choice(floats if is_float else self.integers)
       if self.is_weak(dtype) and self.bounds and self.random.random() < 0.5: value = self.random.choice(self.bounds)
       elif (guards := [g for g in self.guards if is_float or isinstance(g, int)]) and self.random.random() < 0.3: value = self.random.choice(guards)
+      has_width = not is_float and not self.is_weak(dtype) and dtype != self.dtypes.bool
+      if has_width and self.makes_weak_constants: return constant_of(self.number(value))
       if dtype == self.dtypes.bool: value = bool(int(value) & 1)
       elif self.dtypes.is_unsigned(dtype): value = abs(value)
-      has_width = not is_float and not self.is_weak(dtype) and dtype != self.dtypes.bool
       if has_width: value = max(dtype.min, min(value, dtype.max))  # constants lie within their dtypes
       value = self.number(float(value) if is_float else value)
       if has_width and not dtype.min <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
-    elif self.dtypes.is_unsigned(dtype) and value < 0: raise Unmakeable("a negative constant of an unsigned dtype")
+    elif self.dtypes.is_unsigned(dtype) and value < 0:
+      if hasattr(self.dtypes, "weakint"): return constant_of(value)
+      raise Unmakeable("a negative constant of an unsigned dtype")
+    elif self.makes_weak_constants and self.dtypes.is_int(dtype): return constant_of(value)
     out = constant_of(value, None if self.is_weak(dtype) else dtype)
     if arg is not None and out.arg != arg: raise Unmakeable("a constant that its dtype does not hold")  # -1 of bool
     return out
@@ -283,6 +288,10 @@ class Maker:
     """Returns True if the next operand has no width. `dtype`: that of the operands before it; None for the first."""
     return bool(self.is_odd and dtype is not None and self.dtypes.is_int(dtype) and self.random.random() < 0.3)
 
+  def is_weak_constant(self, node: Node) -> bool:
+    """Returns True if the node is a constant without a width that may stand beside operands of each integer dtype."""
+    return node.op is self.ops.CONST and self.is_weak(node.dtype) and hasattr(self.dtypes, "weakint")
+
   def of_sources(self, p: Any, op: Any, wanted: list[Any]) -> Any:
     """Makes the operands that the pattern constrains most first. The others have the same dtype, except a condition and
     constants without a dtype of their own."""
@@ -299,7 +308,7 @@ class Maker:
       is_weak = not is_condition and self.makes_weak(dtype)
       self.integers = COUNTS if op.name in ("SHL", "SHR") and i == 1 else CONSTANTS
       made[i] = self.make(patterns[i], self.weak() if is_weak else wanted[i] if dtype is None or is_condition else dtype)
-      if is_weak and self.is_weak(made[i].dtype): continue
+      if (is_weak and self.is_weak(made[i].dtype)) or (dtype is not None and self.dtypes.is_int(dtype) and self.is_weak_constant(made[i])): continue
       if not is_condition and dtype is None: dtype = made[i].dtype
       if not is_condition and made[i].dtype != dtype and not is_invalid(made[i]): raise Unmakeable("operands of several dtypes")
     self.integers = CONSTANTS

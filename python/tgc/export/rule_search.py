@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import Maker, patterns_below
-from tgc.export.rule_lines import RuleLines
+from tgc.export.rule_lines import RuleLines, Target
 
 MOST_TRIES = 600  # random tries; if they find nothing, as many with odd operands follow
 MOST_FAILURES = 200  # random tries after which a rule without any instance is given up
@@ -97,13 +97,14 @@ class Search:
     from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher
     self.pattern, self.matcher = pattern, PatternMatcher([(pattern, function)])
     self.guards = guard_numbers(pattern, function)
+    self.has_weak = hasattr(d, "weakint")
     weak = getattr(d, "weakint", None) or d.index
     self.dtypes = [weak, d.int, d.float, d.bool, weak, d.uint, d.long, d.half, d.uchar, weak, d.short, d.char, d.ulong, d.ushort, d.double]
     # also try NaN and infinity for these ops: bools must be equal even for a NaN, and a WHERE computes no float
     self.makes_special = pattern.op is not None and {Ops.AND, Ops.OR, Ops.XOR, Ops.WHERE, *GroupOp.Comparison}.issuperset(pattern.op)
     self.known: dict[Node, Instance] = {}
     self.lines = RuleLines([function])
-    self.needed: dict[int, set[tuple[str, int]]] = {}  # by seed of an instance: lines that it runs with moved numbers, too
+    self.needed: dict[int, set[Target]] = {}  # by seed of an instance: lines that it runs with moved numbers, too
     self.moves, self.end = 0, 0.0
 
   def attempt(self, seed: int, changes: dict[int, Any] | None = None) -> Instance | None:
@@ -112,6 +113,7 @@ class Search:
     dtype = self.dtypes[seed % len(self.dtypes)]
     maker = Maker(dtype, random.Random(seed), self.guards, changes, seed >= ODD)
     maker.makes_special, maker.makes_sums = self.makes_special, seed >= SUMS
+    maker.makes_weak_constants = self.has_weak and seed // len(self.dtypes) % 2 == 1
     try:
       with limited(MOST_SECONDS):
         before = maker.make(self.pattern, dtype)
@@ -187,9 +189,9 @@ class Search:
     yield from later
 
   def of_lines(self, found: list[Instance]) -> Iterator[Instance]:
-    """Yields instances, those in `found` first, that run lines of the rule's function that none before them runs; none if it has
-    one line. Their numbers are moved only as far as these lines run."""
-    if len(self.lines.unreached) < 2: return
+    """Yields instances, those in `found` first, that run lines of the rule's function that none before them runs; none if there
+    is one way to a result. Their numbers are moved only as far as these lines run."""
+    if self.lines.is_simple: return
     end = time.thread_time() + MOST_OF_LINES
     def others() -> Iterator[Instance]:
       for seed in itertools.chain(range(ODD, ODD + MOST_TRIES), range(SUMS, SUMS + MOST_SUMS)):
@@ -201,7 +203,7 @@ class Search:
         self.needed.setdefault(one.seed, new)
         yield one
 
-  def lines_of(self, one: Instance) -> set[tuple[str, int]]:
+  def lines_of(self, one: Instance) -> set[Target]:
     """Returns the lines of the rule's function that an instance runs; empty if it needs too long."""
     try:
       with limited(MOST_SECONDS): return self.lines.run(functools.partial(self.matcher.rewrite, one.before, {}))
@@ -209,13 +211,13 @@ class Search:
 
   def instances(self, most: int) -> list[tuple[Node, Node]]:
     """Returns up to `most` instances, as pairs of both sides: first those that run further lines of the rule's function, then in
-    turn one of a new kind, one at an edge, and one made by chance."""
+    turn one at an edge of these, one of a new kind, one at an edge of that kind, and one made by chance."""
     found = self.by_chance()
     kinds: dict[Any, Instance] = {}
     for one in sorted(found, key=is_constant): kinds.setdefault(one.kind, one)
     of_lines = list(itertools.islice(self.of_lines(found), most // 2))
     out = {one.before: one.after for one in of_lines}
-    for turn in itertools.zip_longest(kinds.values(), self.edges({**kinds, **{one.before: one for one in of_lines}}.values()), found):
+    for turn in itertools.zip_longest(self.edges(of_lines), kinds.values(), self.edges(kinds.values()), found):
       for one in turn:
         if one is not None and len(out) < most: out[one.before] = one.after
       if len(out) >= most: break
