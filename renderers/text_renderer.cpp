@@ -29,7 +29,7 @@ void TextRenderer::not_in_list(UOp u) const {
                      .context = describe(u, 1)});
 }
 
-bool TextRenderer::is_left_out(UOp u, std::string& function_name) {
+bool TextRenderer::accept_unprinted_node(UOp u, std::string& function_name) {
   if (u.is(Op::AFTER)) share_text(u, u.src(0));
   if (u.is(Op::SINK) && !u.arg().is_none()) function_name = function_name_of(u);
   return u.in({Op::NOOP, Op::GROUP, Op::AFTER, Op::SINK});

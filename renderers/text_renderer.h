@@ -45,7 +45,7 @@ class TextRenderer {
   }
   // Returns the text that print() appends to `output`, and removes this text from `output`.
   template <class Print>
-  std::string print_apart(Print&& print) {
+  std::string print_to_string(Print&& print) {
     size_t begin = output.size();
     print();
     std::string text(output.view().substr(begin));
@@ -86,7 +86,7 @@ class TextRenderer {
 
   // Handles nodes that print nothing: NOOP; GROUP; AFTER, whose text is that of its first source; SINK, whose function
   // name is stored in `function_name`. Returns false for all other nodes.
-  bool is_left_out(UOp u, std::string& function_name);
+  bool accept_unprinted_node(UOp u, std::string& function_name);
 
   // Call begin_node() before and end_node() after printing each node of the list, in order. `body` is the kernel's body
   // so far.

@@ -24,7 +24,7 @@ class Checker {
 
   int run() {
     ReplayPlan plan = o_.plan;
-    plan.check_plan = require(checker_of(session_)->make_plan(o_.stages));
+    plan.check_plan = require(make_record_checker(session_)->make_plan(o_.stages));
     plan.check_plan.runs_isolated = o_.isolated;
     plan.check_plan.is_traced = o_.traced;
     plan.check_plan.explains_difference = o_.show > 0 || o_.ci.is_wanted();

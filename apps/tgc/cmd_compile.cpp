@@ -19,7 +19,7 @@ int print_assembly(const CompileCommand& o) {
   for (const std::string& file : o.plan.inputs) {
     const SourceJob source = require(source_job(session, file, o.plan.language, o.over.target));
     auto made = compile(source.job, Artifact::Assembly);
-    print_report(made ? *made : throw Failure(in_hand_written(made.diag(), file)));
+    print_report(made ? *made : throw Failure(at_hand_written_line(made.diag(), file)));
   }
   return 0;
 }

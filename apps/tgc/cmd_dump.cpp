@@ -57,10 +57,10 @@ int dump(const DumpOptions& o) {
     DebugPrints debug(session, graph.graph->settings());
     auto pipeline = session.pipeline(std::move(graph));
     if (!pipeline) return pipeline.diag();
-    need_for_options(*o.app, **pipeline, Ability::Recording, {"--recorded"});
-    need_for_options(*o.app, **pipeline, Ability::Reasons, {"--why"});
+    require_for_options(*o.app, **pipeline, Ability::Recording, {"--recorded"});
+    require_for_options(*o.app, **pipeline, Ability::Reasons, {"--why"});
     if (!compiles_source(stages))
-      need_for_options(*o.app, **pipeline, Ability::Compile, {"--optimized", "--lines", "--machine"});
+      require_for_options(*o.app, **pipeline, Ability::Compile, {"--optimized", "--lines", "--machine"});
     if (o.why && (plan.format == Format::Json || !explains_schedule(stages)))
       return Diag{.message = "--why explains the text of the schedule", .expected = "--stage=schedule besides"};
     DumpPlan own = plan;

@@ -44,7 +44,7 @@ int run(const ProfileCommand& o) {
   if (shows_sources(o, name)) p.sources = require(profile::find_sources(session, o.with, p));
   if (!o.against.empty()) {
     profile::Profile other = analyzed(o, InputName::parse(o.against));
-    print_report(o.json ? profile::against_json(p, other) : profile::against_text(p, other));
+    print_report(o.json ? profile::comparison_json(p, other) : profile::comparison_text(p, other));
   } else if (o.packets) {
     profile::print_packets(p, o.json, [](std::string_view text) { print_report(text); });
   } else if (o.waves) {

@@ -90,7 +90,7 @@ int run(const ProveOptions& o) {
   }
   cache.write_answers();
   if (!o.prints_json && counts.total()) print_report(counts.text());
-  if (o.prints_json) print_report(o.end_of_report());
+  if (o.prints_json) print_report(o.report_end_line());
   if (counts.total() && verdicts[Kind::Proven] == counts.total()) note_unchecked_schedules(session, o.input, "prove");
   if (verdicts[Kind::Refuted]) return 1;
   if (failed || (!counts.total() && shard.num_shards == 1)) return 2;

@@ -29,7 +29,7 @@ int stats(const StatsOptions& o) {
       if (stages.is_unknown()) require(status);
       return status;
     }
-    need_for_options(*o.app, pipeline, Ability::Attempts, {"--never"});
+    require_for_options(*o.app, pipeline, Ability::Attempts, {"--never"});
     return counts.add_pipeline(pipeline);
   }));
   if (counts.num_pipelines()) {

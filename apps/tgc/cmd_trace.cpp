@@ -58,7 +58,7 @@ class Tracer {
     auto status = refusals_.for_each_pipeline(o_.input, o_.kernel, [&](Pipeline& pipeline) -> Status {
       // stops at the first record without rewrites, because the file's other records lack them, too
       require(pipeline.require_ability(Ability::Rewrites));
-      need_for_options(*o_.app, pipeline, Ability::Compile, {"--replay"});
+      require_for_options(*o_.app, pipeline, Ability::Compile, {"--replay"});
       if (pipeline.has_ability(Ability::Compile)) require(check_names_a_rule(filter_));
       Status status = pipeline.trace_stages(to, stages);
       if (stages.is_unknown()) require(status);

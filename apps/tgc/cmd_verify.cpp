@@ -58,7 +58,7 @@ int verify_input(const VerifyOptions& o) {
       [&](InputGraph in) -> Status {
         if (o.structure) return exit_code = std::max(exit_code, verify_structure(in, o.json, out)), Unit{};
         if (auto pipeline = recorded_pipeline(in); !pipeline->has_ability(Ability::Specification)) {
-          need_for_options(*o.app, *pipeline, Ability::Specification, {"--spec"});
+          require_for_options(*o.app, *pipeline, Ability::Specification, {"--spec"});
           exit_code = std::max(exit_code, verify_structure(in, o.json, out));
           if (!std::exchange(is_noted, true))
             session.report_note("only the structure of graphs of " + pipeline->producer() +

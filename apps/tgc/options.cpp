@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-void need_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
+void require_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
                       std::initializer_list<const char*> options) {
   for (const char* name : options)
     if (app.count(name)) require(pipeline.require_ability(ability, name));

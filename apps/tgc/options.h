@@ -44,7 +44,7 @@ void add_ci_options(Command& cmd, CiOptions& options);   // adds --junit and --s
 void write_ci_reports(const CiOptions& options, const CiReport& report, bool json);
 
 // Throws Failure if the user gave one of `options` and the pipeline lacks `ability`, which these options need.
-void need_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
+void require_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
                       std::initializer_list<const char*> options);
 
 // Returns a session that prints progress, warnings and DEBUG output to standard error, and that an interrupt cancels.

@@ -29,7 +29,7 @@ struct ProveOptions {
   // Throws Failure if --shard has another form than K/N. Without --shard, there is one shard.
   Shard this_shard() const { return Shard::parse(shard.empty() ? "1/1" : shard).value_or_throw(); }
   // Returns the last line of a report with --json and --shard; "" without --shard.
-  std::string end_of_report() const { return shard.empty() ? "" : end_of_shard(this_shard()); }
+  std::string report_end_line() const { return shard.empty() ? "" : end_of_shard(this_shard()); }
   const std::string& live_tinygrad() const { return overrides.live_command; }  // the Python of --live; empty: none
 };
 

@@ -12,7 +12,7 @@ ProgramWriter::ProgramWriter(const ProveOptions& o)
   if (program_path_.empty()) return;
   if (o.live_tinygrad().empty())
     throw Failure(Diag{.message = "--program needs a tinygrad that runs the program", .expected = "--live=PYTHON"});
-  tinygrad_ = std::make_unique<TinygradProcess>(require(named_tinygrad(o.live_tinygrad())),
+  tinygrad_ = std::make_unique<TinygradProcess>(require(resolve_tinygrad(o.live_tinygrad())),
                                                 [] { return cancel_by_interrupt().is_requested(); });
 }
 

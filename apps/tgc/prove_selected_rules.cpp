@@ -31,7 +31,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                         .shard = o.shard.empty() ? "1/1" : o.shard,
                         .should_stop = session.cancel_check(),
                         .on_progress = [&](const std::string& what) { session.report_progress(what); }};
-  require(export_rules(require(named_tinygrad(live)), how, path));
+  require(export_rules(require(resolve_tinygrad(live)), how, path));
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
   ProofCache cache;
   cache.keep_verdicts();
@@ -52,7 +52,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                                 .max_refuted = o.program_path.empty() ? size_t(1) : size_t(6),
                                 .lists_instances = o.list_instances};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {
-    producer = in.info.producer, missing = why_no_rules(in);
+    producer = in.info.producer, missing = missing_rules_error(in);
     return catch_failures([&] { return all = prove_live_rules(in, cache, options), Unit{}; });
   });
   require(done);
@@ -62,7 +62,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                        .expected = "the name of a rule's function, or a part of FILE.py:LINE: a line of the function, "
                                    "or that on which the pattern begins"});
   if (!o.table_path.empty()) require(write_file(o.table_path, live_rules_table(all, producer)));
-  print_report(o.prints_json ? live_rules_json(all) + o.end_of_report() : live_rules_summary(all));
+  print_report(o.prints_json ? live_rules_json(all) + o.report_end_line() : live_rules_summary(all));
   return std::ranges::any_of(all, [&](const LiveRuleProof& r) {
     const bool is_proven =
         r.verdict == "structural" || (r.verdict == "proven" && !(r.has_floats && r.sense > accepted));
@@ -105,7 +105,7 @@ int prove_rules(const ProveOptions& o) {
     if (i + 1 < rules.size()) report_rule(session, i + 2, rules.size(), rules[i + 1].rule->name);
   }));
   cache.write_answers();
-  print_report(o.prints_json ? rule_proofs_json(all) + o.end_of_report() : rule_proofs_summary(all));
+  print_report(o.prints_json ? rule_proofs_json(all) + o.report_end_line() : rule_proofs_summary(all));
   using Kind = RuleProof::Kind;
   return std::ranges::any_of(all, [&](const RuleProof& r) {
     const bool is_proven = r.kind == Kind::Structural ||

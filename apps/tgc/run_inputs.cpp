@@ -119,7 +119,7 @@ class Runner {
     return print_model_result(report);
   }
   int run_graph(InputGraph& in) {
-    if (is_to_repeat(in, spec_)) {
+    if (should_repeat_failure(in, spec_)) {
       RepeatReport repeated = repeat_failure(session_, in, spec_);
       return print_result(repeated, o_.prints_json, repeated.text(), "bundle '" + repeated.kernel + "': ");
     }

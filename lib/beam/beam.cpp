@@ -318,7 +318,7 @@ class SearchRunner {
     Placement place = std::move(std::move(found_place).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
     if (item.is_of_tinygrad()) device += ", " + item.kernel.origin().producer;  // each pipeline has its own results
-    Measured measured;
+    MeasuredCandidates measured;
     if (results_ && !plan_.searches_again) {
       auto known =
           results_->result_of_search(item.kernel.graph_key(), target, device, int64_t(plan_.search_plan.beam_width));
@@ -327,7 +327,7 @@ class SearchRunner {
       const bool is_complete = known && (!pads || known->opts.find("PADTO") != known->opts.npos);
       if (known && known->kernel_seconds > 0 && !known->measured_json && is_complete)
         return report_(known_log(item, *known));
-      if (known && known->measured_json) measured = read_measured(*known->measured_json);
+      if (known && known->measured_json) measured = read_measurements(*known->measured_json);
     }
     session_.report_progress("kernel " + std::to_string(number + 1) + " of " + std::to_string(of));
     auto log = catch_failures([&] {

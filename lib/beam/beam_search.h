@@ -34,7 +34,7 @@ struct SearchPlan {
   // time limit in seconds; when it ends the search, the best opts so far are the result
   double limit_seconds = std::numeric_limits<double>::infinity();
   CandidateSpec::Compile compile_candidate = {};  // see CandidateSpec
-  Measured measured_times = {};                   // times from an interrupted search; not measured again
+  MeasuredCandidates measured_times = {};         // times from an interrupted search; not measured again
 };
 
 // Returns the log with the rounds and the result. If the search is cancelled or reaches plan.limit_seconds, the result

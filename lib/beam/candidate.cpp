@@ -84,7 +84,7 @@ CandidateOutcome CandidateFilter::classify(const Candidate& candidate) {
   if (candidate.outcome != CandidateOutcome::Timed || candidate.identity.empty()) return candidate.outcome;
   if (seen_identities_.contains(candidate.identity)) return CandidateOutcome::Duplicate;
   least_ops_ = std::min(least_ops_, candidate.num_operations);
-  if (least_ops_ * 1000 < candidate.num_operations) return CandidateOutcome::TooMuch;
+  if (least_ops_ * 1000 < candidate.num_operations) return CandidateOutcome::TooManyOperations;
   seen_identities_.insert(candidate.identity);
   return CandidateOutcome::Timed;
 }
@@ -92,7 +92,7 @@ CandidateOutcome CandidateFilter::classify(const Candidate& candidate) {
 void CandidateFilter::record_candidate(CandidateOutcome outcome, double ops, const std::string& identity) {
   if (identity.empty() || outcome == CandidateOutcome::Duplicate) return;
   least_ops_ = std::min(least_ops_, ops);
-  if (outcome != CandidateOutcome::TooMuch) seen_identities_.insert(identity);
+  if (outcome != CandidateOutcome::TooManyOperations) seen_identities_.insert(identity);
 }
 
 }  // namespace tgc

@@ -15,7 +15,7 @@ enum class CandidateOutcome : uint8_t {
   Refused,    // a stage, the renderer or the compiler refused it
   TooLarge,   // has BEAM_UOPS_MAX or more UOps
   Duplicate,  // has the same code as an earlier candidate
-  TooMuch,    // has more than 1000 times the operations of an earlier candidate of the round
+  TooManyOperations,  // has more than 1000 times the operations of an earlier candidate of the round
   TooSlow,    // stopped, because it took too long to be kept
   Failed,     // crashed or exceeded the time limit
   Wrong,      // computes a wrong result

@@ -58,9 +58,9 @@ std::string results_text(const std::vector<BeamResult>& results);
 std::string results_json(const std::vector<BeamResult>& results);
 
 // The classified candidates of an interrupted search, from which the next search resumes. The key is joined_opts().
-using Measured = std::map<std::string, CandidateLog>;
+using MeasuredCandidates = std::map<std::string, CandidateLog>;
 
 std::string measured_text(const BeamLog& log);  // returns all classified candidates as JSON
-Measured read_measured(std::string_view text);  // reads measured_text; throws Failure
+MeasuredCandidates read_measurements(std::string_view text);  // reads measured_text; throws Failure
 
 }  // namespace tgc

@@ -29,7 +29,7 @@ Result<size_t> render_kernels(Compilation& graph) {
   return count;
 }
 
-Result<GraphTime> run_whole(const Session& session, const std::string& spec, RunFor what) {
+Result<GraphTime> run_whole(const Session& session, const std::string& spec, RunPurpose what) {
   StepTimes run(what, StepTimes::In::ProcessorTime);
   auto source = GraphSource::open(session, spec);
   if (!source) return source.diag();
@@ -121,7 +121,7 @@ double peak_mb() {
 }  // namespace
 
 Result<GraphTime> time_tensor_graph(const Session& session, const std::string& spec, int repeats) {
-  return fastest_time(repeats, [&](RunFor what) { return run_whole(session, spec, what); });
+  return fastest_time(repeats, [&](RunPurpose what) { return run_whole(session, spec, what); });
 }
 
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {

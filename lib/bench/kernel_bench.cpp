@@ -128,7 +128,7 @@ class KernelBench {
       session_.report_progress("the peak rates of " + device);
       auto peaks = peaks_of(session_, device);
       if (peaks) out_.peaks.emplace(device, std::move(*peaks));
-      else failed_[device] = true, out_.missing_peaks.push_back(peaks.diag().text());
+      else failed_[device] = true, out_.peak_errors.push_back(peaks.diag().text());
     }
     auto found = out_.peaks.find(device);
     return found == out_.peaks.end() ? nullptr : &found->second;

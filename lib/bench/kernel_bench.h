@@ -48,7 +48,7 @@ struct BenchedKernel {
 struct KernelBenchResult {
   std::vector<BenchedKernel> kernels;      // in the order of the input
   std::map<std::string, Peaks> peaks;      // the key is BenchedKernel::device_option()
-  std::vector<std::string> missing_peaks;  // why devices have no peaks
+  std::vector<std::string> peak_errors;    // why devices have no peaks
 };
 
 // Times the kernels of the plan. Fails if an input cannot be read, if a tensor graph cannot be scheduled, if no input

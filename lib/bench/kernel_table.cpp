@@ -114,7 +114,7 @@ std::string kernels_text(const KernelBenchResult& result) {
   }
   out += total_text(result);
   for (const auto& [device, peaks] : result.peaks) out += peaks_text(device, peaks);
-  for (const std::string& why : result.missing_peaks) out += "no peak: " + why + "\n";
+  for (const std::string& why : result.peak_errors) out += "no peak: " + why + "\n";
   for (size_t i = 0; i < result.kernels.size(); i++)
     if (!result.kernels[i].error.empty())
       out += formatted("%4zu ", i + 1) + result.kernels[i].name + ": not timed: " + result.kernels[i].error + "\n";

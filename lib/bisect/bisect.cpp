@@ -188,7 +188,7 @@ BisectReport reported(const Session& whole, double seconds, const std::string& n
   auto begin = Clock::now();
   auto done = catch_failures([&] { return work(session, report), Unit{}; });
   report.wall_seconds = seconds_since(begin);
-  if (done) return report.state_left_out_elements(), report;
+  if (done) return report.note_left_out_elements(), report;
   if (session.is_cancelled()) report.verdict = {Kind::Unresolved, "stopped before a culprit was found"};
   else report.error = done.diag().text();
   return report;
@@ -210,7 +210,7 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
   report.device = model.device, report.counts.num_runs = finder.num_compared();
   options.device.name = model.device_option;
   report.repro_command = bisect_command(options, repeated_options(session, options, whole, Placement()));
-  if (!finder.found_kernel() && !model.error.empty()) finder.take_unfinished();
+  if (!finder.found_kernel() && !model.error.empty()) finder.blame_unfinished_kernel();
   FailingKernel* kernel = finder.found_kernel();
   if (!kernel) {
     outcome.num_compared_kernels = finder.num_compared(), outcome.kernel_fault = finder.kernel_fault();

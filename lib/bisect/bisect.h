@@ -35,7 +35,7 @@ struct BisectReport {
 
   // Adds to a verdict `same` how many elements were not compared (BisectCounts). If none was compared, sets `error`
   // instead.
-  void state_left_out_elements();
+  void note_left_out_elements();
   // Returns 2 for an error or `refused`, 0 for `same` and `known`, and 1 for any other verdict. Returns 1 for `known`,
   // too, if is_strict or verdict.is_shown_by_given_inputs is set.
   int exit_code() const;

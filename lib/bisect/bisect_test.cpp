@@ -115,7 +115,7 @@ TEST_CASE("bisect: attributes a misaligned vector load to the renderer") {
       "i = UOp.range(4, 0, AxisType.LOOP)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 1).index(i+2)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0).index(i, ptr=True).store(a).end(i).sink()";
-  Settings settings = settings_from({{"DEVECTORIZE", "2"}}).value_or_throw();
+  Settings settings = settings_of_recording({{"DEVECTORIZE", "2"}}).value_or_throw();
   InputGraph in = std::move(load_text(settings, InputKind::Pyrender, moved, "test.uop").value_or_throw());
   BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:LLVM"}});
   INFO(report.error, report.text());

@@ -161,7 +161,7 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor&
   const std::vector<Application> waiting = log.cycle();
   std::span<const Application> cycle = waiting.empty() ? last_cycle(all) : waiting;
   const int64_t limit = repro.input_graph.graph->settings().REWRITE_STACK_LIMIT;
-  if (waiting.empty() && !repeats_node(cycle, all) && executor.ends_with_limit(limit * kHigherLimit)) {
+  if (waiting.empty() && !repeats_node(cycle, all) && executor.fits_stack_limit(limit * kHigherLimit)) {
     out.kind = Verdict::Kind::Deep;
     out.detail = depth_text(stage->input) + "; with REWRITE_STACK_LIMIT=" + std::to_string(limit * kHigherLimit) +
                  " in place of " + std::to_string(limit) + " it ends";

@@ -168,7 +168,7 @@ Outcome Executor::run_stages(Compilation& c) {
   return {};
 }
 
-bool Executor::ends_with_limit(int64_t rewrite_stack_limit) const {
+bool Executor::fits_stack_limit(int64_t rewrite_stack_limit) const {
   Settings higher = settings_;
   higher.REWRITE_STACK_LIMIT = rewrite_stack_limit;
   CancelWatcher watcher(repro_.session);

@@ -70,7 +70,7 @@ class Executor {
   Outcome attempt(Watcher* watcher = nullptr);
   Outcome attempt(Compilation& c, Watcher* watcher = nullptr);
   // Returns true if no rewriting exceeds this REWRITE_STACK_LIMIT when the kernel is compiled.
-  bool ends_with_limit(int64_t rewrite_stack_limit) const;
+  bool fits_stack_limit(int64_t rewrite_stack_limit) const;
 
   // ---- the graph between two stages
   // Runs `root`, the kernel's graph after any stage, in REF. If the kernel is large, shortens the outer loops, and

@@ -67,7 +67,7 @@ void FailingKernelFinder::end_kernel(const KernelStep& step) {
   throw Failure("a failing kernel was found");
 }
 
-void FailingKernelFinder::take_unfinished() {
+void FailingKernelFinder::blame_unfinished_kernel() {
   if (!is_running_) return;
   FailingKernel& k = *kernel_;
   Sample sample;

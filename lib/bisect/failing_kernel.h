@@ -26,7 +26,7 @@ class FailingKernelFinder {
   // fails in REF, or if the values cannot be compared.
   void end_kernel(const KernelStep& step);
   // Call after a run that ended early. The kernel that was running is the failing one, if REF can run its AST.
-  void take_unfinished();
+  void blame_unfinished_kernel();
 
   FailingKernel* found_kernel() { return has_found_ ? &*kernel_ : nullptr; }  // null if none has been found so far
   // Returns the error of the first kernel whose AST itself, before any rewrite, fails in REF (a kernel fault); else "".

@@ -75,8 +75,8 @@ class FirstWrongNode {
     for (size_t i = 0; i < nodes.size();) {
       std::vector<size_t> some;
       size_t n = 0;
-      do n += observed_.arrays_of(nodes[i]), some.push_back(nodes[i++]);
-      while (i < nodes.size() && n + observed_.arrays_of(nodes[i]) <= arrays);
+      do n += observed_.num_arrays_of(nodes[i]), some.push_back(nodes[i++]);
+      while (i < nodes.size() && n + observed_.num_arrays_of(nodes[i]) <= arrays);
       compare(some);
     }
   }
@@ -96,7 +96,7 @@ class FirstWrongNode {
     if (!expected) return;
     for (size_t node : nodes) {
       std::optional<int64_t> first;
-      for (size_t e = 0; e < observed_.arrays_of(node); e++) {
+      for (size_t e = 0; e < observed_.num_arrays_of(node); e++) {
         std::string name = observed_.array_name(node, e);
         const Array& right = *find_array(expected->outputs, name);
         auto c = compare_arrays(name, *find_array(actual->outputs, name), right, executor_.tolerance(right));
@@ -113,7 +113,7 @@ class FirstWrongNode {
     auto right = executor_.run_in_ref(observed_.make_variant({.watched_nodes = {node}}));
     if (!right) return false;
     Arrays values;
-    for (size_t e = 0; e < observed_.arrays_of(node); e++) {
+    for (size_t e = 0; e < observed_.num_arrays_of(node); e++) {
       std::string name = observed_.array_name(node, e);
       values.push_back({name, find_array(right->outputs, name)->copy()});
     }

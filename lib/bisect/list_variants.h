@@ -26,7 +26,7 @@ class ObservedList {
   // without a value, and vectors of many elements.
   std::vector<size_t> storable_nodes() const;
   // Returns the number of arrays that a node's values are stored to: one, or one per element if the node is a vector.
-  size_t arrays_of(size_t node) const { return size_t(list_[node].dtype().count()); }
+  size_t num_arrays_of(size_t node) const { return size_t(list_[node].dtype().count()); }
   std::string array_name(size_t node, size_t element) const;
 
   struct Variant {

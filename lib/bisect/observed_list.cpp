@@ -126,7 +126,7 @@ class ObservedList::Builder {
   void add_arrays(size_t node) {
     std::vector<UOp>& arrays = arrays_[node];
     DType dtype = of_.storage_dtype(of_.list_[node].dtype().scalar()).ptr(of_.num_iterations_of(node));
-    for (size_t e = 0; e < of_.arrays_of(node); e++)
+    for (size_t e = 0; e < of_.num_arrays_of(node); e++)
       arrays.push_back(
           put(graph_.node(Op::DEFINE_GLOBAL, dtype, {}, Arg(of_.first_array_numbers_[node] + int64_t(e)))));
   }

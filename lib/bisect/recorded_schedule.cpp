@@ -138,7 +138,7 @@ std::string methods_of_kernels(const GoldenRecord& record, const ModelReport& ru
   for (size_t k : numbers)
     if (k < record.kernels.size())
       methods.insert(methods.end(), record.kernels[k].metadata.begin(), record.kernels[k].metadata.end());
-  return made_for_text(methods);
+  return methods_text(methods);
 }
 
 // Returns true if the graph after the first stage of the record is a LINEAR list of kernels, or a CALL of such a list.

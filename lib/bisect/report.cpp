@@ -31,7 +31,7 @@ void BisectCounts::count_elements(const std::vector<Comparison>& arrays) {
   if (left_out >= num_left_out) num_elements = all, num_left_out = left_out;
 }
 
-void BisectReport::state_left_out_elements() {
+void BisectReport::note_left_out_elements() {
   if (verdict.kind != Verdict::Kind::Same || !counts.num_left_out || !error.empty()) return;
   const std::string reason = ": " + std::string(kLeftOutReason) + " ";
   if (!counts.has_compared_elements()) {
@@ -79,7 +79,8 @@ std::string BisectReport::text() const {
     std::string inputs;
     for (auto& [name, value] : wrong_element)
       if (name != "element" && name != "before" && name != "after")
-        inputs += (inputs.empty() ? " for " : ", ") + name + " = " + value;
+        inputs += (inputs.empty() ? " for " : ", ") +
+                  (name.ends_with("[more]") ? "and more of " + name.substr(0, name.size() - 6) : name + " = " + value);
     line("element", wrong_element.at("element") + ": expected " + wrong_element.at("before") + ", got " +
                         wrong_element.at("after") + inputs);
   }

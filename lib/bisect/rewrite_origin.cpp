@@ -63,7 +63,7 @@ std::string methods_of_rewrite(Pipeline& pipeline, const InputGraph& in, const R
     std::vector<GoldenMetadata> out;
     if (const auto* made_by = tracer.methods_of(m.before))
       for (size_t k : *made_by) out.push_back(methods[k]);
-    return made_for_text(out);
+    return methods_text(out);
   });
   return found ? *found : "";
 }

@@ -62,7 +62,7 @@ class SidesWatcher : public ApplicationLog {
     Suspect& a = applications[i];
     a.points = points;
     name_rewrite(all_rewrites()[i], a.named);
-    for (size_t k = first_part_of(all_rewrites(), i); k < i; k++) {
+    for (size_t k = first_nested_rewrite(all_rewrites(), i); k < i; k++) {
       if (applications[k].points) a.nested.push_back(k);
       a.nested_differs_as_much |= applications[k].points >= points;
     }
@@ -252,7 +252,7 @@ class ScheduleBisection {
         if (!in_ref->error.empty() || in_ref->schedule_result.values.size() <= i)
           return difference = in_ref->error, false;
         Array rest = in_ref->schedule_result.values[i].copy();
-        leave_out_sensitive(rest, i, tolerance);
+        leave_out_sensitive_elements(rest, i, tolerance);
         c = compare_arrays(model.result_names[i], rest, e, tolerance);
       }
       if (c && c->has_passed()) continue;
@@ -270,7 +270,7 @@ class ScheduleBisection {
   // Copies the elements of result `i` that depend on how REF rounds from the reference to `to`, so that they count as
   // equal. These are the elements that change if roundings are perturbed, and those that, in `to`, equal the results
   // with sums in float64.
-  void leave_out_sensitive(Array& to, size_t i, const ToleranceOptions& tolerance) const {
+  void leave_out_sensitive_elements(Array& to, size_t i, const ToleranceOptions& tolerance) const {
     const Array& expected = unscheduled_.schedule_result.values[i];
     const auto bytes = size_t(to.dtype().itemsize());
     for (int way = 0; way <= kWideSums; way++) {

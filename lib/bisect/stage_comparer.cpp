@@ -251,7 +251,7 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
   const std::vector<double> edges = edge_numbers(input_.root);
   const int most_bits = most_exponent(input_.root);
   std::vector<InputSet> sets(kWide + kLarge + kEdges, InputSet::AllSizes);
-  for (InputSet set : more_input_sets(input_.root, draw))
+  for (InputSet set : further_input_sets(input_.root, draw))
     if (set != InputSet::AllSizes) sets.push_back(set);
   for (uint64_t i = 0; i < sets.size(); i++) {
     Trial wide{.inputs = copy_of(trials_[0].inputs), .has_wide_values = true};

@@ -56,7 +56,7 @@ struct Verdict {
 std::string_view name_of(Verdict::Kind kind);  // returns the kind's name in lower case, such as "rewrite"
 
 // Part of Verdict::detail if a side of the culprit has a constant that its dtype cannot represent.
-inline constexpr std::string_view kWildConstant = "a constant that its dtype does not hold";
+inline constexpr std::string_view kOutOfRangeConstant = "a constant that its dtype does not hold";
 
 // The work of a bisection, as counts.
 struct BisectCounts {

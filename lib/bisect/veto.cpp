@@ -99,7 +99,7 @@ Verdict RewriteProver::verdict(const Application& a, Proof proof) {
     out.witness["before"] = sides.before, out.witness["after"] = sides.after;
   if (is_unlike(sides)) out.detail = shape_difference(a);
   if (std::string constant = unrepresentable_constant(a); !constant.empty())
-    out.detail = "it has " + std::string(kWildConstant) + ": " + constant;
+    out.detail = "it has " + std::string(kOutOfRangeConstant) + ": " + constant;
   out.is_confirmed = proof != Proof::None;
   out.proof = proof == Proof::ByRule    ? "it passes without that rule"
               : proof == Proof::ByGraph ? "in REF the graph is right before it, and wrong after it"
@@ -123,7 +123,7 @@ Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Ap
 Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
   constexpr size_t kMostVetoed = 64;
   const auto& list = watched_.application_log.all_rewrites();
-  const size_t end = watched_.index_of(whole), first = first_part_of(list, end);
+  const size_t end = watched_.index_of(whole), first = first_nested_rewrite(list, end);
   for (const Application* a : watched_.suspects()) {
     const EquivalenceResult sides = watched_.sides_of(*a);
     if (a->rewrite_number >= list[first].rewrite_number && a->rewrite_number < whole.rewrite_number &&

@@ -256,7 +256,7 @@ class ConformRun {
       else if (of_source || in.peek() == JsonScanner::Type::String) out.made = in.string();
       else
         out.made =
-            plan_.graph_map.empty() ? std::string(in.skip()) : plan_.graph_map.to_tgc(in.skip()).value_or_throw();
+            plan_.graph_map.empty() ? std::string(in.skip()) : plan_.graph_map.to_tgc_json(in.skip()).value_or_throw();
     });
     in.expect_end();
     if (!known)
@@ -264,7 +264,7 @@ class ConformRun {
                      "{\"" + std::string(wanted) + R"(":...}, {"not_supported":true} or {"error":"..."})");
     const bool is_own_json = out.made.starts_with("{") && out.made.find("\"tgc-graph\"") == out.made.npos;
     if (!of_source && is_own_json && !plan_.graph_map.empty())
-      out.made = plan_.graph_map.to_tgc(out.made).value_or_throw();
+      out.made = plan_.graph_map.to_tgc_json(out.made).value_or_throw();
     return out;
   }
 
@@ -376,7 +376,7 @@ class NativeGraphs {
  public:
   NativeGraphs(const GoldenRecord& r, const GoldenHeader& header) {
     if (detect_kind(r.ast) != InputKind::Pyrender) return;
-    auto settings = settings_from(settings_of(header, r));
+    auto settings = settings_of_recording(settings_of(header, r));
     if (!settings) return;
     auto in = load_text(*settings, InputKind::Pyrender, r.ast, r.id, false, header.producer);
     if (!in) return;

@@ -132,8 +132,8 @@ class RecordCheck {
     }
     if (r_.linear && plan_.wanted_stages.contains(kText)) check_listing(*r_.linear);
   }
-  // For `text`: reads `text` and writes the graph, which must give `printed`, tinygrad's own text; `printed` may omit
-  // facts that `text` has. For `forms`: writing and reading the graph in all formats must give `text`.
+  // Checks two stages of the plan. "text": the graph that the parameter `text` describes must be written as `printed`,
+  // tinygrad's own text, which may omit facts. "forms": writing and reading it in all formats must give `text` again.
   void check_text(const std::string& what, std::string_view text, std::string_view printed) {
     Graph graph(settings_);
     ReadReport report{.producer = producer_};

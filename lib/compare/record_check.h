@@ -24,8 +24,8 @@ struct CheckPlan {
 // `forms`, `spec` and `resume`. Fails for an unknown name.
 Result<CheckPlan> make_check_plan(std::string_view stages);
 
-// The result of one comparison. Error: tgc or the live tinygrad failed in this stage. Skipped: the stage did not run,
-// because an earlier stage failed or is unknown to tgc.
+// The result of one comparison. Error: only one of the two compilers failed in this stage, or tgc could not compare it.
+// Skipped: the stage was not run, because it or an earlier stage failed or is unknown to tgc.
 enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
 struct CheckItem {

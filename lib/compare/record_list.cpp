@@ -20,7 +20,7 @@ ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
   std::vector<GoldenMetadata> metadata = r.metadata;
   for (const GoldenKernel& k : r.kernels) metadata.insert(metadata.end(), k.metadata.begin(), k.metadata.end());
   out.is_runtime = is_runtime_kernel(r, producer);
-  out.made_for = out.is_runtime ? "tinygrad's runtime" : made_for_text(metadata);
+  out.made_for = out.is_runtime ? "tinygrad's runtime" : methods_text(metadata);
   return out;
 }
 

@@ -29,7 +29,7 @@ class NativeRecordChecker : public RecordChecker {
   }
   Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
                              const CheckPlan& plan) const override {
-    auto settings = settings_from(settings_of(header, record));
+    auto settings = settings_of_recording(settings_of(header, record));
     if (!settings && compiles(plan)) return settings.diag();
     return catch_failures(
         [&] { return check_record(record, settings ? *settings : Settings(), plan, header.producer); });
@@ -78,12 +78,12 @@ class LiveRecordChecker : public RecordChecker {
 
 }  // namespace
 
-std::unique_ptr<RecordChecker> checker_of(const Session& session) {
+std::unique_ptr<RecordChecker> make_record_checker(const Session& session) {
   if (session.live_pool) return std::make_unique<LiveRecordChecker>(session);
   return std::make_unique<NativeRecordChecker>();
 }
 
-Result<Settings> settings_from(const GoldenSettings& recorded) {
+Result<Settings> settings_of_recording(const GoldenSettings& recorded) {
   Settings settings;
   for (auto& [key, value] : recorded)
     if (auto status = settings.set_value(key, value); !status) return status.diag();
@@ -92,7 +92,7 @@ Result<Settings> settings_from(const GoldenSettings& recorded) {
 
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name) {
-  auto settings = settings_from(recorded);
+  auto settings = settings_of_recording(recorded);
   return settings ? load_text(*settings, kind, text, name) : settings.diag();
 }
 
@@ -102,7 +102,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
   auto records = NamedRecords::open(name);
   if (!records) return records.diag();
   const GoldenReader& file = records->reader();
-  const auto checker = checker_of(session);
+  const auto checker = make_record_checker(session);
   if (auto status = checker->check_header(file.header(), plan.check_plan); !status) {
     Diag diag = status.diag();
     diag.file = name.display_name();

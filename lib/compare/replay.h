@@ -13,7 +13,7 @@
 namespace tgc {
 
 // Returns the checker for the session's pipeline, native or live. The session must outlive the checker.
-std::unique_ptr<RecordChecker> checker_of(const Session& session);
+std::unique_ptr<RecordChecker> make_record_checker(const Session& session);
 
 struct ReplayPlan {
   CheckPlan check_plan;
@@ -31,7 +31,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
 
 // Returns tinygrad's default settings with the recorded values. Does not read the environment. Fails for an invalid
 // value.
-Result<Settings> settings_from(const GoldenSettings& recorded);
+Result<Settings> settings_of_recording(const GoldenSettings& recorded);
 // Reads a graph from `text` with recorded settings. `name` is the file name in messages. Fails for an invalid setting
 // or text.
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,

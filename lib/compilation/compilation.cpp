@@ -345,7 +345,7 @@ std::string Compilation::kernel_target(size_t number) {
 
 std::string Compilation::kernel_made_for(size_t number) const {
   const GoldenRecord* record = state_->in.record.get();
-  return record && number < record->kernels.size() ? made_for_text(record->kernels[number].metadata) : "";
+  return record && number < record->kernels.size() ? methods_text(record->kernels[number].metadata) : "";
 }
 
 Result<Compilation> Compilation::kernel(size_t number) {

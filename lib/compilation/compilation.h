@@ -108,8 +108,9 @@ class Compilation {
   Result<Compilation> kernel(size_t number);
   Result<std::vector<Compilation>> kernels();
 
-  // Returns another Compilation at the same position, with its own Graph. Copies the graph of a kernel, but runs the
-  // stages of a tensor graph again. Fails for a linear list, and after an error.
+  // Returns another Compilation at the same position, with its own Graph; after the stages that print a kernel (list,
+  // source), at the last graph. Copies the graph of a kernel, but runs the stages of a tensor graph again. Fails for a
+  // linear list, and after an error.
   Result<Compilation> fork() const;
 
   // Returns the input graph. Calls `end_compilation` of the watcher.

@@ -42,7 +42,7 @@ std::string node_text(UOp u) {
   return out + ")";
 }
 
-StorageReason reason_of(UOp node, const IndexingContext::Realized& realized) {
+StorageReason reason_of(UOp node, const IndexingContext::RealizedAxes& realized) {
   const std::string_view word = realized.reason == StoreReason::Output        ? "output"
                                 : realized.reason == StoreReason::Source      ? "source"
                                 : realized.reason == StoreReason::UsersDiffer ? "users"
@@ -52,7 +52,7 @@ StorageReason reason_of(UOp node, const IndexingContext::Realized& realized) {
 }
 
 void add_keeper(StorageReason& reason, UOp bufferize) {
-  const KeptBufferize k = buffer_requirements(bufferize);
+  const BufferRequirements k = buffer_requirements(bufferize);
   if (k.is_removable) add_cost(reason, k.num_buffers, k.reduces_buffer);
 }
 

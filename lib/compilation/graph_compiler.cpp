@@ -84,7 +84,7 @@ Result<InputGraph> GraphCompiler::graph_of(GoldenRecord record, const std::strin
   auto out = load_text(*settings, InputKind::Json, record.ast, file);
   if (!out) return out;
   out->info.name = record.id, out->info.target = record.target;
-  out->made_for = made_for_text(record.metadata);
+  out->made_for = methods_text(record.metadata);
   out->record = std::make_shared<const GoldenRecord>(std::move(record));
   return imported_if_wanted(std::move(*out));
 }
@@ -180,7 +180,7 @@ class OwnCompiler : public GraphCompiler {
 
   std::string release_name() const override { return std::string(tinygrad_version()); }
   Status need_scheduler(const std::string&) const override { return Unit{}; }
-  Status can_repeat(const std::string& by) const override {
+  Status check_can_repeat(const std::string& by) const override {
     if (by == tinygrad_version()) return Unit{};
     return Diag{"tinygrad " + by + " failed so, which only --live=PYTHON can repeat"};
   }

@@ -34,7 +34,7 @@ struct Overrides {
   bool prefers_native = false;          // compile an imported kernel with tgc's own pipeline
   // use the stages of a record, although tgc's own pipeline could compile its graph
   bool prefers_recorded = false;
-  // a Python or command whose tinygrad compiles (named_tinygrad); empty: tgc compiles
+  // a Python or command whose tinygrad compiles (resolve_tinygrad); empty: tgc compiles
   std::string live_command;
   bool records_live_rewrites = false;      // make the live pipeline record rewrites, too
   // The command's other options, such as " --emulate --timeout=9", for the command that repeats a failure.
@@ -113,7 +113,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Fails, with `message`, unless tgc's own frontend and scheduler make the kernels of models and tensor graphs.
   virtual Status need_scheduler(const std::string& message) const = 0;
   // Fails unless this compiler can repeat a failure of a kernel that `release` of tinygrad compiled.
-  virtual Status can_repeat(const std::string& release) const = 0;
+  virtual Status check_can_repeat(const std::string& release) const = 0;
   // Called before a run on `device`, the value of --device. The live compiler compiles before the run, so it sets
   // an empty `over.target` to `device`. Returns true if the run uses the linear list of the record that this compiler
   // made.

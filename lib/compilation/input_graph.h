@@ -18,7 +18,7 @@ struct InputGraph {
   std::vector<UOp> list;         // the nodes in order if the input is a linear list; else empty
   GraphInfo info;                // name, stage, target, settings and producer
   bool is_tensor_graph = false;  // true: a graph to schedule into kernels; false: a kernel
-  // The tensor methods for which the kernel was made, with their places in the Python program (made_for_text). Empty if
+  // The tensor methods for which the kernel was made, with their places in the Python program (methods_text). Empty if
   // they were not recorded.
   std::string made_for;
   // for an ONNX model: label and outputs of each node

@@ -93,7 +93,7 @@ class LiveCompiler : public GraphCompiler {
   }
   bool leaves_opts_to_tinygrad() const override { return true; }
   Status need_scheduler(const std::string& message) const override { return Diag{message}; }
-  Status can_repeat(const std::string&) const override { return Unit{}; }
+  Status check_can_repeat(const std::string&) const override { return Unit{}; }
   bool compile_for(const std::string& device, Overrides& over) const override {
     if (over.target.empty() && device != "REF") over.target = device;
     return release_of(facts().producer) == Release::v0_12;

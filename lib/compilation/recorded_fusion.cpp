@@ -42,7 +42,7 @@ std::string paragraph(const std::vector<GoldenKernel>& kernels, size_t i) {
   const GoldenStored& stored = *k.stored_reasons;
   const std::vector<size_t> readers = readers_of(kernels, i);
   const bool is_copied = std::ranges::any_of(readers, [&](size_t r) { return is_copy(kernels[r]); });
-  const std::string made_for = made_for_text(k.metadata), made_by = made_for_text(stored.made_by);
+  const std::string made_for = methods_text(k.metadata), made_by = methods_text(stored.made_by);
   std::string out = "\nkernel " + std::to_string(i) + (k.id.empty() ? "" : " (" + k.id + ")") +
                     (made_for.empty() ? "" : ": " + made_for) + "\n",
               why, remedy;

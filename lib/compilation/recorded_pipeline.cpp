@@ -201,7 +201,7 @@ class RecordedPipeline : public Pipeline {
     auto out = load_text(settings(), detect_kind(kernel.ast), kernel.ast, in_.file, true, producer());
     if (!out) return out.diag();
     out->info.name = record_->id + "." + std::to_string(number), out->record = in_.record;
-    out->made_for = made_for_text(kernel.metadata);
+    out->made_for = methods_text(kernel.metadata);
     return recorded_pipeline(std::move(*out));
   }
 

@@ -49,7 +49,7 @@ inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.r
 
 // Returns the index of the first rewrite nested in list[whole]; `whole` if there is none. All rewrites from this index
 // up to `whole` are nested in list[whole]. Rewrites that another rule made before it declined do not count.
-inline size_t first_part_of(std::span<const Rewrite> list, size_t whole) {
+inline size_t first_nested_rewrite(std::span<const Rewrite> list, size_t whole) {
   auto is_part = [&](const Rewrite& a) {
     return a.depth > list[whole].depth && a.num_nodes_before >= list[whole].num_nodes_before;
   };

@@ -20,7 +20,7 @@ double thread_ms() { return thread_seconds() * 1e3; }
 size_t nodes_of(UOp root) { return toposort(root).size(); }
 
 // Runs the pipeline once and returns the measurement `what`. `observer` (may be null) observes the rewrites.
-Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* observer = nullptr) {
+Result<GraphTime> run_once(const TimedInput& in, RunPurpose what, RewriteObserver* observer = nullptr) {
   auto loaded = load_text(in.settings, InputKind::Pyrender, in.text, in.file);
   if (!loaded) return loaded.diag();
   loaded->is_tensor_graph = in.is_tensor_graph;
@@ -28,7 +28,7 @@ Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* o
   if (!begun) return begun.diag();
   Compilation& c = *begun;
   if (observer) set_observer(c.graph(), observer);
-  size_t nodes = what == RunFor::Nodes ? nodes_of(c.ast()) : 0;
+  size_t nodes = what == RunPurpose::Nodes ? nodes_of(c.ast()) : 0;
   StepTimes run(what);
   while (const StageRow* row = c.next_row()) {
     if (row->is(OutputKind::Compiled) || row->is(OutputKind::Source)) break;
@@ -39,7 +39,7 @@ Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* o
   }
   run.end_total();
   run.graph_time.num_nodes = nodes;
-  if (what == RunFor::Total || c.is_tensor_graph()) return std::move(run.graph_time);
+  if (what == RunPurpose::Total || c.is_tensor_graph()) return std::move(run.graph_time);
   auto count = [&] { return c.list()->size(); };
   (void)c.source();  // ignore errors, because some kernels cannot be rendered
   run.end_stage("source", count);
@@ -50,7 +50,7 @@ Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* o
 
 }  // namespace
 
-StepTimes::StepTimes(RunFor what, In in) : run_for_(what), input_(in), start_ms_(thread_ms()), last_ms_(now_ms()) {}
+StepTimes::StepTimes(RunPurpose what, In in) : run_for_(what), input_(in), start_ms_(thread_ms()), last_ms_(now_ms()) {}
 
 void StepTimes::end_total() {
   graph_time.stages_ms = thread_ms() - start_ms_;
@@ -71,9 +71,9 @@ Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules
   counting.rule_stats = &stats;
   counting.counts_only = true;
   double counted_ms = 0;
-  auto best = fastest_time(repeats, [&](RunFor what) {
+  auto best = fastest_time(repeats, [&](RunPurpose what) {
     auto plain = run_once(in, what);
-    if (!plain || what != RunFor::Total || !count_rules) return plain;
+    if (!plain || what != RunPurpose::Total || !count_rules) return plain;
     if (auto counted = run_once(in, what, &counting))
       counted_ms = counted_ms ? std::min(counted_ms, counted->stages_ms) : counted->stages_ms;
     return plain;

@@ -34,21 +34,21 @@ struct GraphTime {
 
 // What one run measures. Only a run for Nodes counts nodes, because counting warms the caches for the next stage. Total
 // and Stages need separate runs, because reading the clock after each stage takes a tenth of a small kernel's time.
-enum class RunFor { Nodes, Total, Stages };
+enum class RunPurpose { Nodes, Total, Stages };
 
 // Measures the steps of one run.
 class StepTimes {
  public:
   enum class In { Elapsed, ProcessorTime };  // wall time; processor time of this thread
-  explicit StepTimes(RunFor what, In in = In::Elapsed);
+  explicit StepTimes(RunPurpose what, In in = In::Elapsed);
 
   // Records the time of the step `name`, which just ended. count() returns the number of nodes of the step's result.
   template <class Count>
   void end_stage(std::string_view name, Count count) {
-    if (run_for_ == RunFor::Total) return;
+    if (run_for_ == RunPurpose::Total) return;
     double end = now_ms();
-    graph_time.stages.push_back({name, run_for_ == RunFor::Nodes ? count() : 0, end - last_ms_});
-    last_ms_ = run_for_ == RunFor::Nodes ? now_ms() : end;  // do not time count()
+    graph_time.stages.push_back({name, run_for_ == RunPurpose::Nodes ? count() : 0, end - last_ms_});
+    last_ms_ = run_for_ == RunPurpose::Nodes ? now_ms() : end;  // do not time count()
   }
   // Ends the total time. Steps that end later are not part of it.
   void end_total();
@@ -57,20 +57,20 @@ class StepTimes {
 
  private:
   double now_ms() const;
-  RunFor run_for_;
+  RunPurpose run_for_;
   In input_;
   double start_ms_, last_ms_;
 };
 
-// Calls once(RunFor::Nodes) to count nodes and warm up, then `repeats` times once(RunFor::Total) and as often
-// once(RunFor::Stages). Returns the minimum of each time.
+// Calls once(RunPurpose::Nodes) to count nodes and warm up, then `repeats` times once(RunPurpose::Total) and as often
+// once(RunPurpose::Stages). Returns the minimum of each time.
 template <class Once>
 Result<GraphTime> fastest_time(int repeats, Once once) {
-  Result<GraphTime> best = once(RunFor::Nodes);
+  Result<GraphTime> best = once(RunPurpose::Nodes);
   for (int i = 0; i < repeats && best; i++) {
-    Result<GraphTime> total = once(RunFor::Total);
+    Result<GraphTime> total = once(RunPurpose::Total);
     if (!total) return total;
-    Result<GraphTime> time = once(RunFor::Stages);
+    Result<GraphTime> time = once(RunPurpose::Stages);
     if (!time) return time;
     best->stages_ms = i == 0 ? total->stages_ms : std::min(best->stages_ms, total->stages_ms);
     for (size_t s = 0; s < best->stages.size(); s++)

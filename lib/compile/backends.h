@@ -7,13 +7,13 @@
 namespace tgc {
 
 // Thrown when the compiler rejects the source. Any other Failure means that the compiler itself did not work.
-class Rejected : public Failure {
+class RejectedSource : public Failure {
  public:
   using Failure::Failure;
 };
 
 // clang option: debug line tables record "." as the folder, so that output does not depend on the working directory.
-inline constexpr const char* kNoFolder = "-fdebug-compilation-dir=.";
+inline constexpr const char* kHideFolderOption = "-fdebug-compilation-dir=.";
 
 // Returns the target machine of a job for a CPU or an AMD GPU.
 Machine machine_of(const CompileJob& job);
@@ -51,7 +51,7 @@ template <class T>
 T take_result(EngineResult<T> made) {
   if (made.ok) return std::move(made.value);
   const CompilerError& error = made.compiler_error;
-  throw Rejected(Diag{.message = error.message, .line = error.line, .column = error.column});
+  throw RejectedSource(Diag{.message = error.message, .line = error.line, .column = error.column});
 }
 
 // Each of these functions appends descriptions of its compilers to `to`; compilers() calls all three.

@@ -85,7 +85,7 @@ std::string described(const CompileJob& job, Artifact what) {
 bool is_nvidia(const CompileJob& job) { return job.language == Language::Cuda || job.language == Language::Ptx; }
 
 std::string run_compiler(const CompileJob& job, Artifact what) {
-  check_closed(job.language, job.source);
+  check_self_contained(job.language, job.source);
   if (is_nvidia(job) && what == Artifact::Disassembly)
     throw Failure(Diag{.message = "PTX is compiled by the driver, so there is no binary to disassemble",
                        .expected = "--stage=sass, which ptxas and nvdisasm make"});
@@ -164,7 +164,7 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
       return described(job, what) + formatted(": %.1f ms, %zu bytes", seconds_since(begin) * 1e3, made.size());
     });
     return what == Artifact::Assembly ? listing(made, job) : made;
-  } catch (const Rejected& rejected) {
+  } catch (const RejectedSource& rejected) {
     return explained(job, rejected.diag());
   } catch (const Failure& failure) {
     return failure.diag();

@@ -57,7 +57,7 @@ Result<std::string> outcome(Compiler compiler, const Task& task, double& reporte
     std::string made;
     try {
       made = compiler(task.job, task.what);
-    } catch (const Rejected& rejected) {
+    } catch (const RejectedSource& rejected) {
       const Diag& d = rejected.diag();
       mark = kRejected,
       made = ByteWriter().write_number(d.line).write_number(d.column).write_text(d.message).take_bytes();
@@ -84,7 +84,7 @@ std::string unpack_answer(Result<std::string> answer, const CompileJob& job, boo
   if (mark == kMade) return answer->erase(0, kHead);
   Diag diag;
   diag.line = uint32_t(in.read_number()), diag.column = uint32_t(in.read_number()), diag.message = in.read_text();
-  throw Rejected(std::move(diag));
+  throw RejectedSource(std::move(diag));
 }
 
 // ---- what a job needs of its worker
@@ -224,7 +224,7 @@ class Workers {
     idle_.push_front(std::move(worker));
   }
 
-  std::mutex loading_;  // held while engines are loaded
+  std::mutex loading_;  // held while engines are loaded, and while a worker starts
   WorkerStarter starter_{loading_};
   std::mutex mutex_;
   std::deque<std::unique_ptr<CompileWorker>> idle_;

@@ -21,7 +21,7 @@ std::string odd_compiler(const CompileJob& job, Artifact) {
   for (volatile bool go = job.source == "endless"; go;) {
   }
   if (job.source == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  if (job.source == "wrong") throw Rejected(Diag{.message = "what is this", .line = 3, .column = 7});
+  if (job.source == "wrong") throw RejectedSource(Diag{.message = "what is this", .line = 3, .column = 7});
   return std::to_string(getpid());
 }
 
@@ -31,7 +31,7 @@ std::string compiled(const std::string& source) {
                  .timeout_seconds = source == "endless" ? 0.3 : 60};
   try {
     return compile_contained(job, Artifact::Binary, odd_compiler);
-  } catch (const Rejected& r) {
+  } catch (const RejectedSource& r) {
     return "rejected at " + std::to_string(r.diag().line) + ":" + std::to_string(r.diag().column) + ": " +
            r.diag().message;
   } catch (const Failure& f) {
@@ -48,7 +48,7 @@ TEST_CASE("compile worker: reused for the next source, but not after a crash, a 
   CHECK(compiled("b") == first);
   std::string other_thread;
   std::thread([&] { other_thread = compiled("a"); }).join();
-  CHECK(other_thread == first);  // the worker outlives the thread that it was started for
+  CHECK(other_thread == first);  // another thread gets the same idle worker
   CHECK(compiled("a") == first);
   bool apart = false;  // true if two concurrent sources used two workers; tried often, as the second may start late
   for (int tries = 0; tries < 50 && !apart; tries++) {

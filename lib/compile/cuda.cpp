@@ -132,7 +132,7 @@ std::string ptx_by_nvrtc(const CompileJob& job) {
   };
   std::string out = status == 0 ? text(n.ptx_size, n.ptx) : text(n.log_size, n.log);
   n.destroy(&program);
-  if (status != 0) throw Rejected(first_error(out));
+  if (status != 0) throw RejectedSource(first_error(out));
   return out;
 }
 
@@ -158,7 +158,7 @@ std::string assemble(const std::string& ptx, const CompileJob& job, Artifact wha
   if (job.annotates_lines) command.insert(command.begin() + 1, "--generate-line-info");
   if (what == Artifact::Resources) command.insert(command.begin() + 1, "-v");
   auto ran = run_process(command).value_or_throw();
-  if (ran.exit_code != 0) throw Rejected(ptxas_error(ran.err + ran.out));
+  if (ran.exit_code != 0) throw RejectedSource(ptxas_error(ran.err + ran.out));
   return what == Artifact::Resources ? ran.err + ran.out : read_whole_file(out).value_or_throw();
 }
 

@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-DriverRoom::DriverRoom() : writable_(writable_for_drivers(folder_.path())) {}
+DriverRoom::DriverRoom() : writable_(driver_writable_paths(folder_.path())) {}
 
 void DriverRoom::confine(Worker& worker, uint64_t memory) const {
   setenv("TMPDIR", folder_.path().c_str(), 1);

@@ -1,5 +1,5 @@
 // DriverRoom: the sandbox of a worker that calls drivers or external programs, which need to write files. The worker
-// may write to a temporary folder of its own and to the paths that drivers write (writable_for_drivers). Construct it
+// may write to a temporary folder of its own and to the paths that drivers write (driver_writable_paths). Construct it
 // in the process that starts the worker.
 #pragma once
 #include <string>

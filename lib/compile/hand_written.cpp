@@ -41,7 +41,7 @@ const std::pair<const char*, const char*> kHipWords[] = {
 };
 constexpr std::string_view kHeaders[] = {"hip/hip_runtime.h", "hip/hip_fp16.h", "cuda_runtime.h",
                                          "device_launch_parameters.h", "cuda.h"};
-// Headers that check_closed() accepts, so that self_contained_source() keeps them.
+// Headers that check_self_contained() accepts, so that self_contained_source() keeps them.
 constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h", "metal_stdlib"};
 
 using Words = std::map<std::string, std::string, std::less<>>;

@@ -112,7 +112,7 @@ std::string compile_in_clang_engine(const CompileJob& job, Artifact what) {
                       : job.language == Language::LlvmIr ? std::pair(ir_arguments(job), "kernel.ll")
                       : job.language == Language::Hip ? std::pair(hip_arguments(job), "kernel.hip")
                                                       : std::pair(opencl_arguments(job), "kernel.cl");
-  if (job.annotates_lines) args.insert(args.end(), {"-gline-tables-only", kNoFolder});
+  if (job.annotates_lines) args.insert(args.end(), {"-gline-tables-only", kHideFolderOption});
   if (what == Artifact::Resources && !is_amd(job)) args.push_back("-fstack-size-section");
   return take_result(clang().compile(job.source, file, args, form_of(what)));
 }

@@ -99,7 +99,7 @@ std::string compile_opencl(const CompileJob& job) {
     auto log = text_of([&](cl_program p, cl_uint what, size_t size, void* to,
                            size_t* needs) { return d.cl.clGetProgramBuildInfo(p, d.id, what, size, to, needs); },
                        program, CL_PROGRAM_BUILD_LOG);
-    throw Rejected(first_error(log));
+    throw RejectedSource(first_error(log));
   }
   size_t size = 0;
   d.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);

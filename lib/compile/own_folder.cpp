@@ -26,7 +26,7 @@ constexpr uint64_t kMostKeptBytes = uint64_t(64) << 20;
 
 }  // namespace
 
-void make_room_for_kept(const std::string& folder, uint64_t size) {
+void remove_oldest_kept_files(const std::string& folder, uint64_t size) {
   struct File {
     fs::file_time_type time;
     uint64_t size;
@@ -82,7 +82,7 @@ Result<std::string> keep_for_user(const std::string& name, const std::string& ex
   std::string path = folder + "/" + file + "." + extension;
   if (text.size() > kMostKeptBytes)
     return Diag{.message = "it has " + std::to_string(text.size()) + " bytes", .file = path};
-  make_room_for_kept(folder, text.size());
+  remove_oldest_kept_files(folder, text.size());
   if (auto status = write_file(path, text); !status) return status.diag();
   return path;
 }

@@ -18,6 +18,6 @@ Status make_own_folder(const std::string& path);
 Result<std::string> keep_for_user(const std::string& name, const std::string& extension, std::string_view text);
 // Removes the oldest files of keep_for_user()'s folder, so that a new file of `size` bytes keeps the folder within its
 // limits.
-void make_room_for_kept(const std::string& folder, uint64_t size);
+void remove_oldest_kept_files(const std::string& folder, uint64_t size);
 
 }  // namespace tgc

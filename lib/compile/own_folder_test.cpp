@@ -23,18 +23,18 @@ TEST_CASE("kept sources: the oldest files are removed, by number and by size") {
   };
   auto count = [&] { return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()); };
   make(0, 300, 4);
-  make_room_for_kept(folder.path(), 4);
+  remove_oldest_kept_files(folder.path(), 4);
   CHECK(count() == 255);
   CHECK(fs::exists(folder.file("299")));
   CHECK(!fs::exists(folder.file("44")));
   make(300, 303, uint64_t(20) << 20);
-  make_room_for_kept(folder.path(), uint64_t(10) << 20);
+  remove_oldest_kept_files(folder.path(), uint64_t(10) << 20);
   CHECK(count() == 2);
   CHECK(fs::exists(folder.file("302")));
-  make_room_for_kept(folder.path(), 4);
+  remove_oldest_kept_files(folder.path(), 4);
   CHECK(count() == 2);
   fs::create_directory(folder.file("folder"));
-  make_room_for_kept(folder.path(), uint64_t(64) << 20);
+  remove_oldest_kept_files(folder.path(), uint64_t(64) << 20);
   CHECK(count() == 1);  // only files are removed, not folders
-  make_room_for_kept(folder.file("none"), 4);
+  remove_oldest_kept_files(folder.file("none"), 4);
 }

@@ -1,4 +1,4 @@
-// Estimates the registers of a PTX kernel by the live ranges of its virtual registers: estimate_ptx().
+// Estimates the registers of a PTX kernel by the live ranges of its virtual registers: estimate_ptx_resources().
 #include <algorithm>
 #include <map>
 #include <string>
@@ -110,7 +110,7 @@ class PtxKernel {
 
 }  // namespace
 
-std::vector<KernelResources> estimate_ptx(std::string_view ptx) {
+std::vector<KernelResources> estimate_ptx_resources(std::string_view ptx) {
   std::vector<KernelResources> out;
   std::optional<PtxKernel> kernel;
   uint32_t shared = 0;  // bytes of shared memory that the module declares outside of kernels, as clang does

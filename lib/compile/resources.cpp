@@ -124,7 +124,7 @@ std::vector<KernelResources> of_elf(const CompileJob& job, Compile& run,
 
 std::vector<KernelResources> of_nvidia(const CompileJob& job, Compile& run) {
   const std::string ptx = run(job, Artifact::Binary).value_or_throw();
-  auto estimated = estimate_ptx(ptx);
+  auto estimated = estimate_ptx_resources(ptx);
   if (!has_ptxas()) return estimated;
   auto out = read_ptxas_log(run(job, Artifact::Resources).value_or_throw());
   const std::string cubin = run(job, Artifact::Cubin).value_or_throw();

@@ -43,7 +43,7 @@ std::vector<KernelResources> read_cpu_assembly(std::string_view assembly);  // w
 // Estimates the registers of the kernels in a PTX module: the most 32-bit registers that are live at a time, and a few
 // that PTX does not name. Returns them in the order of the text. ptxas reorders instructions and may need more or
 // fewer.
-std::vector<KernelResources> estimate_ptx(std::string_view ptx);
+std::vector<KernelResources> estimate_ptx_resources(std::string_view ptx);
 
 // Returns the size in bytes of a function in an ELF file; unset if it has none of that name. Does not trust the file.
 std::optional<uint32_t> function_bytes(std::string_view elf, std::string_view function);

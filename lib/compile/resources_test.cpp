@@ -100,7 +100,7 @@ TEST_CASE("the log of ptxas is read, and occupancy names what limits it") {
 }
 
 TEST_CASE("the registers of PTX are estimated from live ranges, which a loop extends") {
-  auto k = estimate_ptx(
+  auto k = estimate_ptx_resources(
       ".visible .entry k(\n)\n.maxntid 64, 2, 1\n{\n"
       "\t.reg .pred %p<2>;\n\t.reg .f32 %f<4>;\n\t.reg .b64 %rd<3>;\n"
       "\t.shared .align 16 .b8 t[1024];\n"

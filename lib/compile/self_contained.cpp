@@ -24,7 +24,7 @@ constexpr std::string_view kAssembly[] = {"asm sideeffect \".word (0x201000+($0<
 [[noreturn]] void refuse(std::string_view source, size_t at, const std::string& what) {
   std::string_view before = source.substr(0, at);
   size_t line_begin = before.rfind('\n') + 1;
-  throw Rejected(Diag{.message = what + ", which no renderer prints: a source must not read files",
+  throw RejectedSource(Diag{.message = what + ", which no renderer prints: a source must not read files",
                       .line = uint32_t(1 + std::count(before.begin(), before.end(), '\n')),
                       .column = uint32_t(at - line_begin + 1)});
 }
@@ -84,7 +84,7 @@ void check_llvm_ir(std::string_view source) {
 
 }  // namespace
 
-void check_closed(Language language, std::string_view source) {
+void check_self_contained(Language language, std::string_view source) {
   switch (language) {
     case Language::LlvmIr: return check_llvm_ir(source);
     case Language::Ptx: return;

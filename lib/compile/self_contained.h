@@ -8,6 +8,6 @@
 namespace tgc {
 
 // Throws Rejected, with line and column, if `source` has a directive or inline assembly that no renderer prints.
-void check_closed(Language language, std::string_view source);
+void check_self_contained(Language language, std::string_view source);
 
 }  // namespace tgc

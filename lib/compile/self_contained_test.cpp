@@ -12,9 +12,9 @@ namespace {
 // Returns why a source is refused, or "".
 std::string refusal(Language language, std::string_view source) {
   try {
-    check_closed(language, source);
+    check_self_contained(language, source);
     return "";
-  } catch (const Rejected& rejected) {
+  } catch (const RejectedSource& rejected) {
     return rejected.diag().text();
   }
 }

@@ -51,7 +51,7 @@ uint32_t threads_of(const GoldenRecord& record) {
 }
 
 std::string failure_text(const CompiledSource& c, const Diag& diag) {
-  return c.file.empty() ? diag.text() : in_hand_written(diag, c.file).text();
+  return c.file.empty() ? diag.text() : at_hand_written_line(diag, c.file).text();
 }
 
 // Compiles a source. If this computer can execute the resulting object, also loads the object.

@@ -13,8 +13,8 @@ namespace tgc {
 class ByteWriter {
  public:
   ByteWriter& write_number(uint64_t n) { return write_bytes(&n, sizeof n); }
-  ByteWriter& write_text(std::string_view write_text) {
-    return write_number(write_text.size()).write_bytes(write_text.data(), write_text.size());
+  ByteWriter& write_text(std::string_view text) {
+    return write_number(text.size()).write_bytes(text.data(), text.size());
   }
   ByteWriter& write_bytes(const void* data, size_t bytes) {
     if (bytes) bytes_.append(static_cast<const char*>(data), bytes);

@@ -470,7 +470,7 @@ std::string active_mechanisms() {
          "limits";
 }
 
-std::string call_name(int number) {
+std::string system_call_name(int number) {
 #ifdef TGC_SECCOMP
   if (char* name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number)) {
     std::string out = name;
@@ -481,7 +481,7 @@ std::string call_name(int number) {
   return "call " + std::to_string(number);
 }
 
-std::vector<std::string> writable_for_drivers(const std::string& temporary) {
+std::vector<std::string> driver_writable_paths(const std::string& temporary) {
   namespace fs = std::filesystem;
   std::vector<std::string> out{temporary, "/dev/null", "/dev/zero", "/dev/shm", "/dev/dri", "/dev/dxg", "/dev/kfd"};
   for (const std::string& name : names_in("/dev"))

@@ -45,10 +45,10 @@ std::string active_mechanisms();
 
 // Returns the name of a system call, such as "openat", or "call 425" if it is unknown. `number` is the number of the
 // call in SIGSYS's siginfo.
-std::string call_name(int number);
+std::string system_call_name(int number);
 
 // Returns the paths that a device driver may have to write: device files, the cache folders of PoCL and NVIDIA, and
 // `temporary`, the worker's own temporary folder. Creates PoCL's cache folder.
-std::vector<std::string> writable_for_drivers(const std::string& temporary);
+std::vector<std::string> driver_writable_paths(const std::string& temporary);
 
 }  // namespace tgc

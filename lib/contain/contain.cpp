@@ -67,7 +67,7 @@ std::string explanation(const Header& h) {
   if (h.signal == SIGSEGV || h.signal == SIGBUS) return "access to unmapped memory";
   if (h.signal == SIGILL) return "instruction that this processor does not have";
   if (h.signal == SIGABRT) return "the process aborted itself";
-  if (h.signal == SIGSYS) return "it called '" + call_name(h.code) + "', which it may not";
+  if (h.signal == SIGSYS) return "it called '" + system_call_name(h.code) + "', which it may not";
   if (h.signal == SIGXCPU) return "it used up its CPU time";
   if (h.signal == SIGXFSZ) return "it wrote to a file, which it may not";
   if (h.signal == SIGKILL) return "from outside: most likely the system ran out of memory";

@@ -60,7 +60,7 @@ Result<pid_t> start_process(const ProcessStart& start) {
   return pid;
 }
 
-std::vector<std::string> guarded_shell(const std::string& command) {
+std::vector<std::string> guarded_shell_argv(const std::string& command) {
   constexpr const char* kGuard = "(read -r never <&3; kill -9 -$$) >/dev/null 2>&1 & exec 3<&-\n";
   return {"/bin/sh", "-c", kGuard + command};
 }
@@ -153,7 +153,7 @@ Result<int> run_shell(const std::string& command, const ShellOptions& options) {
     if (options.should_stop && options.should_stop()) throw Failure("cancelled");
     Pipe alive;  // when this pipe closes, the guard kills the processes that the command left
     const int output = options.is_quiet ? ProcessStart::kNothing : ProcessStart::kInherited;
-    const pid_t pid = start_process({.argv = guarded_shell(command),
+    const pid_t pid = start_process({.argv = guarded_shell_argv(command),
                                      .in = ProcessStart::kNothing,
                                      .out = output,
                                      .err = output,

@@ -52,7 +52,7 @@ Result<pid_t> start_process(const ProcessStart& start);
 // Returns the argv of a shell that runs `command` and ends with this process. Start it with has_own_group, and with
 // `alive_descriptor` set to the read end of a pipe: a guard beside the command waits until the pipe's write end is
 // closed, for example because this process ended, and then kills the group.
-std::vector<std::string> guarded_shell(const std::string& command);
+std::vector<std::string> guarded_shell_argv(const std::string& command);
 
 // Converts a wait status to the program's exit code, or to 128 + the number of the signal that killed the program.
 int exit_code_of(int wait_status);

@@ -31,11 +31,11 @@ TEST_CASE("temporary folders: only leftovers of killed processes are removed") {
   const std::string kept[] = {made(dead + "recent", 0), made(own + "aB3dEf", 2), made("tgc-kept-0", 2),
                               made(dead + "aB3dEf.more", 2), made("tgc--1-aB3dEf", 2)};
   fs::create_directory_symlink(kept[0], base.file(dead + "linked"));
-  remove_leftovers(base.path());
+  remove_leftover_folders(base.path());
   CHECK(!fs::exists(left));
   for (const std::string& path : kept) CHECK_MESSAGE(fs::exists(path + "/kernel.o"), path);
   CHECK(fs::is_symlink(base.file(dead + "linked")));
-  remove_leftovers(base.file("no such folder"));
+  remove_leftover_folders(base.file("no such folder"));
 
   CHECK(fs::path(TemporaryFolder().path()).filename().string().starts_with(own));  // the name has the process id
 }

@@ -29,7 +29,7 @@ Result<std::string> temporary_folder() {
 TemporaryFolder::TemporaryFolder() {
   static std::once_flag once;
   const std::string folder = temporary_folder().value_or_throw();
-  std::call_once(once, [&] { remove_leftovers(folder); });
+  std::call_once(once, [&] { remove_leftover_folders(folder); });
   std::string pattern = folder + "/tgc-" + std::to_string(::getpid()) + "-XXXXXX";
   if (!::mkdtemp(pattern.data())) throw Failure(std::string("cannot make a temporary folder: ") + std::strerror(errno));
   path_ = std::move(pattern);  // moved: a copy could fail for lack of memory, and then the folder would never be
@@ -47,7 +47,7 @@ TemporaryFolder::~TemporaryFolder() {
   }
 }
 
-void remove_leftovers(const std::string& temporary_folder) {
+void remove_leftover_folders(const std::string& temporary_folder) {
   constexpr time_t kAge = 3600;  // seconds; a newer folder may belong to a process of another container
   std::error_code error, ignored;
   for (fs::directory_iterator it(temporary_folder, error), end; !error && it != end; it.increment(error)) {

@@ -11,7 +11,7 @@ namespace tgc {
 Result<std::string> temporary_folder();
 
 // A temporary folder, removed with its contents by the destructor. Its name contains the process id: tgc-PID-XXXXXX.
-// The first one of a process also calls remove_leftovers.
+// The first one of a process also calls remove_leftover_folders.
 class TemporaryFolder {
  public:
   TemporaryFolder();  // throws Failure if the folder cannot be made
@@ -27,6 +27,6 @@ class TemporaryFolder {
 
 // Removes folders that killed processes left in `temporary_folder`: those of this user that have not changed for an
 // hour and whose process no longer exists.
-void remove_leftovers(const std::string& temporary_folder);
+void remove_leftover_folders(const std::string& temporary_folder);
 
 }  // namespace tgc

@@ -25,7 +25,7 @@ const char* kTriple = R"({"schema_version":7,"stage":"kernel","roots":[9],"nodes
 {"id":9,"op":"SINK","dtype":{"kind":"scalar","name":"void"},"shape":null,"arg":{"kind":"none"},"src":[8]}]})";
 
 TEST_CASE("GraphMap: a kernel in Svod's canonical JSON is read as tinygrad's graph") {
-  auto ours = svod().to_tgc(kTriple);
+  auto ours = svod().to_tgc_json(kTriple);
   REQUIRE(ours);
   const char* tinygrad = R"({"format":"tgc-graph","version":1,"producer":"tinygrad 0.14","nodes":[
 {"op":"CONST","dtype":"dtypes.weakint","arg":24},
@@ -47,7 +47,7 @@ TEST_CASE("GraphMap: a kernel in Svod's canonical JSON is read as tinygrad's gra
 
   std::string other = kTriple;
   other.replace(other.find("0x4008"), 6, "0x4018");
-  const std::string mapped = svod().to_tgc(other).value_or_throw();
+  const std::string mapped = svod().to_tgc_json(other).value_or_throw();
   auto changed = read_alike(graph, {tinygrad, "tinygrad"}, {mapped, "svod"});
   REQUIRE(changed);
   CHECK_FALSE(diff_graphs(changed->first, changed->second).is_same);
@@ -61,7 +61,7 @@ TEST_CASE("GraphMap: args can be members, lists, defaults, omitted or missing") 
       "m");
   REQUIRE(map);
   auto arg = [&](const std::string& json) -> std::string {
-    auto text = map->to_tgc(R"({"nodes":[{"op":"NOOP","dtype":"void","arg":)" + json + "}]}");
+    auto text = map->to_tgc_json(R"({"nodes":[{"op":"NOOP","dtype":"void","arg":)" + json + "}]}");
     if (!text) return "";
     size_t at = text->find("\"arg\":");
     return at == text->npos ? "none" : text->substr(at + 6, text->rfind('}', text->size() - 4) - at - 6);

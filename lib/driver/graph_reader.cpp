@@ -190,7 +190,7 @@ class RecordReader : public GraphReader {
                            header.level == "tensor" && !is_kernel_of_record);
     if (!graph) return graph;
     graph->info.name = name, graph->info.target = record->target;
-    graph->made_for = made_for_text(is_kernel_of_record ? record->kernels[*parse_number<size_t>(kernel_)].metadata
+    graph->made_for = methods_text(is_kernel_of_record ? record->kernels[*parse_number<size_t>(kernel_)].metadata
                                                         : record->metadata);
     graph->record = std::move(record);
     return graph;
@@ -353,7 +353,7 @@ Result<InputGraph> GraphReader::read_text(InputKind kind, std::string_view text,
                                           const std::map<std::string, std::string>& recorded, std::string_view producer,
                                           bool is_tensor_graph) const {
   if (recorded.empty())  // if the text names settings before the graph, read the graph under these settings
-    if (auto named = info_before(kind, text).settings; !named.empty())
+    if (auto named = read_graph_info(kind, text).settings; !named.empty())
       return read_text(kind, text, file, named, {}, is_tensor_graph);
   const auto compiler = session_.compiler();
   auto settings = compiler->settings_for(recorded, producer);

@@ -48,7 +48,7 @@ bool is_signal(UOp sink) {
 
 }  // namespace
 
-UOp call_through_data(UOp root) {
+UOp find_call_of_value(UOp root) {
   for (UOp u : toposort(root))
     if (u.is(Op::CALL) && u.num_src() && u.src(0).dtype() != dtypes::void_) return u;
   return {};
@@ -65,7 +65,7 @@ bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer) {
   auto read = read_graph(graph, detect_kind(ast), ast, record.id, &report);
   if (!read) return false;
   const std::vector<UOp> nodes = toposort(read->root);
-  return call_through_data(read->root) || is_signal(read->root) ||
+  return find_call_of_value(read->root) || is_signal(read->root) ||
          (std::ranges::any_of(nodes, is_volatile) && std::ranges::any_of(nodes, is_unbounded_loop));
 }
 

@@ -34,7 +34,7 @@ Status check_compiled(const InputGraph& in);
 
 // Returns a CALL of `root` whose callee is a value, such as an address that the kernel loads; an empty UOp if there is
 // none. A CALL of a schedule has a callee without a value: a kernel, a program or a function.
-UOp call_through_data(UOp root);
+UOp find_call_of_value(UOp root);
 
 // Returns true if the exporter marked the record as a kernel of tinygrad's runtime. For records without the mark,
 // returns true if the AST calls an address in data, has an unbounded loop and reads volatile memory, or has the name

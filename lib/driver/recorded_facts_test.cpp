@@ -70,13 +70,13 @@ TEST_CASE("a mark makes a record a kernel of the runtime") {
   CHECK(is_runtime_kernel(*record, kProducer));
 }
 
-TEST_CASE("call_through_data finds calls of a loaded address, but not calls of kernels") {
+TEST_CASE("find_call_of_value finds calls of a loaded address, but not calls of kernels") {
   auto callee = [](const std::string& text) {
     Graph graph;
     ReadReport report{.producer = kProducer};
     auto read = read_graph(graph, InputKind::Pyrender, text, "f", &report);
     REQUIRE_MESSAGE(read.ok(), read.diag().text());
-    UOp call = call_through_data(read->root);
+    UOp call = find_call_of_value(read->root);
     return call ? call.src(0).op() : Op::NOOP;
   };
   CHECK(callee(kCall) == Op::LOAD);

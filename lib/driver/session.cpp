@@ -30,7 +30,7 @@ Result<Settings> Session::settings_for(const std::map<std::string, std::string>&
 
 Status Session::start_live_pipeline() {
   if (overrides.live_command.empty()) return Unit{};
-  auto named = named_tinygrad(overrides.live_command);
+  auto named = resolve_tinygrad(overrides.live_command);
   if (!named) return named.diag();
   Cancel* stop = cancel;
   live_pool =

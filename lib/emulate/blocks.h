@@ -34,16 +34,16 @@ inline std::string name_thread(uint32_t thread, const Triple& size, const Triple
 }
 
 // The deleter of memory from std::aligned_alloc.
-struct FreeBytes {
+struct AlignedDeleter {
   void operator()(void* p) const { std::free(p); }
 };
 // Returns at least `bytes` zero bytes, aligned to 64 bytes. Throws bad_alloc.
 template <class T>
-std::unique_ptr<T, FreeBytes> allocate_zeroed(size_t bytes) {
+std::unique_ptr<T, AlignedDeleter> allocate_zeroed(size_t bytes) {
   bytes = (bytes + 63) / 64 * 64;
   void* p = std::aligned_alloc(64, bytes);
   if (!p) throw std::bad_alloc();
-  return std::unique_ptr<T, FreeBytes>(static_cast<T*>(std::memset(p, 0, bytes)));
+  return std::unique_ptr<T, AlignedDeleter>(static_cast<T*>(std::memset(p, 0, bytes)));
 }
 
 // Runs the warps of a block in turn, each up to its next barrier or its end, until all are done. Calls pass() when
@@ -69,7 +69,7 @@ void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
 // run(number) runs one group and throws the group's Fault.
 template <class Runner, class Launch>
 std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
-  constexpr uint64_t kThreadsForOne = 256;  // number of kernel threads that are worth one more host thread
+  constexpr uint64_t kKernelThreadsPerHostThread = 256;  // number of kernel threads that are worth one more host thread
   std::atomic<uint64_t> next = 0, total = 0;
   std::atomic<bool> stop = false;
   std::mutex mutex;
@@ -91,7 +91,7 @@ std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
       note(group, {kOutOfMemory, "out of host memory for the registers and memory of a block"});
     }
   };
-  uint64_t useful = volume(launch.grid) * volume(launch.block) / kThreadsForOne + 1;
+  uint64_t useful = volume(launch.grid) * volume(launch.block) / kKernelThreadsPerHostThread + 1;
   std::vector<std::thread> others;
   for (uint64_t n = 1; n < std::min<uint64_t>(launch.host_threads, useful); n++) others.emplace_back(work);
   work();

@@ -90,8 +90,8 @@ inline double add_to_odd(double a, double b) {
   bool away = (error > 0) == (s > 0);  // true if the exact sum is farther from zero than s
   return std::bit_cast<double>(away ? bits + 1 : bits - 1);
 }
-inline double to_odd(int64_t v) { return add_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }
-inline double to_odd(uint64_t v) { return add_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }
+inline double round_to_odd(int64_t v) { return add_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }
+inline double round_to_odd(uint64_t v) { return add_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }
 
 inline float half_to_float(uint16_t h) { return float(std::bit_cast<_Float16>(h)); }
 inline uint16_t float_to_half(float x) { return x != x ? uint16_t(0x7fff) : std::bit_cast<uint16_t>(_Float16(x)); }

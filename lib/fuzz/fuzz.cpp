@@ -357,7 +357,7 @@ class Campaign {
     if (!verdict.detail.empty() && (is(Verdict::Kind::Unresolved) || is(Verdict::Kind::Rewrite)))
       finding.message += "; " + verdict.detail;
     if (is(Verdict::Kind::Renderer) && !verdict.before.empty()) finding.message += "; of " + verdict.before;
-    const bool is_wild = has_wild_constant(in.root) || verdict.detail.find(kWildConstant) != std::string::npos;
+    const bool is_wild = has_wild_constant(in.root) || verdict.detail.find(kOutOfRangeConstant) != std::string::npos;
     std::string rule = verdict.pass_name.empty() ? finding.rule : "LLVM's " + verdict.pass_name;
     if (!finding.branch.empty()) rule += " [" + finding.branch + "]";
     finding.known_entry = known_.entry_of({.rule = rule,

@@ -72,7 +72,7 @@ KnownRules KnownRules::built_in() {
 
 std::string KnownRules::entry_of(const FindingTraits& finding) const {
   auto entry = std::ranges::find_if(entries_, [&](const std::string& e) { return matches_entry(e, finding); });
-  if (entry == entries_.end() && finding.has_wild_constant) entry = std::ranges::find(entries_, kWildConstant);
+  if (entry == entries_.end() && finding.has_wild_constant) entry = std::ranges::find(entries_, kOutOfRangeConstant);
   return entry == entries_.end() ? "" : *entry;
 }
 

@@ -142,7 +142,7 @@ class LiveCampaign {
                          .message = "after '" + stage + "': " + first_difference(report.stage_difference->comparisons)};
     }
     if (!report.error.empty() && report.error.find("the reference, REF") != std::string::npos)
-      return std::nullopt;  // the AST itself has no meaning, because it reads out of bounds
+      return std::nullopt;  // REF cannot run the AST, e.g. as it reads out of bounds
     if (!report.error.empty()) {
       symptom = report.error.starts_with("killed by ") ? "crash" : "refused";
       cause = report.error.substr(0, report.error.find_first_of("\n0123456789"));

@@ -41,7 +41,7 @@ Affine AffineMath::scaled(const Affine& a, int64_t factor) {
   return out;
 }
 
-Affine AffineMath::checked_within(Affine a, int64_t size) {
+Affine AffineMath::narrowed_to(Affine a, int64_t size) {
   if (a.is_number() || size <= 0) return a;
   a.min_value = std::max<int64_t>(a.min_value, 0), a.max_value = std::min(a.max_value, size - 1);
   return a;

@@ -33,7 +33,7 @@ class AffineMath {
   Affine quotient(const Affine& a, int64_t divisor);
   Affine remainder(const Affine& a, int64_t divisor);
   // Returns `a` with its bounds narrowed to 0..size-1. `a` must be used only where its value is within them.
-  static Affine checked_within(Affine a, int64_t size);
+  static Affine narrowed_to(Affine a, int64_t size);
 
   UOp make_node(const Affine& a);  // returns a node that computes `a`
   // Returns the condition min <= a < end as a node; the empty UOp if it is always true.

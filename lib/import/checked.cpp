@@ -69,7 +69,7 @@ int64_t integer(Arg arg) {
 
 int64_t slot(Arg arg) {
   const int64_t n = arg.is_integral() ? integer(arg) : -1;
-  if (n < 0 || n > kMostSlots) throw Refusal{"its slot " + arg.repr() + " is out of range"};
+  if (n < 0 || n > kMaxSlot) throw Refusal{"its slot " + arg.repr() + " is out of range"};
   return n;
 }
 

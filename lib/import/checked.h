@@ -82,8 +82,8 @@ size_t axis(int64_t n, size_t count);
 Arg item(Arg tuple, size_t n);
 // Returns the value of `arg`. Throws Refusal if it is not an integer of 64 bits.
 int64_t integer(Arg arg);
-// Returns the value of `arg`. Throws Refusal unless it is a slot: an integer from 0 to kMostSlots.
-inline constexpr int64_t kMostSlots = 1 << 20;
+// Returns the value of `arg`. Throws Refusal unless it is a slot: an integer from 0 to kMaxSlot.
+inline constexpr int64_t kMaxSlot = 1 << 20;
 int64_t slot(Arg arg);
 // Returns the number of elements of a vector dtype. Throws Refusal unless it is in 1..65536.
 int64_t count_of(DType dtype);

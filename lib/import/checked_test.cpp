@@ -55,13 +55,13 @@ TEST_CASE("checked: numbers in args") {
   CHECK_THROWS_AS(axis(3, 3), Refusal);
   CHECK_THROWS_AS(axis(-1, 3), Refusal);
   CHECK(slot(Arg(7)) == 7);
-  for (int64_t n : {int64_t(-1), int64_t(INT32_MIN), kMostSlots + 1, INT64_MAX}) CHECK_THROWS_AS(slot(Arg(n)), Refusal);
+  for (int64_t n : {int64_t(-1), int64_t(INT32_MIN), kMaxSlot + 1, INT64_MAX}) CHECK_THROWS_AS(slot(Arg(n)), Refusal);
   CHECK(count_of(dtypes::float32.vec(4)) == 4);
   CHECK_THROWS_AS(sources_from(graph.constant(dtypes::int32, 1), 1), Refusal);
 }
 
 TEST_CASE("checked: values have a bounded number of elements, and indices divide by sizes that are not 0") {
-  CHECK_THROWS_AS(elements_in({kMostInValue, 2}), Refusal);
+  CHECK_THROWS_AS(elements_in({kMaxValueElements, 2}), Refusal);
   CHECK_THROWS_AS(unravel(0, {0}), Refusal);
   Graph graph;
   AffineMath math(graph);

@@ -101,7 +101,7 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
   return out.is_integral() ? out.as_int().to_int64() : std::nullopt;
 }
 
-void TensorFacts::note_forms(const std::vector<UOp>& nodes) {
+void TensorFacts::detect_op_forms(const std::vector<UOp>& nodes) {
   for (UOp u : nodes) {
     if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_ = drops_axes(u);  // EXPAND changed in the same commit
     if (!u.in({Op::BUFFER, Op::PARAM}) || u.arg().kind() != Arg::Kind::Record) continue;

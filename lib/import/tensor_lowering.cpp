@@ -132,7 +132,7 @@ size_t TensorLowering::memory_of(UOp buffer) {
 size_t TensorLowering::array_as(size_t memory, DType dtype) {
   const TensorMemory whole = program_.memories[memory];
   if (whole.dtype == dtype) return memory;
-  auto [it, is_new] = reinterpreted_.try_emplace({memory, dtype.base()});
+  auto [it, is_new] = arrays_by_dtype_.try_emplace({memory, dtype.base()});
   if (!is_new) return it->second;
   const int64_t bytes = whole.num_elements * whole.dtype.itemsize();
   if (!can_be_stored(dtype) || bytes % dtype.itemsize()) throw Refusal{"its buffer is no array of its dtype"};
@@ -283,14 +283,14 @@ void TensorLowering::lower(UOp u) {
 }
 
 // Returns true if `u` is a reduction of a value that is itself computed with a loop at each use, and can be stored:
-// then it must be stored, because nested loops multiply. Otherwise adds `u` to `loops_within_` if it needs a loop.
+// then it must be stored, because nested loops multiply. Otherwise adds `u` to `looping_values_` if it needs a loop.
 bool TensorLowering::has_nested_loops(UOp u) {
   const bool is_reduction = u.in({Op::REDUCE, Op::REDUCE_AXIS});
-  const bool has_loop = std::ranges::any_of(u.src(), [&](UOp s) { return loops_within_.contains(s); });
+  const bool has_loop = std::ranges::any_of(u.src(), [&](UOp s) { return looping_values_.contains(s); });
   if (is_reduction && has_loop && can_be_stored(u.dtype()) && facts_.open_loops(u).empty() &&
       product(facts_.shape(u)) <= kMostShared)
     return true;
-  if (is_reduction || has_loop) loops_within_.insert(u);
+  if (is_reduction || has_loop) looping_values_.insert(u);
   return false;
 }
 
@@ -306,7 +306,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   current_node = root;
   invalid_ = what.invalid_value;
   UOpSpan arguments = what.arguments;
-  if (root.in(kCalls) && root.num_src()) facts_.note_forms(order(root.src(0)));
+  if (root.in(kCalls) && root.num_src()) facts_.detect_op_forms(order(root.src(0)));
   if (root.in(kCalls) && root.num_src() && !is_body_of_kernel(root.src(0)))
     {
       if (arguments.size() + 1 != root.num_src()) arguments = root.src().subspan(1);
@@ -319,7 +319,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   if (std::ranges::none_of(order(root), is_argument)) arguments = {};
   root = Inliner().inlined(root, arguments);
   const std::vector<UOp> nodes = order(root);
-  facts_.note_forms(nodes);
+  facts_.detect_op_forms(nodes);
   count_uses(nodes);
   for (UOp u : nodes)
     if (!(u == root)) lower(u);
@@ -395,7 +395,7 @@ void TensorLowering::add_value(UOp u, size_t number) {
 void TensorLowering::add_output(UOp u) {
   current_node = u;
   UOp stored = u;
-  while (stored.in(kViews) && stored.num_src()) stored = stored.src(0);
+  while (stored.in(kViewOps) && stored.num_src()) stored = stored.src(0);
   if (auto it = memories_.find(stored); it != memories_.end() && !is_memory(stored)) {
     add_stored_output(stored);
     return;

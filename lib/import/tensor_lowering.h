@@ -37,7 +37,7 @@ class TensorFacts {
   Checked<UOp> index_offsets(UOp u) const { return index_elements(u.src(1)); }
   // Sets expands_front() and has_sizes() from `nodes`, a whole graph. The release alone does not decide, because
   // commits between two releases have some of the later release's forms of movement ops.
-  void note_forms(const std::vector<UOp>& nodes);
+  void detect_op_forms(const std::vector<UOp>& nodes);
   bool expands_front() const { return expands_front_; }  // EXPAND adds axes before those of its source
   bool has_sizes() const { return has_sizes_; }          // SHRINK and PAD have the sizes of the result, not the ends
   // Returns true if the REDUCE removes its axes, as since 0.14, instead of keeping them with size 1.
@@ -73,7 +73,7 @@ class TensorFacts {
 };
 
 // Ops that make a view of a buffer. If an AFTER is ordered after such a node, it is ordered after the node's buffer.
-inline constexpr OpSet kViews =
+inline constexpr OpSet kViewOps =
     ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op::BITCAST, Op::INDEX, Op::MSELECT, Op::NOOP};
 
 bool is_memory(UOp u);  // true for a BUFFER, PARAM or DEFINE_GLOBAL that is an array in global memory
@@ -171,17 +171,17 @@ class TensorLowering {
   size_t part_of_memory(size_t memory, int64_t number, int64_t parts);
 
   // ---- sides (tensor_sides.cpp)
-  void choose_leaves(UOp before, UOp after);
+  void choose_inputs(UOp before, UOp after);
   void add_side(UOp side, const std::vector<UOp>& loops, int64_t devices);
 
   // ---- values before and after a scheduler gave them loops (tensor_ranges.cpp)
   std::optional<Place> place_of_loops(std::span<const UOp> loops, const Sizes& shape, bool skips_ones);
-  bool is_content(UOp u, UOp stage) const;
+  bool stage_has_value(UOp u, UOp stage) const;
   bool pair_values(UOp before, const RangedPoint& p, UOp after, UOp user);
   bool pair_sources(UOp before, const RangedPoint& p, UOp after);
   void pair_stores(UOp before, UOp after);
   void pair_targets(UOp before, UOp after, const RangedPoint& p);
-  bool share_leaf(UOp before, UOp after);
+  bool share_input(UOp before, UOp after);
   void add_pair(const RangedPair& pair);
 
   // ---- values (tensor_values.cpp)
@@ -216,10 +216,10 @@ class TensorLowering {
   std::set<UOp, ById> views_;  // CONTIGUOUS and STAGE nodes that are views of buffers
   std::unordered_map<UOp, size_t> value_arrays_;  // by value: the array that holds it
   std::map<size_t, std::set<uint32_t>> effects_;  // by array with a buffer's content: ids of applied stores and calls
-  std::map<std::pair<size_t, DType>, size_t> reinterpreted_;  // results of array_as()
+  std::map<std::pair<size_t, DType>, size_t> arrays_by_dtype_;  // results of array_as()
   std::unordered_map<UOp, size_t> memories_;  // by buffer, or AFTER of a buffer: the array with its content
   std::unordered_map<UOp, int> use_counts_, value_depths_;
-  std::set<UOp, ById> loops_within_;  // values that are computed with a loop at each use
+  std::set<UOp, ById> looping_values_;  // values that are computed with a loop at each use
   int64_t affine_steps_ = 0;          // number of calls of affine_value()
   std::vector<RangedPair> pairs_;
   std::map<std::vector<uint32_t>, UOp> contents_;  // by the ids of a STAGE's loops: its value; empty if two differ

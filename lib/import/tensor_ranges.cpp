@@ -47,7 +47,7 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
 }
 
 // Returns true if `stage` has the values of `u`; false if it has those of a source that the movement op `u` moves.
-bool TensorLowering::is_content(UOp u, UOp stage) const {
+bool TensorLowering::stage_has_value(UOp u, UOp stage) const {
   auto it = contents_.find(ids(stage.src().subspan(1)));
   if (it != contents_.end() && it->second) return it->second == u;
   if (u.in(ops::Movement)) throw Refusal{"it is not known which value a STAGE holds"};
@@ -74,15 +74,15 @@ bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UO
   if (before.in(kLeaves)) {
     if (!indexed || !(base(indexed) == base(before))) return unpaired();
     if (!(indexed == before)) {
-      share_leaf(before, indexed);
+      share_input(before, indexed);
       pair_stores(before, indexed);
     }
     return use();
   }
-  if (indexed && indexed.is(Op::STAGE) && is_content(before, indexed)) {
+  if (indexed && indexed.is(Op::STAGE) && stage_has_value(before, indexed)) {
     auto place = place_of_loops(indexed.src().subspan(1), facts_.shape(before), false);
     if (!place) throw Refusal{"a part of its axes is stored"};
-    if (share_leaf(before, indexed)) {
+    if (share_input(before, indexed)) {
       RangedPoint inner;
       inner.place = *place;
       for (UOp r : indexed.src().subspan(1))
@@ -158,7 +158,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
 }
 
 // Lets `after` share the input array of `before`. Makes this array and returns true if `before` had none.
-bool TensorLowering::share_leaf(UOp before, UOp after) {
+bool TensorLowering::share_input(UOp before, UOp after) {
   const bool is_new = !value_arrays_.contains(before);
   if (is_new) {
     if (!can_be_stored(before.dtype())) throw Refusal{"its dtype has no array"};
@@ -241,7 +241,7 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
     auto [it, is_new] = contents_.try_emplace(ids(u.src().subspan(1)), u.src(0));
     if (!is_new && !(it->second == u.src(0))) it->second = {};
   }
-  facts_.note_forms(order(before));
+  facts_.detect_op_forms(order(before));
   for (UOp root : {before, after})
     for (UOp u : order(root)) {
       current_node = u;
@@ -250,7 +250,7 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
     }
   // make each AFTER an input array, because pair_stores() compares what it stores separately
   for (UOp u : order(before))
-    if (u.is(Op::AFTER) && facts_.has_shape(u) && is_memory(base(u))) share_leaf(u, u);
+    if (u.is(Op::AFTER) && facts_.has_shape(u) && is_memory(base(u))) share_input(u, u);
   kernel_ = {};
   pair_stores(before, after);
   TensorPairs out;

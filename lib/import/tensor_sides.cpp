@@ -24,7 +24,7 @@ int64_t number_of(UOp range) {
 
 // Makes an input array for each common source of both sides whose op is in kAnyValue, if it has a shape, a dtype that
 // can be stored and no open loops.
-void TensorLowering::choose_leaves(UOp before, UOp after) {
+void TensorLowering::choose_inputs(UOp before, UOp after) {
   const auto own = toposort(before), other = toposort(after);
   UOpSet known(graph_);
   for (UOp u : own) known.insert(u);
@@ -90,11 +90,11 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
     return sides(first, second);
   }
   const std::vector<UOp> first = order(before);
-  facts_.note_forms(first);
+  facts_.detect_op_forms(first);
   for (UOp u : first) facts_.add(u);
   for (UOp u : order(after)) facts_.add(u);
   if (!facts_.has_shape(before) || !facts_.has_shape(after)) throw Refusal{"it has no value"};
-  choose_leaves(before, after);
+  choose_inputs(before, after);
   UOp both_sides = graph_.node(Op::GROUP, dtypes::void_, {before, after});
   std::vector<UOp> nodes;
   for (UOp u : toposort(both_sides, [&](UOp u) { return !value_arrays_.contains(u); }))

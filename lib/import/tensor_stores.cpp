@@ -52,13 +52,13 @@ void TensorLowering::apply_effect(UOp effect, UOp buffer, size_t& version, std::
       for (UOp s : effect.src()) apply_effect(s, buffer, version, loops);
       return;
     default:
-      if (effect.in(kViews) && effect.num_src()) apply_effect(effect.src(0), buffer, version, loops);
+      if (effect.in(kViewOps) && effect.num_src()) apply_effect(effect.src(0), buffer, version, loops);
   }
 }
 
 // Returns the AFTER or ASSIGN that `target` is a view of; the empty UOp if there is none.
 UOp TensorLowering::state_below(UOp target) const {
-  auto is_same_memory = [&](UOp x) { return x.in(kViews) || (!is_memory(x) && is_memory(base(x))); };
+  auto is_same_memory = [&](UOp x) { return x.in(kViewOps) || (!is_memory(x) && is_memory(base(x))); };
   while (!target.in({Op::AFTER, Op::ASSIGN}) && is_same_memory(target) && target.num_src()) target = target.src(0);
   return target.in({Op::AFTER, Op::ASSIGN}) ? target : UOp();
 }
@@ -77,7 +77,7 @@ void TensorLowering::note_other_stores(UOp after) {
     if (effect.is(Op::STORE)) out.insert(base(effect.src(0)));
     else if (effect.in({Op::GROUP, Op::SINK, Op::TUPLE})) std::ranges::copy(effect.src(), std::back_inserter(effects));
     else if (effect.in({Op::AFTER, Op::ASSIGN})) add(effect), out.insert(base(effect));
-    else if ((effect.in(kViews) || effect.is(Op::END)) && effect.num_src()) effects.push_back(effect.src(0));
+    else if ((effect.in(kViewOps) || effect.is(Op::END)) && effect.num_src()) effects.push_back(effect.src(0));
   }
   if (UOp before = state_below(after.src(0))) add(before);
   out.erase(base(after));
@@ -87,7 +87,7 @@ void TensorLowering::note_other_stores(UOp after) {
 
 // Returns true if several elements of a view are the same element of its buffer, because an EXPAND repeats it.
 bool TensorLowering::repeats_elements(UOp view) const {
-  for (; view.in(kViews) && view.num_src(); view = view.src(0))
+  for (; view.in(kViewOps) && view.num_src(); view = view.src(0))
     if (view.is(Op::EXPAND) && product(facts_.shape(view)) != product(facts_.shape(view.src(0)))) return true;
   return false;
 }

@@ -62,7 +62,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
         Affine moved = AffineMath::sum(p.place[axis], offset);
         if (u.is(Op::PAD)) condition = logical_and(condition, math_.is_between(moved, 0, from[axis]));
         if (u.is(Op::PAD) && padded_) padded_->emplace_back(moved, from[axis]);
-        out.place[axis] = AffineMath::checked_within(std::move(moved), from[axis]);
+        out.place[axis] = AffineMath::narrowed_to(std::move(moved), from[axis]);
       }
       out.valid = logical_and(p.valid, condition);
       break;
@@ -95,7 +95,7 @@ TensorLowering::Place TensorLowering::place_before_reshape(const Place& place, c
       }
     } while (outer != inner && (i < to.size() || j < from.size()));
     for (size_t axis = j; axis-- > first;) {
-      out[axis] = axis == first ? AffineMath::checked_within(index, from[axis]) : math_.remainder(index, from[axis]);
+      out[axis] = axis == first ? AffineMath::narrowed_to(index, from[axis]) : math_.remainder(index, from[axis]);
       if (axis > first) index = math_.quotient(index, from[axis]);
     }
   }

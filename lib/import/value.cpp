@@ -6,7 +6,7 @@ namespace tgc::import {
 
 int64_t elements_in(const Sizes& shape) {
   const int64_t count = product(shape);
-  if (count > kMostInValue) throw Refusal{"it has too many elements"};
+  if (count > kMaxValueElements) throw Refusal{"it has too many elements"};
   return count;
 }
 

@@ -48,7 +48,7 @@ Sizes unravel(int64_t position, const Sizes& shape);
 int64_t ravel(const Sizes& at, const Sizes& shape);
 
 // A value has at most this many elements.
-inline constexpr int64_t kMostInValue = 1 << 20;
+inline constexpr int64_t kMaxValueElements = 1 << 20;
 // Returns product(shape), the number of elements. Throws Refusal if a size is negative or the product is too large.
 int64_t elements_in(const Sizes& shape);
 

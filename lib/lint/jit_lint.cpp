@@ -33,13 +33,13 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
                   .expected = "one of TinyJits, as tinygrad_export.py writes it: NAME.jit.jsonl.gz"};
     }
     if (j.at("event") == "read") {
-      check_use(j.at("jit").get<size_t>(), j.at("call").get<size_t>(), j.at("buffer").get<int64_t>(),
+      check_buffer_use(j.at("jit").get<size_t>(), j.at("call").get<size_t>(), j.at("buffer").get<int64_t>(),
                 text_of(j, "place"));
       return Unit{};
     }
     if (j.at("event") == "unscheduled") return add_lost_store(text_of(j, "place"), j.at("count").get<size_t>()), Unit{};
     if (j.at("event") == "late")
-      return check_late({j.at("jit"), j.at("call"), text_of(j, "place"), j.at("moved"), j.at("inputs")}), Unit{};
+      return check_late_tensor({j.at("jit"), j.at("call"), text_of(j, "place"), j.at("moved"), j.at("inputs")}), Unit{};
     if (j.at("event") == "lost")
       return add_lost_gradient(j.at("jit").get<size_t>(), text_of(j, "place"), text_of(j, "from")), Unit{};
     if (j.at("event") == "assign")
@@ -120,7 +120,7 @@ void JitLint::check_call(const Call& now) {
   }
   for (auto& [name, fact] : now.args)
     if (fact.contains("of"))
-      check_use(fact["of"][0], fact["of"][1], fact.value("buffer", int64_t(-1)), now.shown_place());
+      check_buffer_use(fact["of"][0], fact["of"][1], fact.value("buffer", int64_t(-1)), now.shown_place());
   if (now.phase == "replay" && jit.capturing_call) check_replay(jit, now);
   check_outputs(jit, now);
 }
@@ -184,7 +184,7 @@ void JitLint::add_lost_store(const std::string& place, size_t count) {
 }
 
 // Reports the use of a tensor that a capture made but did not compute, if its value is wrong.
-void JitLint::check_late(const LateTensor& late) {
+void JitLint::check_late_tensor(const LateTensor& late) {
   auto known = jits_by_number_.find(late.jit);
   if (known == jits_by_number_.end() || !known->second->capturing_call) return;
   const Jit& jit = *known->second;

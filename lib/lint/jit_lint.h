@@ -36,7 +36,7 @@ std::span<const JitFindingKind> jit_note_kinds();
 // The explanation and correction of an error of TinyJit, which a part of the error's message identifies.
 struct JitRemedy {
   std::string_view message_part, meaning, fix;
-  bool is_of_any_error = false;  // false: only for tinygrad's JitErrors and assertions
+  bool applies_to_any_error = false;  // false: only for tinygrad's JitErrors and assertions
 };
 const JitRemedy* jit_remedy(std::string_view error);  // returns null if the error is unknown
 
@@ -65,14 +65,14 @@ class JitLint {
   void check_call(const Call& now);
   void check_capture(Jit& jit, const Call& now);
   struct LateTensor;
-  void check_late(const LateTensor& late);
+  void check_late_tensor(const LateTensor& late);
   void add_lost_store(const std::string& place, size_t count);
   void check_replay(Jit& jit, const Call& now);
   void check_feedback(const Jit& jit, const Call& now, const std::string& name);
   void check_bound_shape(const Jit& jit, const Call& now, const std::string& name);
   void check_rebinds(const Jit& jit, const Call& now);
   void check_outputs(Jit& jit, const Call& now);
-  void check_use(size_t jit, size_t call, int64_t buffer, const std::string& where);
+  void check_buffer_use(size_t jit, size_t call, int64_t buffer, const std::string& where);
   void add_lost_gradient(size_t number, const std::string& place, const std::string& from);
   void add_error(const Jit& jit, const Call& now);
   void add_note(const Jit& jit, std::string_view kind, const std::string& where, std::string problem, std::string fix);

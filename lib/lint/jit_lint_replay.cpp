@@ -180,7 +180,7 @@ void JitLint::check_outputs(Jit& jit, const Call& now) {
   }
 }
 
-void JitLint::check_use(size_t number, size_t call, int64_t buffer, const std::string& where) {
+void JitLint::check_buffer_use(size_t number, size_t call, int64_t buffer, const std::string& where) {
   auto known = jits_by_number_.find(number);
   if (known == jits_by_number_.end()) return;
   auto calls = known->second->calls_by_output.find(buffer);

@@ -72,7 +72,7 @@ std::span<const JitFindingKind> jit_note_kinds() { return kNotes; }
 const JitRemedy* jit_remedy(std::string_view error) {
   const bool is_of_jit = error.starts_with("JitError") || error.starts_with("AssertionError");
   auto it = std::ranges::find_if(kRemedies, [&](const JitRemedy& r) {
-    return (is_of_jit || r.is_of_any_error) && error.find(r.message_part) != error.npos;
+    return (is_of_jit || r.applies_to_any_error) && error.find(r.message_part) != error.npos;
   });
   return it == std::end(kRemedies) ? nullptr : it;
 }

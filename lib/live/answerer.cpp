@@ -71,7 +71,7 @@ struct Answerer::WaitLimits {
 
 void Answerer::start() {
   Pipe to, from, alive;
-  pid_ = start_process({.argv = guarded_shell(command_),
+  pid_ = start_process({.argv = guarded_shell_argv(command_),
                         .in = to.read_end(),
                         .out = from.write_end(),
                         .alive_descriptor = alive.read_end(),

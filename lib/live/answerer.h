@@ -43,7 +43,7 @@ class Answerer {
   std::function<bool()> should_stop_;
   // the process, and the pipes to and from the process; -1: not running
   int pid_ = -1, input_pipe_ = -1, output_pipe_ = -1;
-  // write end of the guard's pipe (guarded_shell), which closes when this process ends
+  // write end of the guard's pipe (guarded_shell_argv), which closes when this process ends
   int guard_pipe_ = -1;
   std::string unread_output_;                    // output that was read, but not yet returned by ask_question()
 };

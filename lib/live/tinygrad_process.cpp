@@ -186,9 +186,9 @@ Result<ProgramAnswer> TinygradProcess::ask(const ProgramQuestion& question) {
   });
 }
 
-Result<std::string> named_tinygrad(const std::string& option) {
-  if (option != kNamedByEnvironment) return option;
-  const char* named = std::getenv(kNamedByEnvironment);
+Result<std::string> resolve_tinygrad(const std::string& option) {
+  if (option != kTinygradVariable) return option;
+  const char* named = std::getenv(kTinygradVariable);
   if (named && *named) return std::string(named);
   return Diag{.message = "TGC_TINYGRAD names no Python", .expected = "--live=PYTHON, or TGC_TINYGRAD=PYTHON"};
 }

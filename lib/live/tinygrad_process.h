@@ -99,10 +99,10 @@ class TinygradProcess {
   bool has_answered_ = false;
 };
 
-inline constexpr const char* kNamedByEnvironment = "TGC_TINYGRAD";
-// Returns the command or Python that --live or --tinygrad names: `option` or, if `option` is kNamedByEnvironment, the
+inline constexpr const char* kTinygradVariable = "TGC_TINYGRAD";
+// Returns the command or Python that --live or --tinygrad names: `option` or, if `option` is kTinygradVariable, the
 // value of the environment variable TGC_TINYGRAD. Fails if this variable is needed and not set.
-Result<std::string> named_tinygrad(const std::string& option);
+Result<std::string> resolve_tinygrad(const std::string& option);
 
 // Parameters of export_rules().
 struct RulesExport {
@@ -127,7 +127,7 @@ struct TinygradFacts {
 // first question. Several threads may call the functions.
 class TinygradPool {
  public:
-  // `tinygrad`: see named_tinygrad. `stop`: see Answerer.
+  // `tinygrad`: see resolve_tinygrad. `stop`: see Answerer.
   TinygradPool(std::string tinygrad, size_t processes, std::function<bool()> stop)
       : tinygrad_(std::move(tinygrad)), max_processes_(processes), should_stop_(std::move(stop)) {}
 

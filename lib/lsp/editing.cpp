@@ -60,7 +60,7 @@ class Completer {
  private:
   Release release_of_text() const {
     std::string producer = a_.info.producer;
-    if (producer.empty()) producer = info_before(a_.kind, text_).producer;
+    if (producer.empty()) producer = read_graph_info(a_.kind, text_).producer;
     if (producer.empty()) producer = a_.producer;
     return producer.empty() ? Release::Other : release_of(producer);
   }

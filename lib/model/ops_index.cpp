@@ -22,7 +22,7 @@ Values gather(OpCall& c) {
     Tensors parts;
     for (int64_t i : c.ints(1)) {
       if (i < -n || i >= n) throw Failure("index " + std::to_string(i) + " of an axis of " + std::to_string(n));
-      Bounds2 one(own.size());
+      DimSpans one(own.size());
       one[size_t(axis)] = std::pair(i < 0 ? i + n : i, (i < 0 ? i + n : i) + 1);
       parts.push_back(x.shrink(one));
     }

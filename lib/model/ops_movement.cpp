@@ -190,7 +190,7 @@ Values center_crop_pad(OpCall& c) {
   Tensor x = c.tensor(0);
   Ints to = c.ints(1), axes = c.attr_ints("axes", int_range(0, int64_t(to.size())));
   if (axes.size() != to.size()) throw Failure("its lists of sizes and axes differ in length");
-  Bounds2 cut(static_cast<size_t>(x.ndim()));
+  DimSpans cut(static_cast<size_t>(x.ndim()));
   Padding padding(static_cast<size_t>(x.ndim()));
   for (size_t i = 0; i < to.size(); i++) {
     auto dim = size_t(x.resolve_dim(axes[i]));

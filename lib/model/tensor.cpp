@@ -228,7 +228,7 @@ Tensor Tensor::flip(const Ints& axes) const {
   return Tensor(tgc::flip(uop_, std::span<const bool>(flips.get(), rank)));
 }
 
-Tensor Tensor::shrink(const Bounds2& bounds) const {
+Tensor Tensor::shrink(const DimSpans& bounds) const {
   Ints own = shape();
   if (bounds.size() != own.size())
     throw Failure("a shrink of " + std::to_string(bounds.size()) + " axes of a tensor of shape " + shape_text(own));
@@ -244,7 +244,7 @@ Tensor Tensor::shrink(const Bounds2& bounds) const {
 }
 
 Tensor Tensor::shrink_to(const std::vector<std::optional<int64_t>>& to) const {
-  Bounds2 bounds;
+  DimSpans bounds;
   for (auto s : to) bounds.push_back(s ? std::optional(std::pair<int64_t, int64_t>(0, *s)) : std::nullopt);
   return shrink(bounds);
 }

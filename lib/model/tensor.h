@@ -18,7 +18,7 @@ namespace tgc {
 
 using Ints = std::vector<int64_t>;
 using Padding = std::vector<std::pair<int64_t, int64_t>>;  // (before, after) per axis
-using Bounds2 = std::vector<std::optional<std::pair<int64_t, int64_t>>>;  // (begin, end) per axis; nullopt: whole axis
+using DimSpans = std::vector<std::optional<std::pair<int64_t, int64_t>>>;  // (begin, end) per axis; nullopt: whole axis
 using Axes = std::optional<Ints>;
 inline constexpr std::nullopt_t kAll = std::nullopt;
 
@@ -79,7 +79,7 @@ class Tensor {
   Tensor permute(const Ints& order) const;
   Tensor transpose(int64_t dim0 = 1, int64_t dim1 = 0) const;
   Tensor flip(const Ints& axes) const;
-  Tensor shrink(const Bounds2& bounds) const;
+  Tensor shrink(const DimSpans& bounds) const;
   Tensor shrink_to(const std::vector<std::optional<int64_t>>& shape) const;
   // Pads each axis. `mode` is "constant", which pads with `value`, "reflect", "replicate" or "circular". A negative
   // padding removes elements, but is an error with "circular".

@@ -27,7 +27,7 @@ Stride resolve_slice(const Slice& slice, int64_t n) {
 
 // Returns the elements of `x` selected by one stride per axis.
 Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
-  Bounds2 bounds;
+  DimSpans bounds;
   Ints flips;
   bool any = false;
   for (size_t i = 0; i < strides.size(); i++) {
@@ -39,7 +39,7 @@ Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
   if (!any) return out;
   Ints shape = out.shape(), split, kept;
   Padding padding;
-  Bounds2 first;
+  DimSpans first;
   for (size_t i = 0; i < shape.size(); i++) {
     int64_t step = std::abs(strides[i].step), n = ceildiv(shape[i], step);
     padding.emplace_back(0, n * step - shape[i]);
@@ -203,7 +203,7 @@ Tensor Tensor::gather(int64_t dim, Tensor index) const {
   Ints own = shape(), at = index.shape();
   if (own.size() != at.size())
     throw Failure("a gather by an index of " + std::to_string(at.size()) + " axes from " + std::to_string(own.size()));
-  Bounds2 bounds(own.size());
+  DimSpans bounds(own.size());
   for (size_t i = 0; i < own.size(); i++) {
     if (int64_t(i) == dim) continue;
     if (at[i] > own[i])
@@ -285,7 +285,7 @@ std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool largest) con
   dim = resolve_dim(dim);
   if (k < 0 || k > size(dim)) throw Failure("the " + std::to_string(k) + " greatest of " + std::to_string(size(dim)));
   auto [values, indices] = sort(dim, largest);
-  Bounds2 bounds(static_cast<size_t>(ndim()));
+  DimSpans bounds(static_cast<size_t>(ndim()));
   bounds[size_t(dim)] = std::pair<int64_t, int64_t>(0, k);
   return {values.shrink(bounds), indices.shrink(bounds)};
 }

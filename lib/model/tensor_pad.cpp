@@ -19,7 +19,7 @@ Tensor pad_constant(const Tensor& x, const Padding& padding, Const value) {
 
 Tensor pad_circular(const Tensor& x, const Padding& padding) {
   Ints shape = x.shape(), repeats;
-  Bounds2 bounds;
+  DimSpans bounds;
   for (size_t i = 0; i < shape.size(); i++) {
     auto [before, after] = padding[i];
     if (before < 0 || after < 0) throw Failure("a negative circular padding");
@@ -45,7 +45,7 @@ std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t befor
   int64_t n = x.size(dim);
   auto copies = [&](int64_t i, int64_t count) {
     if (count <= 0) return Tensor();
-    Bounds2 one(size_t(x.ndim()));
+    DimSpans one(size_t(x.ndim()));
     one[size_t(dim)] = std::pair(i, i + 1);
     Ints to(size_t(x.ndim()), -1);
     to[size_t(dim)] = count;
@@ -80,7 +80,7 @@ Tensor Tensor::pad(const Padding& padding, Const value, std::string_view mode) c
     throw Failure("a padding of " + std::to_string(padding.size()) + " axes for a tensor of " +
                   std::to_string(own.size()));
   Padding positive;
-  Bounds2 cut;
+  DimSpans cut;
   bool any_negative = false;
   for (size_t i = 0; i < own.size(); i++) {
     auto [before, after] = padding[i];
@@ -102,7 +102,7 @@ Tensor Tensor::pad(const Padding& padding, Const value, std::string_view mode) c
     x = joined(first, x, last, int64_t(i));
   }
   if (!any_negative) return x;
-  Bounds2 kept;
+  DimSpans kept;
   for (size_t i = 0; i < own.size(); i++) {
     int64_t n = x.size(int64_t(i));
     kept.emplace_back(std::pair(-std::min<int64_t>(padding[i].first, 0), std::min(padding[i].second + n, n)));

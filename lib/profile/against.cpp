@@ -111,7 +111,7 @@ std::vector<ComparedTime> compare_times(const Profile& a, const Profile& b) {
   return out;
 }
 
-std::string against_text(const Profile& a, const Profile& b) {
+std::string comparison_text(const Profile& a, const Profile& b) {
   std::vector<std::vector<std::string>> rows{{"old", "new", "change", "kernel"}};
   for (const ComparedTime& t : compare_times(a, b)) {
     auto text = [](std::optional<double> seconds) { return seconds ? time_text(*seconds, 0) : "-"; };
@@ -132,15 +132,15 @@ std::string against_text(const Profile& a, const Profile& b) {
     out += table(reasons, "rrr");
     std::vector<std::vector<std::string>> lines{{"old", "new", "change", "hits", "instruction"}};
     for (const ComparedInstruction& x : pair.instructions)
-      lines.push_back({cycles_text(x.old_one), cycles_text(x.new_one), formatted("%+.1f", x.change_per_wave()),
-                       std::to_string(x.new_one ? x.new_one->instruction_times.num_executions : 0),
+      lines.push_back({cycles_text(x.old_side), cycles_text(x.new_side), formatted("%+.1f", x.change_per_wave()),
+                       std::to_string(x.new_side ? x.new_side->instruction_times.num_executions : 0),
                        x.newest_side().assembly});
     out += table(lines, "rrrr");
   }
   return out.empty() ? "the profiles have no kernel in common\n" : out;
 }
 
-std::string against_json(const Profile& a, const Profile& b) {
+std::string comparison_json(const Profile& a, const Profile& b) {
   const std::vector<ComparedRun> runs = compare_runs(a, b);
   return json_text([&](JsonWriter& json) {
     json.object([&] {
@@ -178,7 +178,7 @@ std::string against_json(const Profile& a, const Profile& b) {
                   json.member("stall", e->instruction_times.stall_cycles).member("cycles_of_wave", e->cycles_per_wave);
                 });
               };
-              side("old", x.old_one), side("new", x.new_one);
+              side("old", x.old_side), side("new", x.new_side);
             });
       });
     });

@@ -18,11 +18,11 @@ struct ComparedInstruction {
     std::string assembly;
     double cycles_per_wave = 0;   // mean cycles of a followed wave
   };
-  std::optional<InstructionSide> old_one, new_one;  // at least one is set; nullopt: that run has no such instruction
+  std::optional<InstructionSide> old_side, new_side;  // at least one is set; nullopt: that run has no such instruction
   double change_per_wave() const {
-    return (new_one ? new_one->cycles_per_wave : 0) - (old_one ? old_one->cycles_per_wave : 0);
+    return (new_side ? new_side->cycles_per_wave : 0) - (old_side ? old_side->cycles_per_wave : 0);
   }
-  const InstructionSide& newest_side() const { return new_one ? *new_one : *old_one; }
+  const InstructionSide& newest_side() const { return new_side ? *new_side : *old_side; }
 };
 
 // Two runs of a kernel. All cycles are means over the run's followed waves.

@@ -67,7 +67,7 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
             access.lane_access = lane_access(list[n], wave_size, sizes);
             access.bank_access = bank_access(list[n], wave_size, sizes);
             if (UOp loop = loop_of(list[n])) {
-              access.next_distance = loop_stride(list[n], loop);
+              access.loop_step_bytes = loop_stride(list[n], loop);
               access.is_reduction = loop.arg().items().back().axis_type() == AxisType::REDUCE;
             }
             if (access.lane_access || access.bank_access) out.accesses.push_back(std::move(access));

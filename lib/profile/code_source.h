@@ -34,7 +34,7 @@ struct MemoryAccess {
   std::optional<LaneAccess> lane_access;  // nullopt if it does not access global memory
   std::optional<BankAccess> bank_access;  // nullopt if it does not access local memory
   // bytes from the address to the address in the innermost loop's next iteration; nullopt: unknown
-  std::optional<int64_t> next_distance;
+  std::optional<int64_t> loop_step_bytes;
   bool is_reduction = false;             // true if this loop is a reduction
 };
 

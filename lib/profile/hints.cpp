@@ -279,7 +279,7 @@ class HintFinder {
                          time.c_str()),
                "let neighbouring lanes access neighbouring addresses",
                {{"Opt(OptOps.LOCAL, ..) of the axis along which they lie in memory"}});
-      } else if (far_lines && a.next_distance && uint32_t(std::abs(*a.next_distance)) == bytes && bytes < kWidest) {
+      } else if (far_lines && a.loop_step_bytes && uint32_t(std::abs(*a.loop_step_bytes)) == bytes && bytes < kWidest) {
         const char* opt = a.is_reduction ? "UNROLL" : "UPCAST";
         add_to(narrow, "narrow", t.share * (1 - bytes / double(kWidest)),
                formatted("%s, and the next iteration those behind them; %s", node.c_str(), time.c_str()),

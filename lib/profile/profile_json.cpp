@@ -250,7 +250,7 @@ void print_json(const Profile& p, const std::string& file, const Print& print) {
   json.object([&] {
     json.member("file", file).member("decoder", kDecoder).member("release", p.trace.release);
     json.member("emulated", !p.trace.emulator.empty());
-    if (!p.trace.emulator.empty()) json.member("emulator", p.trace.emulator).member("cost_model", kEmulatedCosts);
+    if (!p.trace.emulator.empty()) json.member("emulator", p.trace.emulator).member("cost_model", kEmulatedCyclesNote);
     write_kernels(json, p, listings);
     write_sqtt(json, p);
     write_counters(json, p);

@@ -62,14 +62,14 @@ const Listings::Listing& Listings::find(size_t kernel) {
 
 std::string overview_text(const Profile& p, const std::string& file) {
   Listings listings(p);
-  std::vector<Total> totals = totals_of(p, listings);
+  std::vector<Total> totals = event_totals(p, listings);
   std::string archs;
   for (auto& [device, arch] : p.trace.archs)
     if (!arch.empty() && device.find(":SDMA") == device.npos) archs += ", " + device + " is " + arch;
   const bool is_emulated = !p.trace.emulator.empty();
   std::string out = file + ": " + (is_emulated ? "emulated by " + p.trace.emulator + ", in the form of tinygrad "
                                                : "written by tinygrad ") + p.trace.release + archs + "\n";
-  if (is_emulated) out += std::string(kEmulatedCosts) + "\n";
+  if (is_emulated) out += std::string(kEmulatedCyclesNote) + "\n";
   for (const std::string& what : p.trace.damage_notes) out += "damaged: " + visible(what) + "\n";
   double device_seconds = 0, host_seconds = 0;
   for (const Total& t : totals) (is_host(t.device) ? host_seconds : device_seconds) += t.seconds;
@@ -129,7 +129,7 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   if (run.seconds) out += ", " + time_text(*run.seconds, 0);
   out += "\n";
   const bool is_modeled = !p.trace.emulator.empty();
-  if (is_modeled) out += std::string(kModeledTimes) + "\n";
+  if (is_modeled) out += std::string(kModeledTimesNote) + "\n";
   for (const std::string& what : p.trace.damage_notes) out += "damaged: " + visible(what) + "\n";
   for (const std::string& what : check_traces(p, kernel, listings.find(kernel))) out += "inconsistent: " + what + "\n";
   size_t waves = 0, followed = 0;
@@ -220,7 +220,7 @@ std::string instructions_text(const Profile& p) {
   return out;
 }
 
-std::vector<Total> totals_of(const Profile& p, Listings& listings) {
+std::vector<Total> event_totals(const Profile& p, Listings& listings) {
   std::map<KernelOfDevice, Total> totals;
   for (const RangeEvent& e : p.trace.range_events) {
     Total& t = totals[{std::string(e.device), e.name}];

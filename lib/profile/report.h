@@ -29,11 +29,11 @@ using Print = std::function<void(std::string_view)>;
 // Prints, in parts, a JSON object with everything except the packets.
 void print_json(const Profile& profile, const std::string& file, const Print& print);
 // Says in reports what the cycles of an emulated GPU mean.
-inline constexpr std::string_view kEmulatedCosts =
+inline constexpr std::string_view kEmulatedCyclesNote =
     "emulated: each packet costs one cycle, whatever its instruction, its cache misses or bank conflicts; cycles count "
     "instructions, not time";
 // Says in reports about instructions what their times are.
-inline constexpr std::string_view kModeledTimes =
+inline constexpr std::string_view kModeledTimesNote =
     "emulated: times are modeled, not measured, by the latencies of one wave and the cache lines and banks of its "
     "accesses";
 
@@ -54,8 +54,8 @@ std::string memory_text(const Trace& trace);
 std::string memory_json(const Trace& trace, const std::string& file);
 
 // Compare the kernels of two profiles: their times, and for the chosen runs the cycles of each instruction.
-std::string against_text(const Profile& old_profile, const Profile& new_profile);
-std::string against_json(const Profile& old_profile, const Profile& new_profile);
+std::string comparison_text(const Profile& old_profile, const Profile& new_profile);
+std::string comparison_json(const Profile& old_profile, const Profile& new_profile);
 
 // The sum, the largest value and the number of the values of a counter in a run.
 struct CounterTotal {
@@ -79,6 +79,6 @@ struct Total {
 
 // Returns the totals, the longest first. Operations and bytes are those that the kernel's AST needs; without an AST,
 // the operations that the chosen runs executed, and the bytes of the kernel's buffers.
-std::vector<Total> totals_of(const Profile& p, Listings& listings);
+std::vector<Total> event_totals(const Profile& p, Listings& listings);
 
 }  // namespace tgc::profile

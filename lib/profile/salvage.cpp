@@ -66,7 +66,7 @@ Items items_of(std::string_view in) {
 
 }  // namespace
 
-std::optional<Salvaged> salvage_list(std::string_view bytes, Pickle::IsAllowed is_allowed, const std::string& why) {
+std::optional<SalvagedList> salvage_list(std::string_view bytes, Pickle::IsAllowed is_allowed, const std::string& why) {
   const Items items = items_of(bytes);
   auto read = [&](size_t count) {
     return Pickle::read(items.bytes.substr(0, items.ends[count - 1]) + "e.", is_allowed, "");
@@ -79,7 +79,7 @@ std::optional<Salvaged> salvage_list(std::string_view bytes, Pickle::IsAllowed i
     else bad = middle;
   }
   if (!best) return {};
-  return Salvaged{std::move(*best),
+  return SalvagedList{std::move(*best),
                   formatted("the file is damaged behind byte %zu of %zu (%s): %s before are read, the rest is lost",
                             items.original[good - 1], bytes.size(), why.c_str(), counted(good, "event").c_str())};
 }

@@ -183,7 +183,7 @@ ApproximationError error_of_16_bits(const Approximation& a) {
   return out;
 }
 
-// Measures the error for all 2^32 operands, or until it exceeds kMostUlp. Throws Failure if the compiled code fails or
+// Measures the error for all 2^32 operands, or until it exceeds kMaxUlp. Throws Failure if the compiled code fails or
 // gives another value than REF, or if too little time is left.
 ApproximationError error_of_32_bits(const Approximation& a) {
   auto seconds_left = [] { return std::min(ProcessorLimit::seconds_left(), current_deadline().seconds_left()); };
@@ -209,7 +209,7 @@ ApproximationError error_of_32_bits(const Approximation& a) {
     const double seconds = seconds_since(begin) / double(part + 1) * double(kParts - part - 1);
     if (seconds > seconds_left())
       throw Failure("2^32 operands take " + std::to_string(int(seconds)) + " s");
-    if (out.max_ulp > kMostUlp) break;
+    if (out.max_ulp > kMaxUlp) break;
   }
   return out;
 }

@@ -24,7 +24,7 @@ struct Approximation {
 std::optional<Approximation> approximation_of(UOp function, UOp expansion, UOp operand);
 
 // The largest error that counts as rounding, in units of the last place.
-inline constexpr double kMostUlp = 8;
+inline constexpr double kMaxUlp = 8;
 
 // The error of an approximation, over all values of the operand.
 struct ApproximationError {
@@ -39,7 +39,7 @@ struct ApproximationError {
 
 // Returns the error of an approximation. The errors of approximations by tinygrad's releases are in
 // known_approximations.def; without a time limit, they are measured nevertheless. Other errors are measured with REF
-// for the 2^16 values of a 16-bit float, else with compiled code for 2^32 values, until the error exceeds kMostUlp.
+// for the 2^16 values of a 16-bit float, else with compiled code for 2^32 values, until the error exceeds kMaxUlp.
 // Measured errors are stored in the compile cache. Measuring 2^32 values takes minutes; fails if less time is left.
 Result<ApproximationError> error_of(const Approximation& a);
 

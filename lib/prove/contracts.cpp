@@ -150,7 +150,7 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) try {
   return py_equal(first.src(1).arg().to_const(), identity) && are_terms(before, rest, lanes);
 } catch (const LaneForms::TooManyPositions&) { return false; }
 
-bool is_loop_in_parts(UOp before, UOp after) {
+bool is_loop_split_into_parts(UOp before, UOp after) {
   auto ends_one = [](UOp u) { return u.is(Op::END) && u.num_src() == 2 && u.src(1).is(Op::RANGE); };
   if (!ends_one(before) || !after.is(Op::GROUP)) return false;
   const UOp loop = before.src(1), body = before.src(0);
@@ -187,7 +187,7 @@ std::optional<std::pair<UOp, UOp>> terms_times_factors(UOp before, UOp after) {
   return std::pair(before.src(0), term);
 }
 
-UOp inside_ends(UOp u) {
+UOp without_ends(UOp u) {
   while (u.is(Op::END)) u = u.src(0);
   return u;
 }
@@ -214,7 +214,7 @@ std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) 
   return std::pair(before.src(0), after.src(0));
 }
 
-bool has_loops_in_order_of(UOp reduce, UOp other) { return loops_of(reduce) == loops_of(other); }
+bool have_same_loop_order(UOp reduce, UOp other) { return loops_of(reduce) == loops_of(other); }
 
 bool ends_same_loops(UOp before, UOp after) {
   // loops with the same numbers and sizes are the same, even if their indices have other dtypes

@@ -23,7 +23,7 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes);
 
 // Returns true if `before` is an END of one loop, and `after` a GROUP of ENDs whose loops run the same body for
 // consecutive parts of the iterations, and together for all of them.
-bool is_loop_in_parts(UOp before, UOp after);
+bool is_loop_split_into_parts(UOp before, UOp after);
 
 // If `before` is a sum (a REDUCE with ADD), and `after` a sum over the same loops times factors that do not depend on
 // these loops, returns two terms: that of `before`, and that of the sum in `after` times the factors. `before` and
@@ -35,10 +35,10 @@ std::optional<std::pair<UOp, UOp>> terms_times_factors(UOp before, UOp after);
 // round floats differently.
 std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after);
 // Returns true if two REDUCEs have their loops in the same order.
-bool has_loops_in_order_of(UOp reduce, UOp other);
+bool have_same_loop_order(UOp reduce, UOp other);
 
 // Returns the node inside the nested ENDs that `u` consists of; `u` itself if it is no END.
-UOp inside_ends(UOp u);
+UOp without_ends(UOp u);
 // Returns true if one of the nodes is an END, and both end the same loops, in any order and nesting.
 bool ends_same_loops(UOp before, UOp after);
 

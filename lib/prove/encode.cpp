@@ -166,7 +166,7 @@ const SmtValue& Encoder::value(UOp root, int root_lane) {
     if (auto it = aliases_.find(u.id()); it != aliases_.end()) return need(it->second, lane);
     if (cut_nodes_.contains(u.id())) return;
     if (auto moved = lane_source(u, lane)) need(moved->first, moved->second);
-    else if (u.in(ops::Elementwise) && !(u.is(Op::CAST) && is_leaf_load(u.src(0)))) for_lane_sources(u, lane, need);
+    else if (u.in(ops::Elementwise) && !(u.is(Op::CAST) && is_leaf_load(u.src(0)))) for_each_lane_source(u, lane, need);
   };
   return encoded_values_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
     const auto it = aliases_.find(u.id());

@@ -54,7 +54,7 @@ class Intervals {
   // operation overflows: it does not depend on an infinite or NaN constant.
   bool is_number(UOp u);
   // Must be called if registers and shared memory of the kernel may contain infinities.
-  void set_infinities() { has_infinities_ = true; }
+  void allow_infinities() { has_infinities_ = true; }
   // Returns the leaf that a LOAD reads, and sets `element` to the number of the element within the leaf; null if the
   // LOAD reads memory.
   const Leaf* leaf_of(UOp load, int64_t* element = nullptr) const;
@@ -120,7 +120,7 @@ class Encoder {
   SmtValue float_op(UOp u, int lane);
   std::string real_reciprocal(UOp u, const SmtValue& value, int lane);
   std::string float_term(Op op, DType d, const std::vector<std::string>& x);
-  void count_ieee(Op op, DType d, const std::vector<std::string>& x);
+  void add_ieee_cost(Op op, DType d, const std::vector<std::string>& x);
   std::string float_cast(DType from, DType to, const std::string& x);
   SmtValue bitcast(UOp u, int lane);
   SmtValue exact_cast(UOp u, int lane);

@@ -84,7 +84,7 @@ SmtValue Encoder::float_op(UOp u, int lane) {
 
 // Adds the estimated effort of an IEEE op to ieee_cost_, and throws Unencodable if the sum is too large: Z3 translates
 // these ops to circuits, which are large for products and quotients of wide dtypes.
-void Encoder::count_ieee(Op op, DType d, const std::vector<std::string>& x) {
+void Encoder::add_ieee_cost(Op op, DType d, const std::vector<std::string>& x) {
   constexpr double kMost = 8;
   const double by_width = d.bitsize() == 64 ? 1 : d.bitsize() == 32 ? 0.5 : 0.125;
   const bool is_quotient = op == Op::FDIV || op == Op::RECIPROCAL || op == Op::SQRT;
@@ -102,7 +102,7 @@ void Encoder::count_ieee(Op op, DType d, const std::vector<std::string>& x) {
 // Returns the term of a float op: as IEEE 754 defines it, or as an unknown function.
 std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& x) {
   if (is_ieee() && has_ieee_sort(d)) {
-    count_ieee(op, d, x);
+    add_ieee_cost(op, d, x);
     switch (op) {
       case Op::ADD: return "(fp.add RNE " + x[0] + " " + x[1] + ")";
       case Op::SUB: return "(fp.sub RNE " + x[0] + " " + x[1] + ")";

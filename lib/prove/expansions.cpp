@@ -57,7 +57,7 @@ class Unexpander {
   static bool is_same(UOp a, UOp b) { return a && b && graph_difference(a, b, 1).empty(); }
 
   // Adds the approximation by which the stage replaces the function of rewrite `number`, if its error is known and at
-  // most kMostUlp; else sets open_[number] to the reason.
+  // most kMaxUlp; else sets open_[number] to the reason.
   void add_expansion(size_t number, UOp expansion, UnexpandedStage& to) {
     const UOp function = list()[number].before;
     if (!expansion || function.num_src() != 1) return;
@@ -72,8 +72,8 @@ class Unexpander {
       auto [error, is_new] = errors_.try_emplace(a->key, ApproximationError());
       if (is_new) error->second = tgc::error_of(*a);
       if (!error->second) open_[number] = error->second.diag().message;
-      else if (error->second->max_ulp > kMostUlp) open_[number] = "the approximation has too large an error";
-      if (!error->second || error->second->max_ulp > kMostUlp) return;
+      else if (error->second->max_ulp > kMaxUlp) open_[number] = "the approximation has too large an error";
+      if (!error->second || error->second->max_ulp > kMaxUlp) return;
       out.approximation_error = *error->second, out.approximation = std::move(*a);  // the same for each lane `i`
     }
     if (functions_.emplace(expansion, function).second) to.expansions.push_back(std::move(out));

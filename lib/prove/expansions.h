@@ -31,7 +31,7 @@ struct UnexpandedStage {
   UOp replay_rewrites(size_t last) const;
 };
 
-// Returns the stage without those approximations whose errors are known or can be measured, and are at most kMostUlp.
+// Returns the stage without those approximations whose errors are known or can be measured, and are at most kMaxUlp.
 // Returns nullopt if there are none, if the stage is not exactly one graph rewrite with a known result, or if the
 // remaining rewrites, repeated on the stage's input, do not give UnexpandedStage::result node for node. Adds to `open`,
 // by the number of the rewrite, why the error of an approximation is unknown or too large.

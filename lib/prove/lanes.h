@@ -89,7 +89,7 @@ class LaneValues {
 // Calls need(source, lane of the source) for each source of an elementwise op, the last source first. A scalar source
 // has lane 0.
 template <class Need>
-void for_lane_sources(UOp u, int lane, const Need& need) {
+void for_each_lane_source(UOp u, int lane, const Need& need) {
   for (size_t i = u.num_src(); i-- > 0;) need(u.src(i), u.src(i).dtype().count() > 1 ? lane : 0);
 }
 

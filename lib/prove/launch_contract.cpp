@@ -21,12 +21,12 @@ bool is_of_grid(UOp r) { return has_type(r, {AxisType::GLOBAL, AxisType::THREAD}
 
 }  // namespace
 
-bool is_as_long(UOp range, UOp to) {
+bool is_same_size_loop(UOp range, UOp to) {
   return range.is(Op::RANGE) && to.in({Op::RANGE, Op::SPECIAL}) && range.num_src() && to.num_src() &&
          range.src(0).simplify() == to.src(0).simplify();
 }
 
-UOp with_first_stores(UOp root, const RangeMap& map) {
+UOp gate_repeated_stores(UOp root, const RangeMap& map) {
   Substitution gates;
   for (UOp store : toposort(root)) {
     if (!store.is(Op::STORE) || !store.src(0).is(Op::INDEX) || store.src(0).num_src() != 2) continue;
@@ -65,7 +65,7 @@ bool is_reduced_by_groups(UOp before, UOp after) {
       if (axis != index) return false;
       continue;
     }
-    if (std::ranges::find(loops, index) == loops.end() || !is_as_long(axis, index)) return false;
+    if (std::ranges::find(loops, index) == loops.end() || !is_same_size_loop(axis, index)) return false;
     if (!used.insert(index).second || in_backward_slice_with_self(partial, index)) return false;
     rest.erase(axis);
   }
@@ -87,7 +87,7 @@ bool is_shared_by_group(UOp before, UOp after) {
   if (!place.is(Op::INDEX) || place.num_src() != 2 || place.src(0) != memory || place.src(1) != at) return false;
   // each thread must store to another element of the memory, and together they must store to all elements
   Graph& graph = before.graph();
-  if (!is_same_iterations({{graph.range(Const(p.size()), -1, AxisType::LOOP), at}})) return false;
+  if (!has_same_iterations({{graph.range(Const(p.size()), -1, AxisType::LOOP), at}})) return false;
   std::unordered_set<UOp> loops;
   for (UOp u : toposort(at))
     if (u.is(Op::RANGE)) loops.insert(u);

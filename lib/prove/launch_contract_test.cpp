@@ -14,20 +14,20 @@ struct Grid {
   UOp special(UOp size, const char* name) { return g.special(size, name); }
 };
 
-TEST_CASE("is_same_iterations: launch indices") {
+TEST_CASE("has_same_iterations: launch indices") {
   Grid grid;
   UOp n = grid.g.variable("n", 1, 100);
   UOp by_variable = grid.g.range(n + Const(1), std::vector<Arg>{0, AxisType::GLOBAL});
-  CHECK(is_same_iterations({{by_variable, grid.special(n + Const(1), "gidx0")}}));
-  CHECK(!is_same_iterations({{by_variable, grid.special(n, "gidx0")}}));
-  CHECK(!is_same_iterations({{by_variable, grid.g.range(Const(50), 3, AxisType::LOOP)}}));
+  CHECK(has_same_iterations({{by_variable, grid.special(n + Const(1), "gidx0")}}));
+  CHECK(!has_same_iterations({{by_variable, grid.special(n, "gidx0")}}));
+  CHECK(!has_same_iterations({{by_variable, grid.g.range(Const(50), 3, AxisType::LOOP)}}));
   // two launch indices replace two loops with the same number of iterations, which are too many to enumerate
   UOp a = grid.g.range(Const(300'000), 1, AxisType::GLOBAL), b = grid.g.range(Const(4), 2, AxisType::GLOBAL);
   UOp flat = grid.special(grid.number(600'000), "gidx0") * Const(2) + grid.special(grid.number(2), "gidx1");
-  CHECK(is_same_iterations({{a, flat / grid.number(4)}, {b, flat % grid.number(4)}}));
-  CHECK(!is_same_iterations({{a, flat / grid.number(2)}, {b, flat % grid.number(4)}}));
+  CHECK(has_same_iterations({{a, flat / grid.number(4)}, {b, flat % grid.number(4)}}));
+  CHECK(!has_same_iterations({{a, flat / grid.number(2)}, {b, flat % grid.number(4)}}));
   UOp wrong = grid.special(grid.number(600'000), "gidx0") * Const(3) + grid.special(grid.number(2), "gidx1");
-  CHECK(!is_same_iterations({{a, wrong / grid.number(4)}, {b, wrong % grid.number(4)}}));
+  CHECK(!has_same_iterations({{a, wrong / grid.number(4)}, {b, wrong % grid.number(4)}}));
 }
 
 TEST_CASE("wrong_iteration: the iteration that is lost or runs twice") {
@@ -45,7 +45,7 @@ TEST_CASE("wrong_iteration: the iteration that is lost or runs twice") {
   CHECK(twice->loop_values == std::vector<std::pair<UOp, int64_t>>{{b, 0}});
 }
 
-TEST_CASE("with_first_stores: only stores that do not depend on a local loop") {
+TEST_CASE("gate_repeated_stores: only stores that do not depend on a local loop") {
   Grid grid;
   UOp i = grid.g.range(Const(8), 0, AxisType::GLOBAL), l = grid.g.range(Const(4), 1, AxisType::GROUP_REDUCE);
   UOp memory = grid.g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(8), {}, 0);
@@ -53,9 +53,9 @@ TEST_CASE("with_first_stores: only stores that do not depend on a local loop") {
   auto stored = [&](UOp at, UOp value) { return grid.g.sink({memory.index_ptr(at).store(value).end({i, l})}); };
   UOp one = grid.g.constant(dtypes::int32, 1);
   UOp gated = memory.index_ptr(l.eq(0).where(i, Const::invalid())).store(one).end({i, l});
-  CHECK(with_first_stores(stored(i, one), map) == grid.g.sink({gated}));
-  CHECK(!with_first_stores(stored(i, l.cast(dtypes::int32)), map));
-  CHECK(!with_first_stores(stored((i + l) % grid.number(8), one), map));
+  CHECK(gate_repeated_stores(stored(i, one), map) == grid.g.sink({gated}));
+  CHECK(!gate_repeated_stores(stored(i, l.cast(dtypes::int32)), map));
+  CHECK(!gate_repeated_stores(stored((i + l) % grid.number(8), one), map));
 }
 
 struct Group {

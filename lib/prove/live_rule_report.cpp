@@ -15,7 +15,7 @@ constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sam
 
 // Returns the end of a sentence that says where the sides of a proven rule may differ; "" if the proof is bit-exact.
 std::string special_text(const LiveRuleProof& r) {
-  if (!r.special_inputs.empty()) return ", but not where " + point_text(r.special_inputs);
+  if (!r.special_counterexample.empty()) return ", but not where " + point_text(r.special_counterexample);
   if (!r.zero_sign_inputs.empty())
     return ", but the sign of zero may differ, e.g. where " + point_text(r.zero_sign_inputs);
   if (r.has_floats && r.sense == FloatSense::ButNan) return ", but the payload of a NaN may differ";
@@ -32,7 +32,7 @@ std::string live_rule_text(const LiveRuleProof& r) {
     out += (is_conditional ? "; there, " : ", ") + std::to_string(r.num_proven) + " of " +
            counted(r.num_instances, "instance") + " proven";
   if (r.num_untried) out += " (no time for " + std::to_string(r.num_untried) + " more)";
-  if (r.num_general) out += ", and for all values of its operands";
+  if (r.num_general_proofs) out += ", and for all values of its operands";
   if (r.ignores_fp8) out += " but fp8";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict != "refuted") out += special_text(r);
@@ -83,14 +83,16 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             if (!r.function_name.empty()) json.member("function", r.function_name);
             json.member("verdict", r.verdict).member("instances", r.num_instances);
             if (r.num_untried) json.member("untried", r.num_untried);
-            json.member("proven", r.num_proven).member("general", r.num_general).member("values", r.has_value_root);
+            json.member("proven", r.num_proven)
+                .member("general", r.num_general_proofs)
+                .member("values", r.has_value_root);
             if (r.ignores_fp8) json.member("without_fp8", true);
             json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
             if (!r.condition.empty()) json.member("condition", r.condition);
             if (!r.reason.empty()) json.member("why", r.reason);
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
-            if (!r.special_inputs.empty()) json.member("special", r.special_inputs);
+            if (!r.special_counterexample.empty()) json.member("special", r.special_counterexample);
             if (!r.zero_sign_inputs.empty()) json.member("zeros", r.zero_sign_inputs);
             if (!r.missing_cases.empty()) json.member("limit", r.missing_cases);
             if (!r.unreached_lines.empty()) json.member("unreached_lines", r.unreached_lines);

@@ -134,7 +134,7 @@ class LiveRulesProver {
     for (const Rewrite* m : sides) {
       if (is_time_over()) {
         rule.missing_cases = "there was no time for all of its dtypes and ops";
-        return (void)(rule.num_general = 0);
+        return (void)(rule.num_general_proofs = 0);
       }
       SidePairs pairs;
       auto proof = catch_failures([&] { return decide(*m, pairs); });
@@ -154,12 +154,12 @@ class LiveRulesProver {
           std::string sides = text_of(pairs[0].before) + " -> " + text_of(pairs[0].after);
           if (sides.size() <= kLongSides) rule.missing_cases += ": " + sides;
         }
-        return (void)(rule.num_general = 0);
+        return (void)(rule.num_general_proofs = 0);
       }
-      rule.num_general++;
+      rule.num_general_proofs++;
       rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
     }
-    if (rule.num_general == 0) return;
+    if (rule.num_general_proofs == 0) return;
     rule.verdict = "proven", rule.missing_cases.clear();
     if (rule.rounds_twice) rule.has_floats = true, rule.sense = std::max(rule.sense, FloatSense::Rounding);
   }
@@ -217,11 +217,11 @@ class LiveRulesProver {
   // Searches for values with NaN, infinities or zeros for which the sides of a proven instance differ, and adds them to
   // the rule.
   void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
-    if (!rule.special_inputs.empty()) return;
+    if (!rule.special_counterexample.empty()) return;
     auto found = prover_.special_counterexample(pairs);
     if (differs_in_zeros(found))
       rule.zero_sign_inputs = rule.zero_sign_inputs.empty() ? std::move(found) : rule.zero_sign_inputs;
-    else rule.special_inputs = std::move(found);
+    else rule.special_counterexample = std::move(found);
   }
   // Returns true if the left side is a float expression of constants whose value is NaN or infinite, and the right side
   // differs. Only the bit-exact senses define what the right side must be then.
@@ -385,7 +385,7 @@ class LiveRulesProver {
   RewriteProof evaluate_sides(const SidePairs& pairs, RewriteProof proof = {}) {
     RewriteProof* open = &proof;
     const SidePairs* sides = &pairs;
-    prover_.sample_open({&open, 1}, {&sides, 1});
+    prover_.evaluate_open_rewrites({&open, 1}, {&sides, 1});
     return proof;
   }
 
@@ -417,9 +417,9 @@ class LiveRulesProver {
     return out;
   }
 
-  static bool has_over_64_bits(UOp u) {
+  static bool is_index_over_64_bits(UOp u) {
     auto fits = [](const Const& c) { return !c.is_int() || c.to_int().to_int64(); };
-    return dtypes::is_int(u.dtype()) && !(fits(u.vmin()) && fits(u.vmax()));
+    return u.dtype().is(Scalar::Index) && !(fits(u.vmin()) && fits(u.vmax()));
   }
 
   // Decides an instance, or a pair of `general` sides: then `general` is empty.
@@ -428,7 +428,7 @@ class LiveRulesProver {
     if (pairs.empty()) return {};
     const auto of = std::ranges::find_if(general, [&](const Rewrite* g) { return is_instance_of(m, *g); });
     // the unknown values of general sides have at most 64 bits
-    if (of == general.end() || any_node(pairs, [](UOp u) { return has_over_64_bits(u); })) return decide(pairs);
+    if (of == general.end() || any_node(pairs, [](UOp u) { return is_index_over_64_bits(u); })) return decide(pairs);
     const auto [known, is_new] = general_proofs_.try_emplace(*of);
     if (is_new) {
       SidePairs sides;
@@ -486,7 +486,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   return out;
 }
 
-std::string why_no_rules(const InputGraph& in) {
+std::string missing_rules_error(const InputGraph& in) {
   for (const GoldenMetadata& m : in.record->metadata)
     if (m.name.empty()) return m.caller;
   return "";

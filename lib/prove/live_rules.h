@@ -35,7 +35,7 @@ struct LiveRuleProof {
   std::string verdict;
   bool has_value_root = false;  // the root of the pattern is an operation on values
   // number of proven pairs of sides with unknown values for all operands and captured constants
-  size_t num_general = 0;
+  size_t num_general_proofs = 0;
   bool ignores_fp8 = false;  // pairs with fp8 dtypes could not be proven, and the verdict ignores these pairs
   std::string missing_cases = {};  // for "instances": why the rule is not proven for all operands
   // For a rule that is neither proven nor refuted: lines of its file, such as "66-70,75", that compute results and that
@@ -52,8 +52,9 @@ struct LiveRuleProof {
   std::map<std::string, std::string> counterexample = {};
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // the sides' nodes, with values at the counterexample
   // For a rule that is proven in a weak sense: values, NaN or infinities among them, for which the sides differ.
-  std::map<std::string, std::string> special_inputs = {};
-  std::map<std::string, std::string> zero_sign_inputs = {};  // like special_inputs, but only the sign of a zero differs
+  std::map<std::string, std::string> special_counterexample = {};
+  // Like special_counterexample, but only the sign of a zero differs.
+  std::map<std::string, std::string> zero_sign_inputs = {};
   // Refuted instances (`refuted_instances`), and instances that need the condition (`conditional_instances`). Each is a
   // pair of the left side in tgc's JSON, with the ops of that tinygrad, and a point at which the sides differ.
   using ShownInstance = std::pair<std::string, std::map<std::string, std::string>>;
@@ -78,7 +79,7 @@ struct LiveRuleOptions {
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options);
 
 // Returns the error message for a recording without rules, which names the rules nearest to the requested place.
-std::string why_no_rules(const InputGraph& in);
+std::string missing_rules_error(const InputGraph& in);
 
 // Return as text: the verdict of one rule, and the number of rules with each verdict.
 std::string live_rule_text(const LiveRuleProof& rule);

@@ -8,7 +8,7 @@ namespace {
 
 LiveRuleProof proof() {
   LiveRuleProof r{.rule_location = "uop/symbolic.py:1", .verdict = "proven"};
-  r.num_instances = r.num_proven = 14, r.num_general = 3;
+  r.num_instances = r.num_proven = 14, r.num_general_proofs = 3;
   return r;
 }
 
@@ -27,7 +27,7 @@ TEST_CASE("live rules: a rule that is wrong in the sign of zero says so") {
 
 TEST_CASE("live rules: a conditional rule is said to be wrong elsewhere, before its proofs are counted") {
   LiveRuleProof r = proof();
-  r.verdict = "conditional", r.condition = "no integer overflows", r.num_general = 0;
+  r.verdict = "conditional", r.condition = "no integer overflows", r.num_general_proofs = 0;
   r.counterexample = {{"data1", "1"}, {"data2", "7"}, {"before", "3"}, {"after", "-4"}};
   CHECK(live_rule_text(r) ==
         "uop/symbolic.py:1: conditional: right only if no integer overflows; for data1 = 1, data2 = 7 it gives -4 in "
@@ -36,7 +36,7 @@ TEST_CASE("live rules: a conditional rule is said to be wrong elsewhere, before 
 
 TEST_CASE("live rules: the report lists instances, and why no more is proven") {
   LiveRuleProof r = proof();
-  r.verdict = "instances", r.num_general = 0, r.missing_cases = "it looks at the op of 'x'", r.num_untried = 5;
+  r.verdict = "instances", r.num_general_proofs = 0, r.missing_cases = "it looks at the op of 'x'", r.num_untried = 5;
   for (int i = 0; i < 14; i++) r.all_instances.push_back({"(data1[1]+0)", "data1[1]", "data1 int", "proven"});
   const std::string text = live_rule_text(r), json = live_rules_json({r});
   const std::string limit = "right in all instances, but not proven for all operands: it looks at the op of 'x'";

@@ -248,7 +248,7 @@ bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = n
 
 }  // namespace
 
-bool is_one_to_one_into(UOp index, int64_t size) {
+bool is_injective_index(UOp index, int64_t size) {
   const std::vector<UOp> targets{index};
   LoopEvaluator evaluator(targets);
   const auto all = evaluator.num_iterations();
@@ -290,10 +290,10 @@ std::optional<WrongIteration> wrong_iteration(const RangeMap& map) {
   return out;
 }
 
-bool is_same_iterations(const RangeMap& map) {
+bool has_same_iterations(const RangeMap& map) {
   return std::ranges::all_of(parts_of(map), [](const RangeMap& part) {
     const bool is_one = part.size() == 1;
-    return (is_one && (is_number(part[0].first, part[0].second) || is_as_long(part[0].first, part[0].second))) ||
+    return (is_one && (is_number(part[0].first, part[0].second) || is_same_size_loop(part[0].first, part[0].second))) ||
            are_digits(part) || are_variable_digits(part) || is_one_to_one(part);
   });
 }

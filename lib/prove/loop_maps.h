@@ -15,12 +15,12 @@ using RangeMap = std::vector<std::pair<UOp, UOp>>;
 // Returns true if the new loops run over the same iterations: the map from their indices to those of the replaced
 // ranges is one to one and onto. Decides by the form of the map or, if this does not decide, by enumeration. Returns
 // false if neither decides, for example because there are too many iterations to enumerate.
-bool is_same_iterations(const RangeMap& map);
+bool has_same_iterations(const RangeMap& map);
 
 // Returns true if different values of the loops in `index` give different indices, all of them in 0..size-1. Enumerates
 // the values. Returns false if there are too many, if the size of a loop is not constant, or if `index` has an op that
 // cannot be evaluated.
-bool is_one_to_one_into(UOp index, int64_t size);
+bool is_injective_index(UOp index, int64_t size);
 
 // An iteration of the replaced loops, as values of their RANGEs, that the new loops never run or run more than once.
 struct WrongIteration {

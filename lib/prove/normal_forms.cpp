@@ -23,7 +23,7 @@ void add(std::set<uint32_t>& to, const std::set<uint32_t>& more) { to.insert(mor
 }  // namespace
 
 bool NormalForms::are_equal(const ComparedValues& v, int lane) {
-  if (v.compares_ends_alone) return false;
+  if (v.compares_bounds_only) return false;
   auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };
   try {
     const Value a = value(v.before, lane_of(v.before)), b = value(v.after, lane_of(v.after));
@@ -55,7 +55,7 @@ const NormalForms::Value& NormalForms::source(UOp u, size_t i, int lane) {
 const NormalForms::Value& NormalForms::value(UOp root, int root_lane) {
   auto for_sources = [](UOp u, int lane, auto&& need) {
     if (auto moved = lane_source(u, lane)) need(moved->first, moved->second);
-    else if (u.in(ops::Elementwise)) for_lane_sources(u, lane, need);
+    else if (u.in(ops::Elementwise)) for_each_lane_source(u, lane, need);
     else if (u.is(Op::REDUCE)) need(u.src(0), u.src(0).dtype().count() > 1 ? lane : 0);
   };
   return known_values_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
@@ -320,8 +320,8 @@ NormalForms::Form NormalForms::is_zero(const LinearSum& s) {
   return form("zero" + text_of(sums_.number_of(s.factors.begin()->second < 0 ? sums_.scale(s, -1) : s)));
 }
 
-NormalForms::Form NormalForms::joined_form(bool is_and, Form a, Form b) {
-  if (!is_and) return negated_form(joined_form(true, negated_form(a), negated_form(b)));
+NormalForms::Form NormalForms::and_or_form(bool is_and, Form a, Form b) {
+  if (!is_and) return negated_form(and_or_form(true, negated_form(a), negated_form(b)));
   if (a == false_form_ || b == false_form_ || a == negated_form(b)) return false_form_;
   std::set<Form> parts;
   for (Form f : {a, b}) {
@@ -345,9 +345,9 @@ NormalForms::Value NormalForms::bool_op(UOp u, int lane) {
   switch (u.op()) {
     case Op::ADD:
     case Op::MAX:
-    case Op::OR: return {joined_form(false, a, b), {}, conditions_of(u, lane)};
+    case Op::OR: return {and_or_form(false, a, b), {}, conditions_of(u, lane)};
     case Op::MUL:
-    case Op::AND: return {joined_form(true, a, b), {}, conditions_of(u, lane)};
+    case Op::AND: return {and_or_form(true, a, b), {}, conditions_of(u, lane)};
     case Op::XOR:
       for (auto [x, y] : {std::pair(a, b), std::pair(b, a)})
         if (y == true_form_ || y == false_form_)
@@ -363,7 +363,7 @@ NormalForms::Value NormalForms::comparison(UOp u, int lane) {
   const Value &a = source(u, 0, lane), &b = source(u, 1, lane);
   std::set<Form> conditions = conditions_of(u, lane);
   if (dtypes::is_bool(d)) {
-    if (u.is(Op::CMPLT)) return {joined_form(true, negated_form(a.form), b.form), {}, conditions};
+    if (u.is(Op::CMPLT)) return {and_or_form(true, negated_form(a.form), b.form), {}, conditions};
     for (auto [x, y] : {std::pair(a.form, b.form), std::pair(b.form, a.form)})
       if (y == true_form_ || y == false_form_)
         return {(y == true_form_) == u.is(Op::CMPEQ) ? x : negated_form(x), {}, conditions};

@@ -48,8 +48,7 @@ class NormalForms {
   Form is_natural(const LinearSum& s);  // returns the form of s >= 0
   Form is_zero(const LinearSum& s);
   Form negated_form(Form f);
-  Form joined_form(bool is_and, Form a, Form b);
-  Form chosen_form(Form c, Form a, Form b);
+  Form and_or_form(bool is_and, Form a, Form b);
   // Returns the form of `f` where `valid` is true: if `f` is a choice by `valid`, the form that is chosen.
   Form where_valid(Form f, Form valid) const;
 

@@ -259,7 +259,7 @@ static bool is_approximation(const ComparedValues& v) {
 
 // Returns true if Z3 finds values for which the assumptions of a proof about floats hold. If there are none, the proof
 // is vacuous.
-bool Prover::can_hold(const std::string& assumptions) {
+bool Prover::is_satisfiable(const std::string& assumptions) {
   return answer_of(assumptions, Effort::Hard, IntSense::Bits, limits_.ieee_rlimit) == SmtAnswer::Sat;
 }
 
@@ -310,7 +310,7 @@ ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const Frontier& c
   switch (answer_of(obligation.text, effort, senses.int_sense, rlimit)) {
     case SmtAnswer::Unsat:
       out.kind = Kind::Proven;
-      if (obligation.assumptions.empty() || can_hold(obligation.assumptions)) break;
+      if (obligation.assumptions.empty() || is_satisfiable(obligation.assumptions)) break;
       out.kind = Kind::Open, out.open_reason = "the left side may always be infinite or NaN";
       break;
     case SmtAnswer::Unknown: out.open_reason = "Z3 reached its resource limit"; break;
@@ -377,7 +377,7 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
 
 ProofOutcome Prover::prove_values(const ComparedValues& v, bool over_reals) {
   ProofOutcome out{.kind = ProofOutcome::Kind::Proven};
-  if (v.compares_ends_alone) return {.open_reason = "the size of a loop depends on other loops"};
+  if (v.compares_bounds_only) return {.open_reason = "the size of a loop depends on other loops"};
   for (int lane = 0; lane < v.before.dtype().count(); lane++) {
     if (forms_.are_equal(v, lane)) {
       counts_.num_trivial++, out.has_floats |= dtypes::is_float(v.before.dtype());

@@ -101,7 +101,7 @@ class Prover {
   ProofOutcome prove_values(const ComparedValues& values, bool over_reals = false);
   const ProofCounts& proof_counts() const { return counts_; }
   // Must be called if registers and shared memory of the kernel may contain infinities.
-  void set_infinities() { intervals_.set_infinities(); }
+  void allow_infinities() { intervals_.allow_infinities(); }
 
  private:
   struct Frontier;
@@ -119,7 +119,7 @@ class Prover {
   Frontier frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth = SIZE_MAX) const;
   SmtAnswer answer_of(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit);
   void match_reductions(Frontier& cuts);
-  bool can_hold(const std::string& assumptions);
+  bool is_satisfiable(const std::string& assumptions);
 
   Intervals intervals_;
   NormalForms forms_{intervals_};

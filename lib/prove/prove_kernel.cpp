@@ -32,7 +32,7 @@ class KernelProver {
         prover_(history_.graph(), ast_ ? memory_sizes(ast_) : std::map<int64_t, int64_t>(), cache) {}
 
   void run() {
-    if (has_infinities()) prover_.set_infinities();
+    if (has_infinities()) prover_.allow_infinities();
     std::vector<size_t> wrong;
     const std::vector<Sides> sides = history_.all_sides(wrong);
     ListProver rewrites(history_.applications(), history_.graph_rewrites(), prover_,

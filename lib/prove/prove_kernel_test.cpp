@@ -48,17 +48,17 @@ TEST_CASE("prove_kernel: a right compilation is proven, one with a fault is refu
   CHECK(merge->counterexample["stored"].find("out of bounds: load from data1[32]") != std::string::npos);
 }
 
-TEST_CASE("is_same_iterations: only maps that are one to one") {
+TEST_CASE("has_same_iterations: only maps that are one to one") {
   Graph g;
   UOp old = g.range(Const(12), 0, AxisType::LOOP), a = g.range(Const(3), 1, AxisType::LOOP);
   UOp b = g.range(Const(4), 2, AxisType::LOOP), whole = g.range(Const(12), 3, AxisType::LOOP);
-  CHECK(is_same_iterations({{old, a * Const(4) + b}}));
-  CHECK(is_same_iterations({{old, b * Const(3) + a}}));
-  CHECK(!is_same_iterations({{old, a * Const(3) + b}}));
-  CHECK(!is_same_iterations({{old, a}}));
-  CHECK(is_same_iterations({{a, whole / g.constant(dtypes::index, 4)}, {b, whole % g.constant(dtypes::index, 4)}}));
-  CHECK(!is_same_iterations({{a, whole / g.constant(dtypes::index, 4)}, {b, whole % g.constant(dtypes::index, 3)}}));
-  CHECK(is_same_iterations({{old, whole}}));
+  CHECK(has_same_iterations({{old, a * Const(4) + b}}));
+  CHECK(has_same_iterations({{old, b * Const(3) + a}}));
+  CHECK(!has_same_iterations({{old, a * Const(3) + b}}));
+  CHECK(!has_same_iterations({{old, a}}));
+  CHECK(has_same_iterations({{a, whole / g.constant(dtypes::index, 4)}, {b, whole % g.constant(dtypes::index, 4)}}));
+  CHECK(!has_same_iterations({{a, whole / g.constant(dtypes::index, 4)}, {b, whole % g.constant(dtypes::index, 3)}}));
+  CHECK(has_same_iterations({{old, whole}}));
 }
 
 TEST_CASE("LaneForms: lanes and positions of expanded axes") {

@@ -116,7 +116,7 @@ std::vector<RewriteProof> ListProver::decide_all(std::span<const Sides> sides) {
         applications_[i].substitution_target && applications_[i].depth == 0 && is_of_loops(applications_[i].before);
     if (out[i].kind == Kind::Unknown && !is_replaced) open.push_back(&out[i]), open_pairs.push_back(&pairs[i]);
   }
-  if (!is_time_over()) prover_.sample_open(open, open_pairs);
+  if (!is_time_over()) prover_.evaluate_open_rewrites(open, open_pairs);
   for (size_t i = 0; i < out.size(); i++)
     if (prover_.known_verdicts() && !keys[i].empty()) prover_.known_verdicts()->add_verdict(keys[i], out[i]);
   return out;
@@ -142,8 +142,8 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   if (map.empty()) return out;
   is_of_list = true;
   std::optional<WrongIteration> wrong;
-  if (!is_same_iterations_of(map, wrong)) return with_iteration(std::move(out), wrong);
-  for (UOp before : {a.before, with_first_stores(a.before, map)}) {
+  if (!has_same_iterations_as(map, wrong)) return with_iteration(std::move(out), wrong);
+  for (UOp before : {a.before, gate_repeated_stores(a.before, map)}) {
     if (!before) continue;
     RewriteProof rest = decide(import_sides_({substitute(before, map), a.after}));
     if (rest.kind == Kind::Proven) return rest.method = "loops", rest;
@@ -153,14 +153,14 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
 
 // Returns true if the new loops run the same iterations as the replaced ones. If not, sets `wrong` to an iteration that
 // is lost or runs twice, if one is found.
-bool ListProver::is_same_iterations_of(const RangeMap& map, std::optional<WrongIteration>& wrong) const {
+bool ListProver::has_same_iterations_as(const RangeMap& map, std::optional<WrongIteration>& wrong) const {
   RangeMap imported;
   for (auto& [range, to] : map) {
     Result<SidePairs> pairs = import_sides_({range, to});
     if (!pairs || pairs->size() != 1 || !(*pairs)[0].before.is(Op::RANGE)) return false;
     imported.emplace_back((*pairs)[0].before, (*pairs)[0].after);
   }
-  if (is_same_iterations(imported)) return true;
+  if (has_same_iterations(imported)) return true;
   wrong = wrong_iteration(imported);
   return false;
 }
@@ -170,7 +170,7 @@ bool ListProver::is_same_iterations_of(const RangeMap& map, std::optional<WrongI
 // that one of its substitutions introduced.
 RangeMap ListProver::replaced_loops(size_t i) const {
   std::map<uint32_t, std::vector<UOp>> targets;  // by node id of a RANGE: its replacements, the last one first
-  for (size_t k = i; k-- > first_part_of(applications_, i);)
+  for (size_t k = i; k-- > first_nested_rewrite(applications_, i);)
     if (applications_[k].substitution_target && applications_[k].depth == applications_[i].depth + 1 &&
         applications_[k].before.is(Op::RANGE))
       targets[applications_[k].before.id()].push_back(applications_[k].substitution_target);
@@ -218,7 +218,7 @@ RewriteProof ListProver::decide_loops(const TopRewrite& top) {
     for (UOp u : ranges_in(to))
       if (there.contains(u) && std::ranges::find(map, u, &std::pair<UOp, UOp>::first) == map.end()) return out;
   std::optional<WrongIteration> wrong;
-  if (is_same_iterations_of(map, wrong)) return out = {.kind = Kind::Proven, .method = "loops"};
+  if (has_same_iterations_as(map, wrong)) return out = {.kind = Kind::Proven, .method = "loops"};
   return out = with_iteration(std::move(out), wrong);
 }
 

@@ -30,7 +30,7 @@ class ListProver {
   RewriteProof decide_loops(const TopRewrite& top);
   RewriteProof decide_stores(const TopRewrite& top, UOp after);
   RangeMap replaced_loops(size_t i) const;
-  bool is_same_iterations_of(const RangeMap& map, std::optional<WrongIteration>& wrong) const;
+  bool has_same_iterations_as(const RangeMap& map, std::optional<WrongIteration>& wrong) const;
   const TopRewrite& top_of(size_t i) const;
 
   std::span<const Application> applications_;

@@ -78,14 +78,14 @@ RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
     case LaneForms::Answer::Open: break;
   }
   if (is_same_memory(s.before, s.after)) return out.method = "memory", out;
-  if (is_loop_in_parts(s.before, s.after)) return out.method = "loops", out;
+  if (is_loop_split_into_parts(s.before, s.after)) return out.method = "loops", out;
   if (is_reduced_by_groups(s.before, s.after)) return over_the_reals(s.before, "groups");
   if (is_shared_by_group(s.before, s.after)) return out.method = "groups", out;
   if (is_accumulator_of(s.before, s.after, lanes_)) return over_the_reals(s.before, "accumulator");
   if (auto terms = terms_times_factors(s.before, s.after)) return prove_equal_sums(terms->first, terms->second);
   if (auto terms = terms_over_same_loops(s.before, s.after)) {
     RewriteProof proof = decide_sides(Sides{terms->first, terms->second}, over_reals);
-    if (dtypes::is_float(s.before.dtype()) && !has_loops_in_order_of(s.before, s.after))
+    if (dtypes::is_float(s.before.dtype()) && !have_same_loop_order(s.before, s.after))
       add(proof, true, FloatSense::Real);
     if (proof.kind == Kind::Proven) return proof.method = "terms", proof;
   }
@@ -125,7 +125,7 @@ RewriteProof SidesProver::prove_equal_sums(UOp before, UOp after) {
 // other nodes by decide_around_reduces().
 RewriteProof SidesProver::decide_parts(const Sides& s) {
   RewriteProof out{.kind = Kind::Proven, .method = "stores"}, open{.reason = "no values to compare"};
-  if (ends_same_loops(s.before, s.after)) return decide_sides(Sides{inside_ends(s.before), inside_ends(s.after)});
+  if (ends_same_loops(s.before, s.after)) return decide_sides(Sides{without_ends(s.before), without_ends(s.after)});
   const bool holds =
       s.before.in({Op::SINK, Op::GROUP}) && s.before.op() == s.after.op() && s.before.num_src() == s.after.num_src();
   if (!holds) return decide_around_reduces(s);
@@ -191,7 +191,7 @@ std::string SidesProver::key_of(const SidePairs& pairs) {
   return out.empty() ? out : hash_of(out);
 }
 
-void SidesProver::sample_open(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs) {
+void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs) {
   std::vector<Sides> constants, all;
   std::vector<RewriteProof*> of_constants, of;
   for (size_t i = 0; i < open.size(); i++) {
@@ -213,7 +213,7 @@ void SidesProver::sample_open(std::span<RewriteProof* const> open, std::span<con
     const EquivalenceResult& e = (*results)[i];
     RewriteProof& r = *of[i];
     const bool differs = e.kind == EquivalenceResult::Kind::Differ;
-    is_open[&r] |= (e.kind != EquivalenceResult::Kind::Same && !differs) || compares_ends_alone(all[i]);
+    is_open[&r] |= (e.kind != EquivalenceResult::Kind::Same && !differs) || compares_bounds_only(all[i]);
     if (r.kind == Kind::Refuted) continue;
     if (differs && !e.is_beyond_rounding) continue;
     // prefer this counterexample to the sample point, because its values are small and it names elements of memory
@@ -234,9 +234,9 @@ void SidesProver::sample_open(std::span<RewriteProof* const> open, std::span<con
 }
 
 // Returns true if only the first and the last index of the loop can be compared, which says little about other indices.
-bool SidesProver::compares_ends_alone(const Sides& s) {
+bool SidesProver::compares_bounds_only(const Sides& s) {
   if (!s.before || !s.before.is(Op::RANGE) || s.before == s.after) return false;
-  return std::ranges::any_of(isolator_.expressions_of(s).compared_values, &ComparedValues::compares_ends_alone);
+  return std::ranges::any_of(isolator_.expressions_of(s).compared_values, &ComparedValues::compares_bounds_only);
 }
 
 // Proves those rewrites of constants for which REF computes the same value up to rounding: a folded constant is rounded

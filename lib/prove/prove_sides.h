@@ -64,14 +64,14 @@ class SidesProver {
   RewriteProof decide_sides(const SidePairs& pairs);
 
   // Evaluates in REF the sides pairs[i] of each rewrite open[i], which is not proven, and sets the verdict in open[i].
-  void sample_open(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
+  void evaluate_open_rewrites(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
 
   // Returns the key of a rewrite in KnownVerdicts: a hash of its sides' structure, and of whether values may be
   // infinite. Returns "" if a side has no node.
   std::string key_of(const SidePairs& pairs);
   KnownVerdicts* known_verdicts() { return known_verdicts_; }  // null if no verdicts are kept
   // Must be called if registers and shared memory of the kernel may contain infinities.
-  void set_infinities() { prover_.set_infinities(), has_infinities_ = true; }
+  void allow_infinities() { prover_.allow_infinities(), has_infinities_ = true; }
 
   // Returns values of leaves, NaN or infinities among them, for which REF computes different values; empty if none is
   // found.
@@ -86,7 +86,7 @@ class SidesProver {
   RewriteProof decide_parts(const Sides& s);
   RewriteProof decide_around_reduces(const Sides& s);
   RewriteProof prove_equal_sums(UOp before, UOp after);
-  bool compares_ends_alone(const Sides& s);
+  bool compares_bounds_only(const Sides& s);
   void evaluate_constants(std::span<const Sides> sides, std::span<RewriteProof* const> of);
 
   SideIsolator isolator_;

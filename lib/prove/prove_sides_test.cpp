@@ -260,7 +260,7 @@ TEST_CASE("SidesProver: constants are what REF computes") {
     SidePairs pairs{{before, after}};
     RewriteProof* open[] = {&proof};
     const SidePairs* all[] = {&pairs};
-    prover.sample_open(open, all);
+    prover.evaluate_open_rewrites(open, all);
     return proof;
   };
   CHECK(verdict(number(3).alu(Op::EXP2), number(8)).method == "constants");
@@ -269,42 +269,42 @@ TEST_CASE("SidesProver: constants are what REF computes") {
   CHECK(verdict(n + Const(1), n + Const(1) + Const(0)).kind == RewriteProof::Kind::Sampled);
 }
 
-TEST_CASE("is_same_iterations: digits and numbers of more loops than can be tried") {
+TEST_CASE("has_same_iterations: digits and numbers of more loops than can be tried") {
   Graph g;
   auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };
   UOp old = g.range(Const(6'000'000), 0, AxisType::LOOP), a = g.range(Const(3000), 1, AxisType::LOOP);
   UOp b = g.range(Const(2000), 2, AxisType::LOOP);
-  CHECK(is_same_iterations({{old, a * Const(2000) + b}}));
-  CHECK(!is_same_iterations({{old, a * Const(3000) + b}}));
-  CHECK(!is_same_iterations({{old, a * Const(2000) + a}}));
-  CHECK(is_same_iterations({{a, old / num(2000)}, {b, old % num(2000)}}));
-  CHECK(!is_same_iterations({{a, old / num(2000)}, {b, old % num(1000)}}));
-  CHECK(!is_same_iterations({{a, old / num(2000)}}));
+  CHECK(has_same_iterations({{old, a * Const(2000) + b}}));
+  CHECK(!has_same_iterations({{old, a * Const(3000) + b}}));
+  CHECK(!has_same_iterations({{old, a * Const(2000) + a}}));
+  CHECK(has_same_iterations({{a, old / num(2000)}, {b, old % num(2000)}}));
+  CHECK(!has_same_iterations({{a, old / num(2000)}, {b, old % num(1000)}}));
+  CHECK(!has_same_iterations({{a, old / num(2000)}}));
   UOp other = g.range(Const(12), 3, AxisType::LOOP), c = g.range(Const(12), 4, AxisType::LOOP);
-  CHECK(is_same_iterations({{old, a * Const(2000) + b}, {other, c}}));
-  CHECK(!is_same_iterations({{other, c}, {c, c}}));
+  CHECK(has_same_iterations({{old, a * Const(2000) + b}, {other, c}}));
+  CHECK(!has_same_iterations({{other, c}, {c, c}}));
 }
 
-TEST_CASE("is_same_iterations: digits of a loop whose size depends on variables") {
+TEST_CASE("has_same_iterations: digits of a loop whose size depends on variables") {
   Graph g;
   UOp n = g.variable("n", 0, 10), m = g.variable("m", -3, 10);
   auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };
   auto loop = [&](UOp size, int64_t number) { return loop_to(size, number, AxisType::LOOP); };
   const UOp a = loop(n, 0), b = loop(num(4), 1), c = loop(num(3), 2), four = loop(n * num(4), 3);
-  CHECK(is_same_iterations({{a, four / num(4)}, {b, four % num(4)}}));
-  CHECK(is_same_iterations({{b, loop(num(4) * n, 3) / n}, {a, loop(num(4) * n, 3) % n}}));
+  CHECK(has_same_iterations({{a, four / num(4)}, {b, four % num(4)}}));
+  CHECK(has_same_iterations({{b, loop(num(4) * n, 3) / n}, {a, loop(num(4) * n, 3) % n}}));
   const UOp twelve = loop(n * num(12), 4);
-  CHECK(is_same_iterations({{a, twelve / num(12)}, {b, twelve / num(3) % num(4)}, {c, twelve % num(3)}}));
-  CHECK_FALSE(is_same_iterations({{a, twelve / num(12)}, {b, twelve / num(4) % num(4)}, {c, twelve % num(3)}}));
-  CHECK_FALSE(is_same_iterations({{a, four / num(4)}, {b, four % num(3)}}));
-  CHECK_FALSE(is_same_iterations({{a, four / num(3)}, {b, four % num(4)}}));
-  CHECK_FALSE(is_same_iterations({{a, four / num(4)}}));
+  CHECK(has_same_iterations({{a, twelve / num(12)}, {b, twelve / num(3) % num(4)}, {c, twelve % num(3)}}));
+  CHECK_FALSE(has_same_iterations({{a, twelve / num(12)}, {b, twelve / num(4) % num(4)}, {c, twelve % num(3)}}));
+  CHECK_FALSE(has_same_iterations({{a, four / num(4)}, {b, four % num(3)}}));
+  CHECK_FALSE(has_same_iterations({{a, four / num(3)}, {b, four % num(4)}}));
+  CHECK_FALSE(has_same_iterations({{a, four / num(4)}}));
   const UOp longer = loop(n * num(4) + num(1), 3), other = loop(n * num(4), 5);
-  CHECK_FALSE(is_same_iterations({{a, longer / num(4)}, {b, longer % num(4)}}));
-  CHECK_FALSE(is_same_iterations({{a, four / num(4)}, {b, other % num(4)}}));
+  CHECK_FALSE(has_same_iterations({{a, longer / num(4)}, {b, longer % num(4)}}));
+  CHECK_FALSE(has_same_iterations({{a, four / num(4)}, {b, other % num(4)}}));
   // loops of negative sizes run no iteration, but the product of two is positive
   const UOp d = loop(m, 6), e = loop(m, 7), both = loop(m * m, 8);
-  CHECK_FALSE(is_same_iterations({{d, both / m}, {e, both % m}}));
+  CHECK_FALSE(has_same_iterations({{d, both / m}, {e, both % m}}));
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ SpecialInputs::SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> 
       if (std::ranges::none_of(side_constants_, [&](const Const& n) { return py_equal(n, c); }))
         side_constants_.push_back(c);
     }
-  if (const StageTrial* usual = runner_.usual_trial())
+  if (const StageTrial* usual = runner_.default_trial())
     for (const NamedArray& a : usual->inputs) num_elements_ += a.array.size();
 }
 
@@ -103,7 +103,7 @@ std::vector<Const> SpecialInputs::value_pool(DType d, bool is_wild) const {
 }
 
 std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
-  const StageTrial& usual = *runner_.usual_trial();
+  const StageTrial& usual = *runner_.default_trial();
   Arrays inputs = copy_of(usual.inputs);
   auto variables = usual.variables;
   if (number < points_.size()) {
@@ -157,7 +157,7 @@ std::map<std::string, std::string> SpecialInputs::narrowed_point(
     const StageTrial& trial, const std::function<bool(const StageTrial&)>& differs) const {
   constexpr int kMostRuns = 60;
   constexpr int64_t kFew = 4;
-  const Arrays& usual = runner_.usual_trial()->inputs;
+  const Arrays& usual = runner_.default_trial()->inputs;
   Arrays inputs = copy_of(trial.inputs);
   int runs = 0;
   // replaces elements begin..end-1 of an array by usual numbers, if the results still differ then; else returns false

@@ -25,7 +25,7 @@ class SpecialInputs {
   // them; nullopt if the AST is not defined for these inputs, or if they are the usual inputs.
   std::optional<StageTrial> draw_trial(size_t number) const;
   size_t num_draws() const {
-    return runner_.usual_trial() && num_elements_ <= kMaxElements ? points_.size() + kDraws : 0;
+    return runner_.default_trial() && num_elements_ <= kMaxElements ? points_.size() + kDraws : 0;
   }
 
   // Replaces elements by usual numbers as long as `differs` still returns true. Returns the values of the variables

@@ -24,7 +24,7 @@ struct Kernels {
     StageRunner runner(ast);
     CHECK(runner.difference_from_ast(graph) == "");  // usual inputs do not show the difference
     const SpecialInputs special(runner, ast, sides, {});
-    auto differs = [&](const StageTrial& t) { return runner.clear_difference(t, graph).value_or("") != ""; };
+    auto differs = [&](const StageTrial& t) { return runner.unexplained_difference(t, graph).value_or("") != ""; };
     for (size_t n = 0; n < special.num_draws(); n++)
       if (const auto t = special.draw_trial(n); t && differs(*t)) return special.narrowed_point(*t, differs);
     return {};

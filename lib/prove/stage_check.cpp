@@ -107,8 +107,8 @@ class StageCheck {
     for (size_t n = 0; n < special.num_draws(); n++) {
       if (is_time_over() || thread_seconds() - begin > end) break;
       const auto t = special.draw_trial(n);
-      const auto difference = t ? runner_.clear_difference(*t, result) : std::nullopt;
-      if (!difference || difference->empty() || runner_.clear_difference(*t, input) != "") continue;
+      const auto difference = t ? runner_.unexplained_difference(*t, result) : std::nullopt;
+      if (!difference || difference->empty() || runner_.unexplained_difference(*t, input) != "") continue;
       if (refute_causes(suspects, first, last, special, *t, *difference, result)) break;
     }
     search_seconds_left_ -= thread_seconds() - begin;
@@ -122,8 +122,8 @@ class StageCheck {
     std::vector<RewriteProof*> guilty, open;  // `open`: the graphs before and after the rewrite decide nothing
     for (RewriteProof* r : suspects) {
       const auto around = graphs_around(*r);
-      const auto before = around ? runner_.clear_difference(t, around->first) : std::nullopt;
-      const auto after = around ? runner_.clear_difference(t, around->second) : std::nullopt;
+      const auto before = around ? runner_.unexplained_difference(t, around->first) : std::nullopt;
+      const auto after = around ? runner_.unexplained_difference(t, around->second) : std::nullopt;
       if (before == "" && after && !after->empty()) guilty.push_back(r);
       if (!before || !after) open.push_back(r);
     }
@@ -131,7 +131,7 @@ class StageCheck {
     if (guilty.empty()) return false;
     const std::string after = first == last ? "" : ", after '" + std::string(stages()[last].name) + "'";
     const auto inputs = special.narrowed_point(t, [&](const StageTrial& other) {
-      return runner_.clear_difference(other, result).value_or("") != "";
+      return runner_.unexplained_difference(other, result).value_or("") != "";
     });
     for (RewriteProof* r : guilty) {
       r->counterexample["stored"] = difference + after;

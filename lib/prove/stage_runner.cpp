@@ -210,7 +210,7 @@ std::optional<StageTrial> StageRunner::trial_of(Arrays inputs, std::map<std::str
 }
 
 template <class Code>
-std::optional<std::string> StageRunner::clear_difference_of(const Trial& t, const Code& code) const {
+std::optional<std::string> StageRunner::unexplained_difference_of(const Trial& t, const Code& code) const {
   auto found = catch_failures([&]() -> std::string {
     if constexpr (std::is_same_v<Code, UOp>)
       if (t.expected.empty() || work_of(code) > max_work_) {
@@ -234,11 +234,11 @@ std::optional<std::string> StageRunner::clear_difference_of(const Trial& t, cons
   return found.diag().kernel_fault ? std::optional(found.diag().message) : std::nullopt;
 }
 
-std::optional<std::string> StageRunner::clear_difference(const StageTrial& t, UOp graph) const {
-  return graph && graph.is(Op::SINK) ? clear_difference_of(t, graph) : std::nullopt;
+std::optional<std::string> StageRunner::unexplained_difference(const StageTrial& t, UOp graph) const {
+  return graph && graph.is(Op::SINK) ? unexplained_difference_of(t, graph) : std::nullopt;
 }
-std::optional<std::string> StageRunner::clear_difference(const StageTrial& t, std::span<const UOp> list) const {
-  return list.empty() ? std::nullopt : clear_difference_of(t, list);
+std::optional<std::string> StageRunner::unexplained_difference(const StageTrial& t, std::span<const UOp> list) const {
+  return list.empty() ? std::nullopt : unexplained_difference_of(t, list);
 }
 
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {

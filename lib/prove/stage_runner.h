@@ -29,7 +29,7 @@ class StageRunner {
   // `ast`, and the graphs and lists that the other functions take, are in tgc's IR.
   explicit StageRunner(UOp ast) : ast_(ast) {}
   // Makes REF compute only few elements of kernels that are not small. Used if all rewrites of the kernel are proven.
-  void limit_work() { max_work_ = kLittleWork; }
+  void limit_work() { max_work_ = kReducedMaxWork; }
   // Returns true if the kernel is so small that REF computes all elements for several draws of inputs.
   bool is_small() const;
 
@@ -43,7 +43,7 @@ class StageRunner {
   std::optional<std::string> difference_from_ast(std::span<const UOp> list, size_t most_trials = 1);
 
   // Returns the usual inputs; null if REF cannot compare graphs with the AST.
-  const StageTrial* usual_trial() { return can_decide() ? make_trial(0) : nullptr; }
+  const StageTrial* default_trial() { return can_decide() ? make_trial(0) : nullptr; }
   // Returns the distribution of the AST's random inputs (kernel_inputs.h).
   const InputDistribution& distribution() const {
     if (!distribution_) distribution_ = input_distribution(ast_);
@@ -54,16 +54,16 @@ class StageRunner {
   std::optional<StageTrial> trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const;
   // Does what difference_from_ast() does, for the inputs of `t`. Reports floats as different only if both are finite,
   // and neither rounding nor the order of sums explains the difference.
-  std::optional<std::string> clear_difference(const StageTrial& t, UOp graph) const;
-  std::optional<std::string> clear_difference(const StageTrial& t, std::span<const UOp> list) const;
+  std::optional<std::string> unexplained_difference(const StageTrial& t, UOp graph) const;
+  std::optional<std::string> unexplained_difference(const StageTrial& t, std::span<const UOp> list) const;
 
  private:
   static constexpr double kMaxWork = 4e6;  // most UOps that REF evaluates in one run
-  static constexpr double kLittleWork = 1e5;
+  static constexpr double kReducedMaxWork = 1e5;
   using Trial = StageTrial;
   using Places = StageTrial::Places;
   template <class Code>
-  std::optional<std::string> clear_difference_of(const Trial& t, const Code& code) const;
+  std::optional<std::string> unexplained_difference_of(const Trial& t, const Code& code) const;
   template <class Code>
   std::optional<std::string> compare_with_ast(const Code& code, size_t most_trials);
   template <class Code>

@@ -206,7 +206,7 @@ bool are_apart_by_trying(UOp index) {
   if (std::ranges::any_of(toposort(at), [](UOp u) { return is_parallel(u) && u.is(Op::DEFINE_VAR); })) return false;
   const auto most = at.vmax().to_int().to_int64();
   if (!most || *most < 0 || *most >= 1 << 20) return false;
-  return is_one_to_one_into(at, *most + 1);
+  return is_injective_index(at, *most + 1);
 }
 
 }  // namespace

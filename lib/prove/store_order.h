@@ -16,8 +16,8 @@ namespace tgc {
 // neither waits for the other.
 bool has_unordered_stores(UOp root);
 
-// If the stage's result has unordered stores and its input has none, sets one rewrite of the stage to unknown: one
-// whose new stores do not wait for a store for which the rewritten store waited or, if there is none, the last one.
+// If the stage's result has unordered stores and its input has none, sets the proof of one rewrite to unknown, if it is
+// proven or sampled: of a rewrite that dropped the order of two stores or, if none is found, of the last rewrite.
 // `proofs` are those of the stage's rewrites, in order; `list` has all rewrites.
 void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Application> list, UOp input, UOp result);
 

@@ -287,7 +287,7 @@ std::vector<GoldenMetadata> read_methods(std::string_view json) {
   return metadata_list(in);
 }
 
-std::string made_for_text(const std::vector<GoldenMetadata>& metadata) {
+std::string methods_text(const std::vector<GoldenMetadata>& metadata) {
   struct Method {
     std::string name;
     bool forward = false, backward = false;

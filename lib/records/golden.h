@@ -69,7 +69,7 @@ struct GoldenMetadata {
 
 // Returns the methods that a kernel computes, by the line of the program: "relu with gradient, add at net.py:6;
 // gradient of conv2d at net.py:7 (node /l1/Conv)".
-std::string made_for_text(const std::vector<GoldenMetadata>& metadata);
+std::string methods_text(const std::vector<GoldenMetadata>& metadata);
 // Parses GoldenRecord::made_by, a JSON list of methods with the numbers of their nodes. Returns no methods for "".
 // Throws Failure if the text is malformed.
 std::vector<GoldenMetadata> read_methods(std::string_view json);

@@ -105,9 +105,9 @@ TEST_CASE("golden: a record may override settings and have metadata") {
   REQUIRE(r.ok());
   CHECK(settings_of(header, *r) == GoldenSettings{{"NOOPT", "0"}, {"IMAGE", "2"}, {"TC", "2"}});
   REQUIRE(r->metadata.size() == 3);
-  CHECK(made_for_text(r->metadata) == "relu; gradient of conv2d at model:12 (node /l1/Conv); add (node n)");
+  CHECK(methods_text(r->metadata) == "relu; gradient of conv2d at model:12 (node /l1/Conv); add (node n)");
   CHECK(r->metadata[2].nodes == std::vector<int64_t>{3, 5});
-  CHECK(made_for_text(r->kernels[0].metadata) == "sum");
+  CHECK(methods_text(r->kernels[0].metadata) == "sum");
   CHECK(r->kernels[1].metadata.empty());
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("golden: the methods of a kernel are listed by the line of the program
                                                {.name = "linear", .caller = "net.py:7::forward", .is_backward = true},
                                                {.name = "add", .caller = "net.py:6::forward"},
                                                {.name = "relu", .caller = "net.py:6::forward", .is_backward = true}};
-  CHECK(made_for_text(methods) == "relu with gradient, add at net.py:6; gradient of linear at net.py:7");
+  CHECK(methods_text(methods) == "relu with gradient, add at net.py:6; gradient of linear at net.py:7");
 }
 
 TEST_CASE("golden: reads the whole records of a truncated file") {

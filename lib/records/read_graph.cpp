@@ -48,7 +48,7 @@ InputKind detect_kind(std::string_view head) {
   return InputKind::Pyrender;
 }
 
-GraphInfo info_before(InputKind kind, std::string_view text) {
+GraphInfo read_graph_info(InputKind kind, std::string_view text) {
   if (kind != InputKind::Json) {
     auto header = read_header(text, {});
     return header ? header->value_or(GraphInfo()) : GraphInfo();
@@ -102,7 +102,7 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   GraphInfo info = header->value_or(GraphInfo());
   if (!*header) info.producer = producer_of_text(kind, text, report);
   // with accepts_malformed, graphs of different releases may be read into one Graph, as for comparisons
-  const Release release = release_of(kind == InputKind::Json ? info_before(kind, text).producer : info.producer);
+  const Release release = release_of(kind == InputKind::Json ? read_graph_info(kind, text).producer : info.producer);
   if (graph.size() > 0 && graph.release() != release && !report.accepts_malformed)
     return Diag{.message = nodes_of(release), .file = std::string(file),
                 .expected = nodes_of(graph.release()) + ", as in the graph so far"};

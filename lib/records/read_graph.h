@@ -33,7 +33,7 @@ InputKind detect_kind(std::string_view head);
 
 // Reads the metadata that is written before the graph: the header of a text, or the members of a JSON object before
 // "nodes". Fields that are missing there are empty. If the header or the JSON is malformed, all fields are empty.
-GraphInfo info_before(InputKind kind, std::string_view text);
+GraphInfo read_graph_info(InputKind kind, std::string_view text);
 
 // Options for reading a graph, and what the reader reports beside the graph.
 struct ReadReport {

@@ -43,18 +43,18 @@ TEST_CASE("formats: a graph survives a round trip through every readable format"
   CHECK(!parse_format("jsn"));
 }
 
-TEST_CASE("formats: info_before reads the metadata without the graph") {
+TEST_CASE("formats: read_graph_info reads the metadata without the graph") {
   Graph g;
   GraphInfo info{.name = "k", .stage = "expander", .settings = {{"NOOPT", "1"}}};
   for (Format f : {Format::Pyrender, Format::Repr, Format::Json}) {
     auto text = write_graph(f, g.constant(dtypes::int32, 7), info);
     REQUIRE(text.ok());
     const std::string head = text->substr(0, text->find(f == Format::Json ? "\"nodes\"" : "\n") + 8);
-    CHECK_MESSAGE(info_before(detect_kind(*text), head + " what is malformed") == info, name_of(f));
+    CHECK_MESSAGE(read_graph_info(detect_kind(*text), head + " what is malformed") == info, name_of(f));
   }
-  CHECK(info_before(InputKind::Json, R"({"nodes":[],"settings":{"NOOPT":"1"}})") == GraphInfo());
-  CHECK(info_before(InputKind::Json, R"({"settings":{"NOOPT":)") == GraphInfo());
-  CHECK(info_before(InputKind::Pyrender, "c0 = UOp.const(dtypes.int, 1)") == GraphInfo());
+  CHECK(read_graph_info(InputKind::Json, R"({"nodes":[],"settings":{"NOOPT":"1"}})") == GraphInfo());
+  CHECK(read_graph_info(InputKind::Json, R"({"settings":{"NOOPT":)") == GraphInfo());
+  CHECK(read_graph_info(InputKind::Pyrender, "c0 = UOp.const(dtypes.int, 1)") == GraphInfo());
 }
 
 TEST_CASE("formats: a Python program is no graph; the error says how to record it") {

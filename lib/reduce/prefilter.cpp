@@ -65,10 +65,10 @@ Prefilter::Prefilter(const Session& session, const TestCase& first, FailureSigna
                      std::map<std::string, std::string> blamed, VariableValues variables)
     : session_(session), symptom_(std::move(symptom)), blamed_(std::move(blamed)), variables_(std::move(variables)) {
   if (symptom_.kind == Kind::Compile) quoted_parts_ = quoted_of(symptom_.message, source_of(first));
-  checked_property_ = what_to_look_for();
+  checked_property_ = property_to_check();
 }
 
-Prefilter::CheckedProperty Prefilter::what_to_look_for() const {
+Prefilter::CheckedProperty Prefilter::property_to_check() const {
   auto text = [&](const char* name) {
     auto it = blamed_.find(name);
     return it == blamed_.end() ? std::string() : it->second;
@@ -87,7 +87,7 @@ bool Prefilter::may_fail(const TestCase& c) const {
     case CheckedProperty::Nothing: return true;
     case CheckedProperty::Rule:
       if (blamed_.at("verdict") == "rewrite" && !can_be_bisected(c)) return false;
-      if (!rule_errs(c)) return false;
+      if (!rule_may_err(c)) return false;
       if (symptom_.kind == Kind::Refused) return is_refused(c);
       return blamed_.at("verdict") == "divergence" || rule_matters(c);
     case CheckedProperty::Bounds: return may_go_out_of_bounds(c);
@@ -151,7 +151,7 @@ std::string Prefilter::source_of(const TestCase& c) const {
 // Returns true if the two sides of an application of the blamed rule in its stage differ, or cannot be compared. With a
 // seeded fault, considers only applications that the fault changed. If bisect's verdict is a divergence from tinygrad,
 // any application suffices, as long as a seeded fault changed an application of some rule.
-bool Prefilter::rule_errs(const TestCase& c) const {
+bool Prefilter::rule_may_err(const TestCase& c) const {
   FaultScope fault(c.fault);
   auto compilation = session_.begin(c.input_graph());
   if (!compilation) return false;

@@ -32,9 +32,9 @@ class Prefilter {
 
  private:
   enum class CheckedProperty : uint8_t { Nothing, Rule, Bounds, Refusal, Source };
-  CheckedProperty what_to_look_for() const;
+  CheckedProperty property_to_check() const;
   bool can_be_bisected(const TestCase& c) const;
-  bool rule_errs(const TestCase& c) const;
+  bool rule_may_err(const TestCase& c) const;
   bool rule_matters(const TestCase& c) const;
   bool is_blamed_rule(const Rule& rule, const char* branch) const;
   bool is_refused(const TestCase& c) const;

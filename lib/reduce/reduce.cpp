@@ -18,7 +18,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-constexpr size_t kFew = 6;        // for a case of at most this many nodes, no other chains of cases are tried
+constexpr size_t kFew = 6;        // a candidate of at most this many nodes is not reduced along other chains
 constexpr size_t kSmall = 400;    // with a prefilter, no large cuts are made in a case of fewer nodes
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 

@@ -151,10 +151,10 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
     if ((n.has_arg || n.has_arg_ints) && !(first_source && named_literal)) step.checks |= MatchStep::kArg;
     if (n.capture >= 0) {
       uint64_t bit = uint64_t(1) << n.capture;
-      step.checks |= program.bound_outside & bit ? MatchStep::kSame : MatchStep::kCapture;
-      if (program.bound_outside & bit) program.same_pairs |= pair_bit(bound_at[size_t(n.capture)], near);
+      step.checks |= program.outer_captures & bit ? MatchStep::kSame : MatchStep::kCapture;
+      if (program.outer_captures & bit) program.same_pairs |= pair_bit(bound_at[size_t(n.capture)], near);
       else bound_at[size_t(n.capture)] = near;
-      program.bound_outside |= bit;
+      program.outer_captures |= bit;
     }
     if (n.sources == PatNode::Sources::Each) {
       step.checks |= MatchStep::kEach;

@@ -37,7 +37,7 @@ struct alignas(64) MatchProgram {
   const Rule* rule;
   uint32_t first_step, num_steps;  // range in BucketPrograms::steps
   uint32_t rule_index;             // index of `rule` in BucketPrograms::rules
-  uint64_t bound_outside;          // bit set of the capture ids that patterns outside of `each` bind
+  uint64_t outer_captures;         // bit set of the capture ids that patterns outside of `each` bind
   bool has_each;
   // true if `needed_ops` must be checked, because the masks and steps do not imply it
   bool must_check_needed_ops;

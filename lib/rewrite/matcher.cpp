@@ -150,7 +150,7 @@ bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, 
     if (!step_matches(*step, u, captured)) return false;
     regs.at[step->destination_register] = u;
   }
-  return !program.has_each || match_eaches(begin, end, regs.at, captured, program.bound_outside);
+  return !program.has_each || match_eaches(begin, end, regs.at, captured, program.outer_captures);
 }
 
 OpSet ops_of_sources(UOp u) {

@@ -80,7 +80,7 @@ class Matcher {
     });
   }
   // Returns the rules to try on a node for which the negative cache stores the set number `tried`.
-  const RemainingRules& remaining_after(uint16_t tried) const { return after_tried_.remaining_for(*this, tried); }
+  const RemainingRules& remaining_after(uint16_t tried) const { return remaining_rules_.remaining_for(*this, tried); }
   bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
   size_t num_programs() const;
   size_t num_rules_for(Op op) const;
@@ -98,7 +98,7 @@ class Matcher {
   std::vector<const Rule*> rules_;
   const uint32_t matcher_number_;
   std::vector<Requirement> requirements_;  // the requirements of all rules, without duplicates, for may_apply
-  RemainingRulesTable after_tried_;
+  RemainingRulesTable remaining_rules_;
   std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // indexed by the root's op; null if it has no rule
   bool uses_context_ = false, changes_context_ = false;
 };

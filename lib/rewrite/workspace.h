@@ -235,21 +235,21 @@ class LentWorkspace {
 // Reserves the result slots in the nodes and begins a new epoch. Converts to false if another rewrite uses the slots.
 class LentNodes {
  public:
-  explicit LentNodes(RewriteState& state) : state_(state), is_mine_(!state.are_node_results_lent) {
-    if (!is_mine_) return;
+  explicit LentNodes(RewriteState& state) : state_(state), has_slots_(!state.are_node_results_lent) {
+    if (!has_slots_) return;
     state.are_node_results_lent = true;
     state.node_results.begin_epoch();
   }
   LentNodes(const LentNodes&) = delete;
   ~LentNodes() {
-    if (is_mine_) state_.are_node_results_lent = false;
+    if (has_slots_) state_.are_node_results_lent = false;
   }
-  explicit operator bool() const { return is_mine_; }
+  explicit operator bool() const { return has_slots_; }
   NodeResults& operator*() { return state_.node_results; }
 
  private:
   RewriteState& state_;
-  bool is_mine_;
+  bool has_slots_;
 };
 
 // Returns use(results) in a new epoch. `results` are the slots in the nodes or, if those are in use, the workspace's.

@@ -1,6 +1,6 @@
 // Draws small to very large values for the arrays of a schedule or tensor graph, for a second run. Unlike with
-// fill_wide(), a correct program computes exact results from these values: arrays whose floats reach an operation that
-// rounds its result, other than a cast, keep their usual values, and few sums of integers overflow.
+// fill_wide_range(), a correct program computes exact results from these values: arrays whose floats reach an operation
+// that rounds its result, other than a cast, keep their usual values, and few sums of integers overflow.
 #pragma once
 #include <span>
 #include <string_view>

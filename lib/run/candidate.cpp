@@ -155,7 +155,7 @@ class ImportedCandidate : public RunCandidate {
  private:
   // Chooses the recorded graph or list that REF runs in place of the recorded source.
   void choose_graph() {
-    auto last = last_recorded(session_, input_);
+    auto last = last_recorded_graph(session_, input_);
     if (!last) {
       not_compared_ = last.diag().text();
       return;
@@ -167,7 +167,7 @@ class ImportedCandidate : public RunCandidate {
               (has_emulator(target) ? ", but --emulate emulates it" : "");
   }
 
-  std::optional<LastRecorded> last_;
+  std::optional<LastRecordedGraph> last_;
   std::string not_compared_;  // why choose_graph() found no graph; empty: it found one
 };
 

@@ -197,7 +197,7 @@ std::optional<OrderFault> find_fault(const Session& session, const GoldenRecord&
                                      const TensorParameters& parameters) {
   Graph graph;
   auto read = [&](const std::string& text, const std::string& what) {
-    TensorText t = std::move(read_tensor_text(session, record, release, text, what).value_or_throw());
+    ParsedTensorGraph t = std::move(read_tensor_text(session, record, release, text, what).value_or_throw());
     UOp root = copy_into(graph, t.root);
     return root.is(Op::CALL) && root.num_src() ? root.src(0) : root;
   };

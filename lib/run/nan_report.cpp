@@ -39,7 +39,7 @@ bool has_controls(std::string_view text) {
 std::string method_of(UOp u, const NodeMethods& methods) {
   std::vector<GoldenMetadata> made_by;
   for (size_t i : methods.indices_of(u)) made_by.push_back(methods[i]);
-  return made_for_text(made_by);
+  return methods_text(made_by);
 }
 
 class Explanation {

@@ -47,7 +47,7 @@ class RecordedSides {
 // Compares results with those of the tensor graph, which compute_expected() computes. The functions throw Failure.
 class RecordedComparison {
  public:
-  // `not_compared`: the slots of buffers whose content depends on a stale read (note_order).
+  // `not_compared`: the slots of buffers whose content depends on a stale read (add_order_notes).
   RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides, const std::set<int64_t>& not_compared);
 
   // compute_expected() computes the expected arrays. take_expected() replaces them by those of --expect, and

@@ -69,7 +69,7 @@ void RecordedRun::check_kernel_order() {
   const DeadlineScope limit(graph_.options.device.trial_seconds());
   report_.order_report =
       check_order(graph_.session, *graph_.input_graph.record, graph_.release, *graph_.schedule, graph_.parameters);
-  not_compared_ = note_order(report_.order_report, *graph_.schedule, report_.notes);
+  not_compared_ = add_order_notes(report_.order_report, *graph_.schedule, report_.notes);
 }
 
 void RecordedRun::add_comparison(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite) {
@@ -307,7 +307,7 @@ void RecordedRun::keep_arrays(const SlotArrays& actual, const SlotArrays& expect
   }
   RunReport kept;
   auto same = [](auto& array) -> const Array& { return array; };
-  keep_failure(graph_.session, graph_.options, graph_.input_graph, sides_.place(), inputs, named(expected, same),
+  save_failure(graph_.session, graph_.options, graph_.input_graph, sides_.place(), inputs, named(expected, same),
                named(actual, same), kept)
       .value_or_throw();
   report_.written_files = std::move(kept.written_files), report_.repeat_command = std::move(kept.repeat_command);
@@ -319,8 +319,8 @@ void RecordedRun::save_arrays() {
   for (size_t i = 0; i < report_.result_names.size(); i++)
     arrays.push_back({report_.result_names[i], report_.schedule_result.values[i].copy()});
   const RunOptions& options = graph_.options;
-  auto path =
-      take_path(options.output.save_path, options, graph_.input_graph.info.name, is_of_recording(graph_.input_graph));
+  auto path = take_path(options.output.save_path, options, graph_.input_graph.info.name,
+                        is_recorded_in_file(graph_.input_graph));
   auto saved = write_npz(path.value_or_throw(), arrays);
   if (!saved && report_.result() != RunReport::Result::Failed) throw Failure(saved.diag());
   if (!saved) report_.not_kept_reason = saved.diag().text();

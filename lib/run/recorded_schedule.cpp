@@ -248,7 +248,7 @@ class ScheduleReader {
   void read_kernel(size_t number, BufferTable& table) {
     const GoldenKernel& k = record_.kernels[number];
     const std::string what = "kernel " + std::to_string(number);
-    TensorText text = std::move(read_tensor_text(session_, record_, release_, k.ast, what).value_or_throw());
+    ParsedTensorGraph text = std::move(read_tensor_text(session_, record_, release_, k.ast, what).value_or_throw());
     size_t devices = 1;
     for (const GoldenBuffer& b : k.buffer_args) devices = std::max(devices, b.multi.size());
     UOp ast = text.root;
@@ -282,7 +282,7 @@ class ScheduleReader {
     for (const GoldenStage& s : record_.stages)
       if (text_of(s)) last = &s;
     if (!last) throw Failure("the record has no stages");
-    TensorText text =
+    ParsedTensorGraph text =
         std::move(read_tensor_text(session_, record_, release_, *text_of(*last), last->name).value_or_throw());
     const bool is_call = text.root.is(Op::CALL) && text.root.src(0).is(Op::LINEAR);
     UOp list = is_call ? text.root.src(0) : text.root;
@@ -333,7 +333,8 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
     for (size_t i = record.stages.size(); i-- > 0;)
       if (const std::string* text = text_of(record.stages[i])) texts.push_back(text);
     for (const std::string* text : texts) {
-      TensorText call = std::move(read_tensor_text(session, record, release, *text, "parameters").value_or_throw());
+      ParsedTensorGraph call =
+          std::move(read_tensor_text(session, record, release, *text, "parameters").value_or_throw());
       if (!call.root.is(Op::CALL)) continue;
       out.graph = call.graph;
       std::map<std::string, std::set<int64_t>> values;  // by the variable's name
@@ -367,11 +368,11 @@ const std::string* text_of(const GoldenStage& stage) {
   return stage.full_text ? &*stage.full_text : stage.ir ? &*stage.ir : nullptr;
 }
 
-Result<TensorText> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
+Result<ParsedTensorGraph> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
                                     std::string_view text, const std::string& what) {
   auto settings = session.settings_for();
   if (!settings) return settings.diag();
-  TensorText out{.graph = std::make_shared<Graph>(*settings)};
+  ParsedTensorGraph out{.graph = std::make_shared<Graph>(*settings)};
   const std::string producer = "tinygrad " + std::string(name_of(release));
   ReadReport report{.producer = producer};
   auto read = read_graph(*out.graph, detect_kind(text), text, record.id + " (" + what + ")", &report);

@@ -18,7 +18,7 @@ struct OwnedSchedule {
 };
 
 // A tensor graph that was read: a stage of a record, or its AST.
-struct TensorText {
+struct ParsedTensorGraph {
   std::shared_ptr<Graph> graph;
   UOp root;
 };
@@ -54,7 +54,7 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
                                          const VariableValues& given = {});
 
 // Reads `text`, a tensor graph of `record`. Errors name the record and `what`.
-Result<TensorText> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
+Result<ParsedTensorGraph> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
                                     std::string_view text, const std::string& what);
 // Returns the text of a stage: the complete one, if the record has two; null if the stage has no text of its own.
 const std::string* text_of(const GoldenStage& stage);

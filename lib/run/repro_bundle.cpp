@@ -143,7 +143,7 @@ Result<std::string> write_bundle(const Session& session, const RunOptions& optio
   repro.description = repro.description.substr(0, repro.description.find('\n'));
   return catch_failures([&] {
     const std::string& graph = name.empty() ? in.info.name : name;
-    std::string path = take_path(options.output.repro_path, options, graph, is_of_recording(in)).value_or_throw();
+    std::string path = take_path(options.output.repro_path, options, graph, is_recorded_in_file(in)).value_or_throw();
     write_file(path, bundle_text(session, options, in, place, std::move(repro))).value_or_throw();
     return path;
   });
@@ -151,7 +151,7 @@ Result<std::string> write_bundle(const Session& session, const RunOptions& optio
 
 // ---- running a bundle again
 
-bool is_to_repeat(const InputGraph& in, const RunOptions& options) {
+bool should_repeat_failure(const InputGraph& in, const RunOptions& options) {
   bool more = !options.output.repro_path.empty() || !options.output.save_path.empty() || options.device.timed_runs ||
               options.compare.runs_each_stage || options.device.use_sanitizer;
   return in.read_report.repro && !in.read_report.repro->symptom.empty() && !more;
@@ -169,7 +169,7 @@ RepeatReport repeat_failure(const Session& session, InputGraph& in, const RunOpt
   }
   auto by = bundle.made_by.find("tinygrad");
   if (by != bundle.made_by.end())
-    if (auto status = session.compiler()->can_repeat(by->second); !status) {
+    if (auto status = session.compiler()->check_can_repeat(by->second); !status) {
       out.error = status.diag().message;
       return out;
     }

@@ -52,7 +52,7 @@ struct RepeatReport {
 };
 // Returns whether a run of `in` repeats a failure: `in` is a bundle of a failure, and no option (--repro, --save,
 // --bench, --each-stage, --sanitize) asks for other results.
-bool is_to_repeat(const InputGraph& in, const RunOptions& options);
+bool should_repeat_failure(const InputGraph& in, const RunOptions& options);
 RepeatReport repeat_failure(const Session& session, InputGraph& in, const RunOptions& options);
 
 }  // namespace tgc

@@ -104,7 +104,7 @@ Result<std::string> failure_stem(const RunOptions& options, const std::string& n
   return (folder / (options.output.taken_paths ? options.output.taken_paths->distinct_path(stem) : stem)).string();
 }
 
-Status keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
+Status save_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                     const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report) {
   std::string input = options.input.name;
   auto command = [&] {

@@ -9,14 +9,14 @@ namespace tgc {
 
 // Returns whether the graph is a record of the input file. The records that a live pipeline makes of the graphs of a
 // file have no line in a file.
-inline bool is_of_recording(const InputGraph& in) { return in.record && in.record->line > 0; }
+inline bool is_recorded_in_file(const InputGraph& in) { return in.record && in.record->line > 0; }
 
 // Returns `pattern` with its first {} replaced by the path of the input file without its last extension or, for a
 // golden record or standard input, by a file name made from `name`, such as the record's id.
 std::string fill_in_name(const std::string& pattern, const InputOptions& input, const std::string& name,
                          bool is_record);
 inline std::string fill_in_name(const std::string& pattern, const InputOptions& input, const InputGraph& in) {
-  return fill_in_name(pattern, input, in.info.name, is_of_recording(in));
+  return fill_in_name(pattern, input, in.info.name, is_recorded_in_file(in));
 }
 
 // Expands the pattern of --save or --repro to a path, and reserves the path for one kernel. Fails if another kernel
@@ -56,7 +56,7 @@ Result<std::string> failure_stem(const RunOptions& options, const std::string& n
 // Adds the command that repeats a failed run to the report. With --save-failures, first writes the arrays of the run to
 // files, and the input if it was read from standard input, and adds their paths. Without that option, a run of standard
 // input has no such command. Fails if a file cannot be written.
-Status keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
+Status save_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                     const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report);
 
 }  // namespace tgc

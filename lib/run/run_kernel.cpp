@@ -112,7 +112,7 @@ class KernelRun {
     auto kept = catch_failures([&] {
       save(done.outputs);
       if (failed && o_.output.repro_path.empty())
-        keep_failure(session_, o_, in_, place, trial_->inputs(), expected_, done.outputs, report_).value_or_throw();
+        save_failure(session_, o_, in_, place, trial_->inputs(), expected_, done.outputs, report_).value_or_throw();
       return Unit{};
     });
     if (!kept && !failed) throw Failure(kept.diag());
@@ -300,11 +300,11 @@ class KernelRun {
     for (Comparison& c : arrays) c.name += " of the list", report_.comparisons.push_back(std::move(c));
   }
 
-  // After a run on usual inputs that passed, runs the kernel on the other sets of inputs (more_input_sets). Returns the
-  // results of the first run that differs, if any.
+  // After a run on usual inputs that passed, runs the kernel on the other sets of inputs (further_input_sets). Returns
+  // the results of the first run that differs, if any.
   std::optional<Arrays> run_on_more_inputs(Executable& kernel, Placement& place) {
     if (!trial_->distribution() || !tries_more(place)) return std::nullopt;
-    for (InputSet set : more_input_sets(in_.root, *trial_->distribution()))
+    for (InputSet set : further_input_sets(in_.root, *trial_->distribution()))
       if (auto out = run_on(set, kernel, place)) return out;
     return std::nullopt;
   }
@@ -420,7 +420,7 @@ class KernelRun {
   void save(const Arrays& outputs) {
     if (o_.output.save_path.empty()) return;
     report_.written_files.push_back(
-        take_path(o_.output.save_path, o_, in_.info.name, is_of_recording(in_)).value_or_throw());
+        take_path(o_.output.save_path, o_, in_.info.name, is_recorded_in_file(in_)).value_or_throw());
     write_npz(report_.written_files.back(), outputs).value_or_throw();
   }
 

@@ -101,7 +101,7 @@ class ModelRun {
     unit_ = arrays_without_negatives(in.root);
     read_given(fill_in_name(o_.input.arrays_file, o_.input, in));
     name_ = in.info.name;
-    run(graph.settings(), is_of_recording(in),
+    run(graph.settings(), is_recorded_in_file(in),
         [&](ScheduleRunner& runner, const ScheduleOptions& options) {
           if (o_.model.is_unscheduled)
             if (auto computed = compute_in_ref(in, options)) return std::move(*computed);

@@ -36,7 +36,7 @@ bool has_new_graph(const Pipeline::Row& row) {
 
 }  // namespace
 
-Result<LastRecorded> last_recorded(const Session& session, const InputGraph& in) {
+Result<LastRecordedGraph> last_recorded_graph(const Session& session, const InputGraph& in) {
   std::string why = "the record has no list and no stage";
   auto pipeline = session.pipeline(in);
   if (!pipeline) return pipeline.diag();
@@ -46,14 +46,14 @@ Result<LastRecorded> last_recorded(const Session& session, const InputGraph& in)
     const Pipeline::Row& row = (*rows)[i];
     if (!has_new_graph(row)) continue;
     auto graph = (*pipeline)->imported_graph(row);
-    if (graph) return LastRecorded{std::move(*graph), row.list.empty() ? std::string(row.stage->name) : ""};
+    if (graph) return LastRecordedGraph{std::move(*graph), row.list.empty() ? std::string(row.stage->name) : ""};
     why = std::string(row.stage->name) + ": " + graph.diag().message;
   }
   return Diag{.message = "no recorded graph runs in REF: " + why, .file = in.file,
               .expected = "the kernel's device, or --emulate"};
 }
 
-Result<Execution> run_recorded_graph(const LastRecorded& last, UOp ast, const Arrays& inputs,
+Result<Execution> run_recorded_graph(const LastRecordedGraph& last, UOp ast, const Arrays& inputs,
                                      const VariableValues& variables, const ExecuteOptions& ref) {
   return run_graph(last.graph, ast, inputs, variables, ref);
 }

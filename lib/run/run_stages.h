@@ -19,15 +19,15 @@ Result<StageDifference> run_stages(const Session& session, const InputGraph& in,
 
 // The last recorded graph or linear list of a kernel, imported to tgc's IR. Its buffers have the dtypes that `stage`
 // gave them.
-struct LastRecorded {
+struct LastRecordedGraph {
   ImportedGraph graph;
   std::string stage;  // the stage that made it; empty: the linear list
 };
 // Returns the recorded linear list of `in`; if it cannot be imported, the last recorded graph that can be. Fails if
 // there is none.
-Result<LastRecorded> last_recorded(const Session& session, const InputGraph& in);
+Result<LastRecordedGraph> last_recorded_graph(const Session& session, const InputGraph& in);
 // Runs `last` in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
-Result<Execution> run_recorded_graph(const LastRecorded& last, UOp ast, const Arrays& inputs,
+Result<Execution> run_recorded_graph(const LastRecordedGraph& last, UOp ast, const Arrays& inputs,
                                      const VariableValues& variables, const ExecuteOptions& ref);
 
 // Returns `diag` as a Failure whose message begins with `where`: "after 'expander': ...".

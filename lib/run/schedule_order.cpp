@@ -352,8 +352,8 @@ class OrderChecker {
   VariableValues variables_;
   std::vector<std::vector<BufferAccess>> accesses_;  // accesses of each kernel, by its arguments
   std::vector<std::vector<std::string>> names_;      // by kernel: the names of the buffers of its arguments
-  std::optional<TensorText> split_, list_;
-  std::vector<TensorText> texts_;
+  std::optional<ParsedTensorGraph> split_, list_;
+  std::vector<ParsedTensorGraph> texts_;
   const GoldenStage *before_plan_ = nullptr, *plan_ = nullptr;
   std::string file_ = "schedule/__init__.py";
   OrderReport out_;
@@ -375,7 +375,7 @@ OrderReport check_order(const Session& session, const GoldenRecord& record, Rele
   return checked ? std::move(*checked) : OrderReport{.not_checked_reason = checked.diag().message};
 }
 
-std::set<int64_t> note_order(const OrderReport& order, const RecordedSchedule& recorded,
+std::set<int64_t> add_order_notes(const OrderReport& order, const RecordedSchedule& recorded,
                              std::vector<std::string>& notes) {
   const Schedule& schedule = recorded.kernels.schedule;
   for (const OrderFault& f : order.stale_reads)

@@ -48,7 +48,7 @@ OrderReport check_order(const Session& session, const GoldenRecord& record, Rele
 
 // Appends notes on stale reads and undecided orders to `notes`. Returns the slots of the buffers whose content depends
 // on a stale read.
-std::set<int64_t> note_order(const OrderReport& order, const RecordedSchedule& recorded,
+std::set<int64_t> add_order_notes(const OrderReport& order, const RecordedSchedule& recorded,
                              std::vector<std::string>& notes);
 
 // ---- what a TinyJit makes of the kernels that it captured

@@ -196,7 +196,7 @@ Result<std::array<uint32_t, 3>> parse_launch_size(const std::string& text) {
   return Diag{.message = "'" + text + "' is no launch size", .expected = "X, X,Y or X,Y,Z, such as 64,2"};
 }
 
-Diag in_hand_written(Diag diag, const std::string& file) {
+Diag at_hand_written_line(Diag diag, const std::string& file) {
   auto text = read_whole_file(file);
   if (!text) return diag;
   const std::vector<std::string_view> lines = lines_of(*text);
@@ -280,7 +280,7 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
     if (!options.output.save_path.empty()) write_npz(options.output.save_path, report.result_arrays).value_or_throw();
     return report;
   });
-  return report ? std::move(report) : Result<SourceRunReport>(in_hand_written(report.diag(), file));
+  return report ? std::move(report) : Result<SourceRunReport>(at_hand_written_line(report.diag(), file));
 }
 
 bool SourceRunReport::has_passed() const {

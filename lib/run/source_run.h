@@ -46,7 +46,7 @@ struct SourceJob {
 };
 // Returns `diag`, a compiler's error about the text of self_contained_source(), with the line in the file that the user
 // wrote, and the text of that line, in place of those of the compiled text.
-Diag in_hand_written(Diag diag, const std::string& file);
+Diag at_hand_written_line(Diag diag, const std::string& file);
 // Returns the compile job of a hand-written file. `target` as in SourceRunOptions.
 Result<SourceJob> source_job(const Session& session, const std::string& file, const std::string& language,
                               const std::string& target);

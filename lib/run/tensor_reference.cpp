@@ -57,7 +57,7 @@ class Targets {
  private:
   UOp source(size_t i) const { return tagged_.root.src(i); }
 
-  TensorText tagged_, stored_;
+  ParsedTensorGraph tagged_, stored_;
   std::map<std::string, UOp> by_tag_;
 };
 
@@ -111,7 +111,7 @@ void find_slots(TensorReference& reference, const TensorParameters& parameters) 
     reference.output_slots.push_back(o.source_index ? value_slot(*o.source_index) : slot_of(o.buffer));
 }
 
-TensorReference imported(TensorText text, UOp root, const TensorParameters& parameters, bool with_values = false,
+TensorReference imported(ParsedTensorGraph text, UOp root, const TensorParameters& parameters, bool with_values = false,
                          int invalid = 0) {
   TensorReference out{.graph = text.graph};
   std::vector<UOp> arguments;  // by slot: the nodes that replace the PARAMs of `root`
@@ -124,7 +124,7 @@ TensorReference imported(TensorText text, UOp root, const TensorParameters& para
 }
 
 // Returns a SINK with a store of each value of the sink `root` to its buffer.
-UOp with_stores(TensorText& text, const Targets& targets) {
+UOp with_stores(ParsedTensorGraph& text, const Targets& targets) {
   std::vector<UOp> stores;
   for (size_t i = 0; i < text.root.num_src(); i++) {
     UOp value = targets.computed(text.root.src(i), i);
@@ -150,7 +150,7 @@ Result<TensorReference> read_tensor_reference(const Session& session, const Gold
                                               const TensorParameters& parameters, int invalid) {
   return catch_failures([&] {
     const std::string& ast = record.ast_full ? *record.ast_full : record.ast;
-    TensorText text = std::move(read_tensor_text(session, record, release, ast, "ast").value_or_throw());
+    ParsedTensorGraph text = std::move(read_tensor_text(session, record, release, ast, "ast").value_or_throw());
     UOp root = text.root;
     if (has_values(record, root)) return imported(text, root, parameters, true, invalid);
     if (root.is(Op::SINK)) root = with_stores(text, Targets(session, record, release));
@@ -163,7 +163,7 @@ Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRe
                                           const TensorParameters& parameters, std::string_view text,
                                           const std::string& name) {
   return catch_failures([&] {
-    TensorText read = std::move(read_tensor_text(session, record, release, text, name).value_or_throw());
+    ParsedTensorGraph read = std::move(read_tensor_text(session, record, release, text, name).value_or_throw());
     const bool is_values = has_values(record, read.root);
     if (is_values && parameters.arguments.empty() && has_parameters(read.root))
       return TensorReference{.graph = read.graph, .program = {}, .input_slots = {}, .output_slots = {}};

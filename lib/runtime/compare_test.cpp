@@ -109,10 +109,10 @@ TEST_CASE("random inputs depend only on seed and name, and are in range") {
   }
 }
 
-TEST_CASE("fill_wide: each row of eight integers has both ends of the dtype; floats have zeros and denormals") {
+TEST_CASE("fill_wide_range: each row of eight integers has both ends of the dtype; floats have zeros and denormals") {
   for (DType t : {dtypes::int8, dtypes::uint8, dtypes::int64}) {
     Array ints(t, {32});
-    fill_wide(ints, 0, "x");
+    fill_wide_range(ints, 0, "x");
     const double least = t == dtypes::uint8 ? 128 : t == dtypes::int8 ? -128 : -0x1p63;  // the sign bit alone
     for (int64_t row = 0; row < 32; row += 8) {
       int zeros_or_ones = 0, ends = 0, all_bits = 0;
@@ -125,7 +125,7 @@ TEST_CASE("fill_wide: each row of eight integers has both ends of the dtype; flo
   }
   for (DType t : {dtypes::float32, dtypes::float16, dtypes::bfloat16}) {
     Array floats(t, {1000});
-    fill_wide(floats, 0, "x");
+    fill_wide_range(floats, 0, "x");
     const double least = t == dtypes::float16 ? 0x1p-14 : 0x1p-126;
     int negative_zeros = 0, denormals = 0, large = 0;
     for (int64_t i = 0; i < 1000; i++) {

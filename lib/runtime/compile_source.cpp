@@ -30,7 +30,7 @@ Result<std::string> compile_source(const KernelSource& source, bool lines) {
 
 Result<std::string> check_source(const KernelSource& source, Language language) {
   return catch_failures([&] {
-    check_closed(language, source.text);
+    check_self_contained(language, source.text);
     return source.text;
   });
 }

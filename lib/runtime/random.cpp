@@ -156,7 +156,7 @@ void set_signs(Array& array, int sign) {
   }
 }
 
-void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats) {
+void fill_wide_range(Array& array, uint64_t seed, std::string_view name, Floats floats) {
   fill_from(Generator(seed, name, floats, true), array);
 }
 

@@ -25,7 +25,7 @@ void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floa
 // from 2**-14 to 2**16 (2**-4 to 2**12 if the dtype has a short exponent). With Floats::Unit, no float is negative.
 // Each row of eight integers has, in random order, 0 or 1, the bits of -1, of the least and of the greatest signed
 // integer, two integers of any bits, and two as fill_random() draws them. Bools are as fill_random() draws them.
-void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
+void fill_wide_range(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
 // Fills `array` with the numbers of `pool`, which is not empty, in an order that depends on `name`. Starts where the
 // call with the previous `turn` ended. Floats are rounded to the dtype. For integers, 1 replaces a number that is

@@ -88,7 +88,7 @@ const RuleSet& kernel_spec() {
       require("unroll", node(Op::UNROLL), [](UOp u) { return Int(u.src(0).dtype().count()) == count_of(u.arg()); }),
       allow("end", any_len(Op::END, anything(), anything())),
       allow("bufferize", any_len(Op::BUFFERIZE, anything())),
-      require("reduce-over-ranges", any_len(Op::REDUCE, anything()), index_sources),
+      require("reduce-over-ranges", any_len(Op::REDUCE, anything()), has_index_sources),
   });
   static const RuleSet set("kernel_spec", {&own, &movement_spec(), &shared_codegen_spec(), &shared_spec()});
   return set;

@@ -36,7 +36,7 @@ bool same_dtype_as_source(UOp u) { return u.dtype() == u.src(0).dtype(); }
 
 }  // namespace
 
-bool index_sources(UOp u) {
+bool has_index_sources(UOp u) {
   return all_sources(u, 1, [](UOp s) { return s.dtype() == dtypes::index; });
 }
 
@@ -61,7 +61,7 @@ const RuleSet& shared_spec() {
       require("cast", node({Op::BITCAST, Op::CAST}, anything()), [](UOp u) { return u.arg().is_none(); }),
       // ranges, indices of index dtype, and the ends of loops
       require("range", any_len(Op::RANGE, anything()), range_is_named),
-      decide("index-by-index", any_len(Op::INDEX, anything()), [](UOp u) { return index_sources(u) ? Answer::Yes : Answer::Decline; }),
+      decide("index-by-index", any_len(Op::INDEX, anything()), [](UOp u) { return has_index_sources(u) ? Answer::Yes : Answer::Decline; }),
       allow("end-one-range", node(Op::END, anything(), node(Op::RANGE))),
   });
   return set;
@@ -138,7 +138,7 @@ const RuleSet& untagged_tensor_spec() {
                 return a.is_tuple() && a.items().size() >= 2 &&
                        (a[0].is(Op::ADD) || a[0].is(Op::MUL) || a[0].is(Op::MAX));
               }),
-      require("reduce-outer", any_len(Op::REDUCE, anything()), index_sources),
+      require("reduce-outer", any_len(Op::REDUCE, anything()), has_index_sources),
       // AFTERs of buffers, which exist once kernels have been created
       allow("after-buffer", any_len(Op::AFTER, node({Op::BUFFER, Op::AFTER}))),
       // ranges in tensor graphs

@@ -54,13 +54,13 @@ UOp verdict(UOp node, Answer answer) {
   return answer == Answer::Yes ? verdicts.yes : verdicts.no;
 }
 
-UOp call_allow(const Rule&, const Match& m) { return verdict(m.root, Answer::Yes); }
-UOp call_require(const Rule& rule, const Match& m) {
+UOp call_allow_rule(const Rule&, const Match& m) { return verdict(m.root, Answer::Yes); }
+UOp call_require_rule(const Rule& rule, const Match& m) {
   if (reinterpret_cast<bool (*)(UOp)>(rule.function)(m.root)) return verdict(m.root, Answer::Yes);
   note_declined(rule);
   return verdict(m.root, Answer::No);
 }
-UOp call_verdict(const Rule& rule, const Match& m) {
+UOp call_decide_rule(const Rule& rule, const Match& m) {
   return verdict(m.root, reinterpret_cast<Answer (*)(UOp)>(rule.function)(m.root));
 }
 

@@ -11,15 +11,15 @@ enum class Answer : uint8_t { Yes, No, Decline };
 UOp verdict(UOp node, Answer answer);
 
 // Returns true if all sources but the first are of dtype index.
-bool index_sources(UOp u);
+bool has_index_sources(UOp u);
 
 // Calls a rule made by `allow`: the rule accepts every node that its pattern matches.
-UOp call_allow(const Rule& rule, const Match& match);
+UOp call_allow_rule(const Rule& rule, const Match& match);
 // Calls a rule made by `require`: the rule accepts a matched node if its test returns true, and rejects the node
 // otherwise.
-UOp call_require(const Rule& rule, const Match& match);
+UOp call_require_rule(const Rule& rule, const Match& match);
 // Calls a rule made by `decide`: the test answers Yes (accept the node), No (reject the node) or Decline.
-UOp call_verdict(const Rule& rule, const Match& match);
+UOp call_decide_rule(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>
 Rule spec_rule(const RuleName& name, P pattern, UOp (*call)(const Rule&, const Match&), AnyFunction test = nullptr) {
@@ -28,14 +28,14 @@ Rule spec_rule(const RuleName& name, P pattern, UOp (*call)(const Rule&, const M
           .may_decline = test != nullptr};
 }
 template <pat::PatLike P>
-Rule allow(RuleName name, P pattern) { return spec_rule(name, pattern, call_allow); }
+Rule allow(RuleName name, P pattern) { return spec_rule(name, pattern, call_allow_rule); }
 template <pat::PatLike P>
 Rule require(RuleName name, P pattern, bool (*test)(UOp)) {
-  return spec_rule(name, pattern, call_require, reinterpret_cast<AnyFunction>(test));
+  return spec_rule(name, pattern, call_require_rule, reinterpret_cast<AnyFunction>(test));
 }
 template <pat::PatLike P>
 Rule decide(RuleName name, P pattern, Answer (*test)(UOp)) {
-  return spec_rule(name, pattern, call_verdict, reinterpret_cast<AnyFunction>(test));
+  return spec_rule(name, pattern, call_decide_rule, reinterpret_cast<AnyFunction>(test));
 }
 
 const RuleSet& shared_spec();          // ops that are valid at any stage

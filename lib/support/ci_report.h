@@ -19,7 +19,7 @@ struct CiCase {
   std::string name;          // name of the test, such as "add.0 (CPU:CLANG)"
   std::string rule = {};     // kind of the failure, such as "stage-differs"; names a CiRule of the report
   std::string message = {};  // one line; empty if passed
-  std::string details = {};  // the difference, on several lines; may be empty
+  std::string details = {};  // more about the failure, such as the difference; may be empty
   std::string file = {};     // the file to annotate: a source file, or the recording; may be empty
   uint32_t line = 0;         // 1-based line in `file`; 0 if unknown
 };

@@ -256,7 +256,7 @@ class MappedGraph {
   std::string out_;
 };
 
-Result<std::string> GraphMap::to_tgc(std::string_view text) const {
+Result<std::string> GraphMap::to_tgc_json(std::string_view text) const {
   return catch_failures([&] {
     try {
       constexpr int kMaxLevels = 1000;  // because MappedGraph recurses

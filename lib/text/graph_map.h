@@ -45,7 +45,7 @@ class GraphMap {
 
   // Returns the graph in tgc's JSON (graph_json.h). Its producer is "port" if the table has no line `release`. Returns
   // an error if `json` is not JSON, is nested too deeply, or does not fit the table; for example, if a node has no op.
-  Result<std::string> to_tgc(std::string_view json) const;
+  Result<std::string> to_tgc_json(std::string_view json) const;
 
  private:
   friend class MappedGraph;

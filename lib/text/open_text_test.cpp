@@ -325,7 +325,7 @@ TEST_CASE("GraphMap: translates a port's names, with nodes by position and by id
       "value Loop AxisType.LOOP\nrelease 0.14\n",
       "m");
   REQUIRE(map);
-  auto text = map->to_tgc(
+  auto text = map->to_tgc_json(
       R"({"items":[{"id":7,"kind":"const","dtype":"f32","arg":1.5},{"id":9,"kind":"range","dtype":{"name":"f32","count":4},
     "src":[7],"arg":[0,"Loop"]}]})");
   REQUIRE(text);
@@ -335,10 +335,10 @@ TEST_CASE("GraphMap: translates a port's names, with nodes by position and by id
   CHECK(read->root.is(Op::RANGE));
   CHECK(read->root.dtype().repr() == "dtypes.float.vec(4)");
   CHECK(read->root.arg()[1] == Arg(AxisType::LOOP));
-  CHECK_FALSE(map->to_tgc(R"({"items":[{"kind":"sink","src":[3]}]})"));
+  CHECK_FALSE(map->to_tgc_json(R"({"items":[{"kind":"sink","src":[3]}]})"));
   CHECK_FALSE(GraphMap::read("nothing here at all\n", "m"));
   std::string deep = std::string(500'000, '[') + std::string(500'000, ']');
-  CHECK_FALSE(map->to_tgc(R"({"items":[{"kind":"sink","src":[],"arg":)" + deep + "}]}"));
+  CHECK_FALSE(map->to_tgc_json(R"({"items":[{"kind":"sink","src":[],"arg":)" + deep + "}]}"));
 }
 
 }  // namespace

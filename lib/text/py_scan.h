@@ -101,13 +101,13 @@ class PyScan {
   std::string string(PyLiteral literal = PyLiteral::Str);  // reads a string; call it at the opening quote
 
   // Counts one level of nesting during its lifetime. Fails beyond Limit::Nesting.
-  class Nested {
+  class NestingLevel {
    public:
-    explicit Nested(PyScan& scan) : scan_(scan) {
+    explicit NestingLevel(PyScan& scan) : scan_(scan) {
       if (++scan_.nesting_depth_ > scan_.max_nesting_depth_) scan_.throw_too_deep();
     }
-    ~Nested() { scan_.nesting_depth_--; }
-    Nested(const Nested&) = delete;
+    ~NestingLevel() { scan_.nesting_depth_--; }
+    NestingLevel(const NestingLevel&) = delete;
 
    private:
     PyScan& scan_;

@@ -41,7 +41,7 @@ UOp PyValues::make_node(size_t at, Op op, DType dtype, std::span<const UOp> src,
 PyValues::Value PyValues::value() {
   skip_blanks_in_line();
   if (peek() != '-' && peek() != '+') return read_primary();
-  Nested nested(*this);
+  NestingLevel nested(*this);
   bool negative = peek() == '-';
   size_t at = position_++;
   Value v = with_nesting([&] { return value(); });
@@ -64,13 +64,13 @@ PyValues::Value PyValues::read_primary() {
   return named_value(identifier("a name"), at);
 }
 
-uint16_t PyValues::one_deeper(uint16_t inner, size_t at) const {
+uint16_t PyValues::next_depth(uint16_t inner, size_t at) const {
   if (inner >= kMaxArgDepth) throw_error(at, "tuples nested more than " + std::to_string(kMaxArgDepth) + " deep");
   return uint16_t(inner + 1);
 }
 
 PyValues::Value PyValues::read_list() {
-  Nested nested(*this);
+  NestingLevel nested(*this);
   size_t at = position_++;
   open_brackets_++;
   if (take_char(')')) return open_brackets_--, Value{{}, true, 1, uint32_t(list_items_.size()), 0};
@@ -98,7 +98,7 @@ PyValues::Value PyValues::read_list() {
     throw_error(position_, "found " + found_text(position_), "',' or ')' for the '(' of " + position_text(at));
   position_++;
   open_brackets_--;
-  Value list{{}, true, one_deeper(inner, at), uint32_t(list_items_.size()), uint32_t(item_stack_.size() - base)};
+  Value list{{}, true, next_depth(inner, at), uint32_t(list_items_.size()), uint32_t(item_stack_.size() - base)};
   list_items_.insert(list_items_.end(), item_stack_.begin() + ptrdiff_t(base), item_stack_.end());
   item_stack_.resize(base);
   return list;
@@ -106,7 +106,7 @@ PyValues::Value PyValues::read_list() {
 
 PyValues::Arguments PyValues::arguments() {
   expect_char('(', "and arguments");
-  Nested nested(*this);
+  NestingLevel nested(*this);
   size_t open = position_ - 1, base = argument_stack_.size();
   open_brackets_++;
   for (;;) {
@@ -151,7 +151,7 @@ const PyValues::Argument* PyValues::Arguments::find(size_t position, std::string
   return keyword(name);
 }
 
-void PyValues::only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const {
+void PyValues::check_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const {
   for (const Argument& a : args)
     if (!a.keyword.empty() && std::find(allowed.begin(), allowed.end(), a.keyword) == allowed.end())
       throw_error(a.offset, "unknown keyword argument '" + std::string(a.keyword) + "'");
@@ -402,7 +402,7 @@ PyValues::Value PyValues::record(RecordClass c, size_t at) {
   }
   if (c == RecordClass::Kernel && !values[0].is_uop()) throw_error(at, "a Kernel without an ast", "Kernel(k0(), ())");
   if (!record_fits(c, values)) throw_error(at, "a " + std::string(name_of(c)) + " with arguments of wrong types");
-  return {.arg = graph_.record(c, values), .nesting_depth = one_deeper(inner, at)};
+  return {.arg = graph_.record(c, values), .nesting_depth = next_depth(inner, at)};
 }
 
 PyValues::Value PyValues::open_record(std::string_view name, size_t at) {
@@ -416,7 +416,7 @@ PyValues::Value PyValues::open_record(std::string_view name, size_t at) {
     items.push_back(as_arg(a.value));
   }
   items[1] = graph_.tuple(fields);
-  return {.arg = graph_.record(RecordClass::Open, items), .nesting_depth = one_deeper(inner, at)};
+  return {.arg = graph_.record(RecordClass::Open, items), .nesting_depth = next_depth(inner, at)};
 }
 
 // ---- lists of Opt

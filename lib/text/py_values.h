@@ -73,9 +73,9 @@ class PyValues : public PyScan {
   }
   // Returns inner + 1: the depth of a value that contains values of depth `inner`. Fails at byte `at` if that exceeds
   // kMaxArgDepth.
-  uint16_t one_deeper(uint16_t inner, size_t at) const;
+  uint16_t next_depth(uint16_t inner, size_t at) const;
   Arguments arguments();                           // reads the arguments of a call; call it at the '('
-  void only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
+  void check_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
   std::string_view attribute(const char* what);    // reads a '.' and a name
 
   // ---- conversions; those with an argument `at` fail at byte `at` if the value is of another kind

@@ -318,7 +318,7 @@ bool prints_from_repr(UOp u) {
 
 }  // namespace
 
-bool prints_from_reprs(UOp root) {
+bool text_follows_from_reprs(UOp root) {
   if (root.graph().is_foreign()) return false;
   const std::vector<UOp> nodes = toposort(root);
   const RareArgFeatures odd = RareArgFeatures::of(nodes);

@@ -41,7 +41,7 @@ constexpr PyrenderReader::MethodName PyrenderReader::kMethods[] = {
 
 PyValues::Value PyrenderReader::uop_call(size_t at) {
   Arguments args = arguments();
-  only_keywords(args, {"op", "dtype", "src", "arg", "tag"});
+  check_keywords(args, {"op", "dtype", "src", "arg", "tag"});
   const Argument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"),
                  *arg = args.find(3, "arg"), *tag = args.find(4, "tag");
   if (!op || op->value.is_list || !op->value.arg.is_op())
@@ -118,7 +118,7 @@ UOp PyrenderReader::make_const(const Arguments& args, size_t at) {
     with_position(v.offset, [&] { c = graph_.constant(dtype, v.value.arg.to_const()); });
     return c;
   }
-  only_keywords(args, {"device", "unique"});
+  check_keywords(args, {"device", "unique"});
   Arg value = as_arg(v.value);
   if (!value.is_const() && !value.is_tuple()) throw_wrong_type(v.value, v.offset, "a number");
   UOp c;
@@ -138,7 +138,7 @@ UOp PyrenderReader::make_const(const Arguments& args, size_t at) {
 }
 
 UOp PyrenderReader::make_range(const Arguments& args, size_t at) {
-  only_keywords(args, {"dtype", "src"});
+  check_keywords(args, {"dtype", "src"});
   const Argument& end = required_argument(args, 0, "an end", at);
   DType dtype = dtype_keyword(args, dtypes::index);
   std::vector<Arg> axis;
@@ -182,7 +182,7 @@ UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const Argum
   for (char& c : upper) c = char(c >= 'a' && c <= 'z' ? c & ~32 : c);
   auto op = parse_op(upper);
   if (!op) throw_error(name_at, "UOp has no method '" + std::string(name) + "'");
-  only_keywords(args, {"arg", "dtype"});
+  check_keywords(args, {"arg", "dtype"});
   std::vector<UOp> src;
   for (const Argument& a : args)
     if (a.keyword.empty()) src.push_back(as_uop(a.value, a.offset));
@@ -238,7 +238,7 @@ UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& 
   for (const Argument& a : args) {
     if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.offset));
     else if (a.keyword == "arg") arg = as_arg(a.value);
-    else only_keywords(args, {"arg", "dtype", "ptr"});
+    else check_keywords(args, {"arg", "dtype", "ptr"});
   }
   return make_node(at, op, dtype, current_sources_, arg);
 }
@@ -260,7 +260,7 @@ UOp PyrenderReader::assign_call(UOp self, const Arguments& args, size_t at) {
 }
 
 UOp PyrenderReader::replace_call(UOp self, const Arguments& args, size_t at) {
-  only_keywords(args, {"op", "dtype", "src", "arg", "tag"});
+  check_keywords(args, {"op", "dtype", "src", "arg", "tag"});
   UOp out = self;
   for (const Argument& a : args) {
     if (a.keyword == "dtype") {
@@ -339,7 +339,7 @@ UOp PyrenderReader::load_call(UOp from, const Arguments& args, size_t at) {
   if (!args.empty() && args[0].value.is_uop())
     return generic_call(from, Op::LOAD, args[0].value.arg.uop().dtype(), args, at);
   UOp out = generic_call(from, Op::LOAD, from.src(0).dtype().base().scalar(), args, at);
-  leave_open(out);
+  infer_later(out);
   return out;
 }
 DType PyrenderReader::loaded_dtype(UOp from) {
@@ -353,7 +353,7 @@ DType PyrenderReader::loaded_dtype(UOp from) {
 // length of the result, which may be shorter, is inferred from the uses.
 UOp PyrenderReader::reduce_call(UOp self, const Arguments& args, size_t at) {
   UOp out = generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
-  if (self.dtype().count() > 1 && !args.keyword("dtype") && may_infer()) leave_open(out);
+  if (self.dtype().count() > 1 && !args.keyword("dtype") && may_infer()) infer_later(out);
   return out;
 }
 
@@ -411,7 +411,7 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
   throw_error(at, "unknown method");
 }
 
-// ---- movement ops; each function checks the shape of its result, so that the error message points to the call
+// ---- movement ops; the shape of the result is checked here, so that the error message points to the call
 
 UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args, size_t at) {
   if (self.is_const() && self.num_src() == 0 && may_infer())

@@ -32,7 +32,7 @@ class OpenReader : public PyrenderReader {
 
   Value uop_call(size_t at) override {
     Arguments args = arguments();
-    only_keywords(args, {"op", "dtype", "src", "arg", "tag"});
+    check_keywords(args, {"op", "dtype", "src", "arg", "tag"});
     const Argument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"),
                    *arg = args.find(3, "arg"), *tag = args.find(4, "tag");
     Arg name = op ? as_arg(op->value) : Arg(), a = arg ? as_arg(arg->value) : Arg();
@@ -61,7 +61,7 @@ class OpenReader : public PyrenderReader {
 
   // Reads the arguments of UOp.const: "(3, dtypes.int)" in 0.14, "(dtypes.int, 3, device='CPU')" in 0.13.
   UOp make_const(const Arguments& args, size_t at) override {
-    only_keywords(args, {"dtype", "device"});
+    check_keywords(args, {"dtype", "device"});
     const bool dtype_first = !args.empty() && !args[0].value.is_list && args[0].value.arg.kind() == Arg::Kind::DType;
     const Argument& value = required_argument(args, dtype_first ? 1 : 0, "a value", at);
     const Argument* d = dtype_first ? &args[0] : args.find(1, "dtype");
@@ -80,7 +80,7 @@ class OpenReader : public PyrenderReader {
 
   // Reads the arguments of UOp.unique_const: "(3, dtype=dtypes.int, device='CPU', unique=7)".
   UOp unique_constant(const Arguments& args, size_t at) {
-    only_keywords(args, {"dtype", "device", "unique"});
+    check_keywords(args, {"dtype", "device", "unique"});
     const Argument &value = required_argument(args, 0, "a value", at), *device = args.keyword("device"),
                    *unique = args.keyword("unique");
     if (!device || !unique) throw_error(at, "UOp.unique_const without its number or device", "device= and unique=");
@@ -116,7 +116,7 @@ class OpenReader : public PyrenderReader {
   }
 
   UOp range(const Arguments& args, size_t at) {
-    only_keywords(args, {"dtype", "src"});
+    check_keywords(args, {"dtype", "src"});
     const Argument& end = required_argument(args, 0, "an end", at);
     DType dtype = dtype_keyword(args, weakint());
     std::vector<Arg> axis;
@@ -129,14 +129,14 @@ class OpenReader : public PyrenderReader {
   }
 
   UOp special(const Arguments& args, size_t at) {
-    only_keywords(args, {"dtype"});
+    check_keywords(args, {"dtype"});
     const Argument &end = required_argument(args, 0, "an end", at), &name = required_argument(args, 1, "a name", at);
     DType dtype = dtype_keyword(args, weakint());
     return graph_.node(Op::SPECIAL, dtype, size(end, dtype), as_arg(name.value));
   }
 
   UOp variable(const Arguments& args, size_t at) {
-    only_keywords(args, {"dtype"});
+    check_keywords(args, {"dtype"});
     const Argument &name = required_argument(args, 0, "a name", at), &low = required_argument(args, 1, "a minimum", at),
                    &high = required_argument(args, 2, "a maximum", at);
     Arg arg = graph_.tuple({as_arg(name.value), as_arg(low.value), as_arg(high.value)});
@@ -237,7 +237,7 @@ class OpenReader : public PyrenderReader {
   }
 
   UOp index(UOp self, const Arguments& args) {
-    only_keywords(args, {"dtype", "ptr", "arg"});
+    check_keywords(args, {"dtype", "ptr", "arg"});
     const Argument *d = args.keyword("dtype"), *ptr = args.keyword("ptr"), *arg = args.keyword("arg");
     DType usual = is_0_13_ && !ptr ? self.dtype().base() : self.dtype();
     current_sources_.assign(1, self);
@@ -256,13 +256,13 @@ class OpenReader : public PyrenderReader {
       if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.offset));
       else if (a.keyword == "arg") arg = as_arg(a.value);
       else if (a.keyword == "dtype") dtype = &a;
-      else only_keywords(args, {"arg", "dtype"});
+      else check_keywords(args, {"arg", "dtype"});
     }
     if (current_sources_.empty() && !kVoid.contains(op)) throw_error(at, std::string(name_of(op)) + " without sources");
     UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->offset) : dtype_of_op(op), current_sources_, arg);
     // in 0.13, a REDUCE of a vector may make a shorter vector, so its length is inferred from its uses
     if (op == Op::REDUCE && !dtype && is_0_13_ && current_sources_[0].dtype().count() > 1 && may_infer())
-      leave_open(out);
+      infer_later(out);
     return out;
   }
 

@@ -174,7 +174,7 @@ UOp PyrenderReader::find_name(std::string_view name) const {
 
 // Reads the definition of a function that builds a kernel: def k0():\n ...\n return ast
 void PyrenderReader::read_function() {
-  Nested nested(*this);
+  NestingLevel nested(*this);
   std::string_view name = identifier("a function's name");
   expect_char('(', "after the function's name");
   expect_char(')', "(kernels take no parameters)");
@@ -284,7 +284,7 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
 
 // Parses the operand of an operator that nests to the right without parentheses: the x of -x, the y of x**y.
 PyValues::Value PyrenderReader::nested_expression(int min_precedence) {
-  Nested nested(*this);
+  NestingLevel nested(*this);
   return with_nesting([&] { return infix_expression(min_precedence); });
 }
 

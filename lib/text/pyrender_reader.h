@@ -57,7 +57,7 @@ class PyrenderReader : public PyValues {
   }
   DType loaded_dtype(UOp from);
   // marks `u` to have its dtype inferred from its uses
-  void leave_open(UOp u) { open_nodes_.emplace_back(u, line_name_); }
+  void infer_later(UOp u) { open_nodes_.emplace_back(u, line_name_); }
   void define_name(std::string_view name, UOp u);
   UOp find_name(std::string_view name) const;  // returns the empty UOp if `name` is undefined
 

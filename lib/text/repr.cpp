@@ -157,7 +157,7 @@ class ReprReader : public PyValues {
 
   Value read_other_name(std::string_view name, size_t at) override {
     if (name != "UOp") return PyValues::read_other_name(name, at);
-    Nested nested(*this);
+    NestingLevel nested(*this);
     position_ = at;
     return {graph()};  // a graph inside an arg has its own names x0, x1, ...
   }

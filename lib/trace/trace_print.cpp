@@ -89,7 +89,7 @@ std::string trace_line(UOp u, const TraceConsumer& numbers) {
 }
 
 void TracePrinter::begin_kernel(std::string_view id, std::string_view target, UOp) {
-  num_looked_at_ = 0;
+  num_visited_ = 0;
   write_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + shown_target(target)) + "\n");
 }
 
@@ -152,12 +152,12 @@ void TracePrinter::print_change(UOp before, UOp after, const std::string& indent
   std::vector<UOp> context;  // unchanged sources of the changed nodes
   // Finding the changed nodes takes time. Beyond the limit (if a stage does not end, for example), print only the
   // roots.
-  if (num_looked_at_ <= kMaxLookedAt) {
+  if (num_visited_ <= kMaxLookedAt) {
     auto old_nodes = toposort(before), new_nodes = toposort(after);
     UOpSet in_old(graph), in_new(graph), printed(graph);
-    for (UOp u : old_nodes) in_old.insert(u), num_looked_at_ += 1 + u.num_src();
-    for (UOp u : new_nodes) in_new.insert(u), num_looked_at_ += 1 + u.num_src();
-    if (num_looked_at_ > kMaxLookedAt)
+    for (UOp u : old_nodes) in_old.insert(u), num_visited_ += 1 + u.num_src();
+    for (UOp u : new_nodes) in_new.insert(u), num_visited_ += 1 + u.num_src();
+    if (num_visited_ > kMaxLookedAt)
       write_(indent + "  from here on, what comes and goes below a node is not shown: there is too much of it\n");
     auto only = [&](const std::vector<UOp>& nodes, const UOpSet& other, UOp root) {
       std::vector<UOp> out;

@@ -55,7 +55,7 @@ class TracePrinter : public TraceConsumer {
   std::string stage_;
   // in the current stage: the numbers of printed rewrites, of rewrites that are not discarded, and of discarded ones
   size_t num_shown_ = 0, num_in_result_ = 0, num_discarded_ = 0;
-  size_t num_looked_at_ = 0;  // number of nodes and sources visited to find changed nodes
+  size_t num_visited_ = 0;    // number of nodes and sources visited to find changed nodes
   int64_t last_node_ = -1;    // largest node number so far, for the error
 };
 

@@ -85,7 +85,7 @@ uint32_t ExprIsolator::set_of(std::vector<uint32_t> leaves) {
   return it->second;
 }
 
-uint32_t ExprIsolator::joined_set(uint32_t a, uint32_t b) {
+uint32_t ExprIsolator::union_set(uint32_t a, uint32_t b) {
   if (a == b || b == 0) return a;
   if (a == 0) return b;
   auto [it, is_new] = joined_sets_.try_emplace({std::min(a, b), std::max(a, b)}, 0);
@@ -95,9 +95,9 @@ uint32_t ExprIsolator::joined_set(uint32_t a, uint32_t b) {
   return it->second = set_of(std::move(all));
 }
 
-uint32_t ExprIsolator::joined_of(UOp u, const Bound& bound) {
+uint32_t ExprIsolator::leaf_set_of_sources(UOp u, const Bound& bound) {
   uint32_t out = 0;
-  for (size_t i = 0; i < u.num_src(); i++) out = joined_set(out, source(u, i, bound).leaf_set);
+  for (size_t i = 0; i < u.num_src(); i++) out = union_set(out, source(u, i, bound).leaf_set);
   return out;
 }
 
@@ -204,7 +204,7 @@ IsolatedExpr ExprIsolator::elementwise(UOp u, const Bound& bound) {
   std::vector<UOp> src;
   std::vector<UOp> valids;
   bool has_valid = false;
-  IsolatedExpr out{.leaf_set = joined_of(u, bound)};
+  IsolatedExpr out{.leaf_set = leaf_set_of_sources(u, bound)};
   for (size_t i = 0; i < u.num_src(); i++) {
     src.push_back(value_of(u.src(i), bound));
     if (!src.back()) return leaf(u, bound);
@@ -258,13 +258,13 @@ IsolatedExpr ExprIsolator::vector_of_places(UOp u, const Bound& bound) {
   return {.value = graph_.node(Op::VECTORIZE, dtypes::index.vec(n), offsets),
           .valid = graph_.node(Op::VECTORIZE, dtypes::bool_.vec(n), valids),
           .memory = first.memory,
-          .leaf_set = joined_of(u, bound)};
+          .leaf_set = leaf_set_of_sources(u, bound)};
 }
 
 IsolatedExpr ExprIsolator::where(UOp u, const Bound& bound) {
   UOp cond = value_of(u.src(0), bound), yes = value_of(u.src(1), bound), no = value_of(u.src(2), bound);
   if (!cond || !yes || !no) return leaf(u, bound);
-  IsolatedExpr out{.value = u.with_src({cond, yes, no}), .leaf_set = joined_of(u, bound)};
+  IsolatedExpr out{.value = u.with_src({cond, yes, no}), .leaf_set = leaf_set_of_sources(u, bound)};
   auto valid_of = [&](size_t i) { return source(u, i, bound).is_address() ? UOp() : source(u, i, bound).valid; };
   const UOp yes_valid = valid_of(1), no_valid = valid_of(2);  // null for an address, whose load handles its gate
   if (!yes_valid && !no_valid) return out;
@@ -329,7 +329,7 @@ IsolatedExpr ExprIsolator::unroll(UOp u, const Bound& bound) {
   for (Arg axis : u.arg().items()) positions *= axis[1].small_int();
   if (n % positions || positions > kMostPositions) return u.dtype().is_ptr() ? IsolatedExpr{} : leaf(u, bound);
   for (Arg axis : u.arg().items())
-    from.leaf_set = joined_set(from.leaf_set, axis_leaf(axis[0].small_int(), axis[1].small_int()).leaf_set);
+    from.leaf_set = union_set(from.leaf_set, axis_leaf(axis[0].small_int(), axis[1].small_int()).leaf_set);
   if (positions == 1) return from;
   auto selected = [&](UOp vector) { return value_at_position(vector, u.arg().items(), n / positions); };
   if (from.valid && from.valid.dtype().count() == n) from.valid = selected(from.valid);
@@ -338,7 +338,7 @@ IsolatedExpr ExprIsolator::unroll(UOp u, const Bound& bound) {
 }
 
 // Returns `value` at every combination of positions on `axes`; the last axis varies fastest.
-std::vector<UOp> ExprIsolator::values_at_all(UOp value, std::span<const Arg> axes) {
+std::vector<UOp> ExprIsolator::values_at_all_positions(UOp value, std::span<const Arg> axes) {
   std::vector<UOp> out{value};
   for (Arg axis : axes) {
     UOp at = axis_leaf(axis[0].small_int(), axis[1].small_int()).value;
@@ -371,7 +371,7 @@ IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
   auto unknown = [&] { return u.dtype().is_value() && u.dtype() != dtypes::void_ ? leaf(u, bound) : IsolatedExpr{}; };
   if (!value || from.valid) return unknown();
   std::vector<UOp> elements;
-  for (UOp v : values_at_all(value, u.arg().items()))
+  for (UOp v : values_at_all_positions(value, u.arg().items()))
     for (int64_t k = 0; k < v.dtype().count(); k++) elements.push_back(element(v, k));
   if (elements.empty()) return unknown();
   return {.value = elements.size() > 1 ? graph_.node(Op::VECTORIZE, u.dtype(), elements) : elements[0],
@@ -428,7 +428,7 @@ IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
   return {.value = offset,
           .valid = logical_and(logical_and(wide(base.valid), wide(at.is_address() ? UOp() : at.valid)), wide(gate)),
           .memory = base.memory,
-          .leaf_set = joined_of(u, bound)};
+          .leaf_set = leaf_set_of_sources(u, bound)};
 }
 
 // Returns the elements at an address. Takes offsets modulo the memory's size, so that a wrong offset is no error.
@@ -462,7 +462,7 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   if (u.num_src() > 1 && u.src(1).dtype().is_value() && !(u.src(1).dtype() == dtypes::void_))
     alt = value_of(u.src(1), bound);
   UOp value = load_from(place, u.dtype(), alt);
-  return value ? IsolatedExpr{.value = value, .leaf_set = joined_of(u, bound)} : leaf(u, bound);
+  return value ? IsolatedExpr{.value = value, .leaf_set = leaf_set_of_sources(u, bound)} : leaf(u, bound);
 }
 // Isolates a REDUCE: as a REDUCE of its term, isolated with the ranges in `bound`, if it is short; else as a leaf.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
@@ -491,7 +491,7 @@ IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   auto reduced = [&] { return src.size() > 1 || u.dtype() != src[0].dtype() ? u.with_src(src) : src[0]; };
   if (axes.empty()) return {.value = reduced(), .leaf_set = leaves};
   UOp sum;
-  for (UOp one : values_at_all(src[0], axes)) sum = sum ? sum.alu(u.arg().op(), one) : one;
+  for (UOp one : values_at_all_positions(src[0], axes)) sum = sum ? sum.alu(u.arg().op(), one) : one;
   if (!sum || !(sum.dtype() == u.dtype())) return leaf(u, bound);
   src[0] = sum;
   return {.value = reduced(), .leaf_set = set_without(leaves, axes)};

@@ -65,7 +65,7 @@ class ExprIsolator {
   UOp point() const { return point_; }                   // returns the RANGE over the sample points
   std::span<const Leaf> leaf_list() const { return leaves_; }
   const std::vector<uint32_t>& leaf_set(uint32_t set) const { return leaf_sets_[set]; }  // indices into leaf_list()
-  uint32_t joined_set(uint32_t a, uint32_t b);               // returns the number of the union of two sets of leaves
+  uint32_t union_set(uint32_t a, uint32_t b);                // returns the number of the union of two sets of leaves
   std::span<const IsolatedMemory> memories() const { return memories_; }
   int64_t num_leaf_slots() const { return num_slots_; }
 
@@ -91,7 +91,7 @@ class ExprIsolator {
   IsolatedExpr reduce(UOp u, const Bound& bound);
   IsolatedExpr axis_leaf(int64_t axis, int64_t size);
   UOp value_at_position(UOp vector, std::span<const Arg> axes, int64_t each);
-  std::vector<UOp> values_at_all(UOp value, std::span<const Arg> axes);
+  std::vector<UOp> values_at_all_positions(UOp value, std::span<const Arg> axes);
   uint32_t set_without(uint32_t leaves, std::span<const Arg> axes);
   IsolatedExpr unroll(UOp u, const Bound& bound);
   IsolatedExpr contract(UOp u, const Bound& bound);
@@ -99,7 +99,7 @@ class ExprIsolator {
   UOp load_from(const IsolatedExpr& place, DType dtype, UOp alt);
   UOp logical_and(UOp a, UOp b);
   uint32_t set_of(std::vector<uint32_t> leaves);
-  uint32_t joined_of(UOp u, const Bound& bound);
+  uint32_t leaf_set_of_sources(UOp u, const Bound& bound);
 
   Graph& graph_;
   std::map<int64_t, int64_t> arrays_;

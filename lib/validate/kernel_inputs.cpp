@@ -250,7 +250,7 @@ std::string_view name_of(InputSet set) {
   }
 }
 
-std::vector<InputSet> more_input_sets(UOp root, const InputDistribution& draw) {
+std::vector<InputSet> further_input_sets(UOp root, const InputDistribution& draw) {
   auto starts_anywhere = [](UOp u) {
     return u.is(Op::DEFINE_REG) || (u.is(Op::REDUCE) && u.arg().op() != Op::ADD) ||
            (u.is(Op::REDUCE_AXIS) && u.arg()[0].op() != Op::ADD);
@@ -270,7 +270,7 @@ std::set<std::string> redraw_inputs(UOp root, InputSet set, const InputDistribut
     if (at == inputs.end()) continue;
     const Floats floats = draw.floats_of(at->name);
     if (set == InputSet::Usual) fill_random(at->array, draw.seed, at->name, floats);
-    else if (set == InputSet::AllSizes) fill_wide(at->array, draw.seed, at->name, floats);
+    else if (set == InputSet::AllSizes) fill_wide_range(at->array, draw.seed, at->name, floats);
     else fill_with_sign(at->array, at->name, set == InputSet::BelowZero && floats == Floats::Normal ? -1 : 1);
     out.insert(at->name);
   }

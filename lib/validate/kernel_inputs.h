@@ -70,7 +70,7 @@ std::string note_on_floats(const InputDistribution& draw);
 // whose values are valid for these uses.
 std::set<std::string> constrained_inputs(UOp root);
 
-// The kinds of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide(). BelowZero and
+// The kinds of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide_range(). BelowZero and
 // AboveZero: small whole numbers of one sign (bools are all false or all true). These show if a reduction starts with a
 // wrong number, such as a maximum that starts with 0.
 enum class InputSet : uint8_t { Usual, AllSizes, BelowZero, AboveZero };
@@ -81,7 +81,7 @@ std::string_view name_of(InputSet set);
 // Returns the sets other than Usual with which the kernel `root` should be tested. Includes those of one sign only if
 // the kernel reduces with another op than ADD or has an accumulator, and if `draw` has floats of both signs. Arrays of
 // Floats::Unit have no negative numbers in any set.
-std::vector<InputSet> more_input_sets(UOp root, const InputDistribution& draw);
+std::vector<InputSet> further_input_sets(UOp root, const InputDistribution& draw);
 
 // Fills the arrays in `inputs` that the kernel `root` uses with the values of `set`, except constrained_inputs() and
 // those in `given`. Arrays that the kernel only stores are filled too, so that an element that it should store, but

@@ -130,7 +130,7 @@ void NanOrigin::count_work() {
 // Calls recurse(), which evaluates a source of the current node, and returns its result. Limits the depth of the
 // recursion, and makes sure that the stack suffices.
 template <class Recurse>
-auto NanOrigin::one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
+auto NanOrigin::call_one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
   if (++recursion_depth_ > kMostDepth) throw Failure("the kernel's expressions are nested too deeply");
   const struct Leave {
     int& depth;
@@ -165,7 +165,7 @@ Const NanOrigin::value_of(UOp u) {
   }
   if (const KnownNode& k = known_nodes_.at(u); k.has_value && k.range_values == at) return k.value;
   count_work();
-  const Const out = one_level_deeper([&] { return compute_value(u); });
+  const Const out = call_one_level_deeper([&] { return compute_value(u); });
   KnownNode& k = known_nodes_.at(u);
   k.range_values = std::move(at), k.value = out, k.has_value = true;
   return out;
@@ -249,7 +249,7 @@ Const NanOrigin::reduce_value(UOp u) {
 // Adds the steps that lead to the value of `u`, a NaN or infinity in the current iteration of the loops.
 void NanOrigin::follow_origin(UOp u) {
   if (++num_followed_ > kMostFollowed) throw Failure("too many operations lead to the bad element");
-  one_level_deeper([&] { follow_operands(u); });
+  call_one_level_deeper([&] { follow_operands(u); });
 }
 
 void NanOrigin::follow_operands(UOp u) {

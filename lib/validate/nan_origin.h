@@ -57,7 +57,7 @@ class NanOrigin {
   bool is_stored_at(UOp store, int64_t element);
   void count_work();
   template <class Recurse>
-  auto one_level_deeper(Recurse&& recurse) -> decltype(recurse());
+  auto call_one_level_deeper(Recurse&& recurse) -> decltype(recurse());
   void follow_origin(UOp u);
   void follow_operands(UOp u);
   void follow_reduce(UOp u);

@@ -79,10 +79,10 @@ Result<std::vector<Comparison>> ReferenceRunner::compare_arrays(UOp root, const 
     const double seconds = options_.timeout_seconds;
     const DeadlineScope scope(seconds > 0 ? seconds : double(limit(Limit::RefSeconds)));
     auto done = catch_failures([&] {
-      if (rechecks) leave_out_sensitive(root, expected, options, out, rest);
+      if (rechecks) leave_out_sensitive_elements(root, expected, options, out, rest);
       if (!options.accepts_rounding || all_passed()) return Unit{};
       RoundingEffect effect(*this, root, expected);
-      if (!effect.explains_differences(actual, rest)) return effect.settle_arrays(rest), Unit{};
+      if (!effect.explains_differences(actual, rest)) return effect.set_explained_elements(rest), Unit{};
       for (Comparison& c : out) c.num_rounded = std::exchange(c.num_different, 0);
       return Unit{};
     });
@@ -93,7 +93,7 @@ Result<std::vector<Comparison>> ReferenceRunner::compare_arrays(UOp root, const 
   });
 }
 
-void ReferenceRunner::leave_out_sensitive(UOp root, const Arrays& expected, const CompareOptions& options,
+void ReferenceRunner::leave_out_sensitive_elements(UOp root, const Arrays& expected, const CompareOptions& options,
                                           std::vector<Comparison>& out, Arrays& settled) const {
   ElementFlags sensitive;
   find_rounding_sensitive_elements(*this, root, sensitive);

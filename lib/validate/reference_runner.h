@@ -52,7 +52,7 @@ class ReferenceRunner {
  private:
   // Counts differences of `out` in elements that depend on rounding as left out, and sets these elements of `settled`
   // to the expected values.
-  void leave_out_sensitive(UOp root, const Arrays& expected, const CompareOptions& options,
+  void leave_out_sensitive_elements(UOp root, const Arrays& expected, const CompareOptions& options,
                            std::vector<Comparison>& out, Arrays& settled) const;
 
   const Arrays& inputs_;

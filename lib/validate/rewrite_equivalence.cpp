@@ -90,7 +90,7 @@ class Evaluation {
     auto at = [](UOp v, int64_t slot, int64_t i) { return slot < 0 ? -1 : v.dtype().count() > 1 ? slot + i : slot; };
     for (int64_t i = 0; i < v.before.dtype().count(); i++)
       to.push_back({before + i, after + i, at(v.before_valid, before_valid, i), at(v.after_valid, after_valid, i),
-                    is_float, v.before.dtype().scalar(), v.compares_ends_alone, tolerance,
+                    is_float, v.before.dtype().scalar(), v.compares_bounds_only, tolerance,
                     v.stored_memory ? v.stored_memory.id() : 0});
   }
 

@@ -73,17 +73,17 @@ void note_changes(const Array& a, const Array& b, bool is_exact, std::vector<dou
 
 bool RoundingEffect::explains_differences(const Arrays& actual, const Arrays& settled, UOp root) {
   if (effect_bounds_.empty()) effect_bounds_ = effects_in_ast_ = effects_of(ast_, expected_);
-  if (explained_by(effect_bounds_, settled)) return true;
+  if (are_explained(effect_bounds_, settled)) return true;
   if (!root) return false;
   Effects both = effects_of(root, actual);
   for (size_t i = 0; i < both.size(); i++)
     for (size_t k = 0; k < both[i].size(); k++) both[i][k] += effects_in_ast_[i][k];
-  if (!explained_by(both, settled)) return false;
+  if (!are_explained(both, settled)) return false;
   effect_bounds_ = std::move(both);
   return true;
 }
 
-bool RoundingEffect::explained_by(const Effects& effects, const Arrays& actual) {
+bool RoundingEffect::are_explained(const Effects& effects, const Arrays& actual) {
   unexplained_kind_ = DifferenceKind::None;
   for (size_t i = 0; i < expected_.size(); i++) {
     const Array &e = expected_[i].array, *a = find_array(actual, expected_[i].name);
@@ -111,7 +111,7 @@ bool RoundingEffect::is_explained(const Effects& effects, size_t i, int64_t k, d
   return std::fabs(was - is) <= far || are_about_the_end(was, is, far, e.dtype());
 }
 
-void RoundingEffect::settle_arrays(Arrays& settled) const {
+void RoundingEffect::set_explained_elements(Arrays& settled) const {
   for (size_t i = 0; i < expected_.size(); i++) {
     const Array& e = expected_[i].array;
     auto found = std::ranges::find(settled, expected_[i].name, &NamedArray::name);

@@ -28,7 +28,7 @@ class RoundingEffect {
 
   // After a call of explains_differences() that returned false: sets the elements of `settled` that rounding does
   // explain to their expected values.
-  void settle_arrays(Arrays& settled) const;
+  void set_explained_elements(Arrays& settled) const;
 
   // Returns true if the last call of explains_differences() returned false, and for each unexplained element, the
   // actual or the expected value is NaN, infinite, or the largest number of an fp8 dtype.
@@ -37,7 +37,7 @@ class RoundingEffect {
  private:
   using Effects = std::vector<std::vector<double>>;  // the effect on each element of each array
 
-  bool explained_by(const Effects& effects, const Arrays& actual);
+  bool are_explained(const Effects& effects, const Arrays& actual);
   // Returns true if the effects explain that element `k` of the expected array `i` has the actual value `was`.
   bool is_explained(const Effects& effects, size_t i, int64_t k, double was) const;
   Effects effects_of(UOp graph, const Arrays& plain) const;

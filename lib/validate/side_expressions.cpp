@@ -126,7 +126,7 @@ SideExpressions SideIsolator::expressions_of(const Sides& s) {
 
 uint32_t SideIsolator::leaves_of(UOp u) {
   return u.is(Op::STORE)
-             ? isolator_.joined_set(isolator_.expr_of(u.src(0)).leaf_set, isolator_.expr_of(u.src(1)).leaf_set)
+             ? isolator_.union_set(isolator_.expr_of(u.src(0)).leaf_set, isolator_.expr_of(u.src(1)).leaf_set)
              : isolator_.expr_of(u).leaf_set;
 }
 
@@ -137,7 +137,7 @@ std::vector<ComparedValues> SideIsolator::values_of(std::vector<Effect>& before,
   for (auto* side : {&before, &after})
     std::ranges::stable_sort(*side, {}, [](const Effect& e) { return e.memory.id(); });
   uint32_t leaves = 0;
-  for (const Effect& e : before) leaves = isolator_.joined_set(leaves, e.leaves);
+  for (const Effect& e : before) leaves = isolator_.union_set(leaves, e.leaves);
   for (size_t i = 0; same && i < before.size(); i++)
     same = is_within(after[i].leaves, leaves) && add_effect(out, before[i], after[i]);
   return same ? out : std::vector<ComparedValues>();
@@ -160,7 +160,7 @@ std::vector<ComparedValues> SideIsolator::values_of(const Sides& s) {
   if (ends_alone ? adds_variable(b.leaf_set, a.leaf_set) : !is_within(b.leaf_set, a.leaf_set)) return {};
   auto valid = [](const IsolatedExpr& c) { return c.is_address() ? UOp() : c.valid; };
   if (!add_values(out, x, valid(a), y, valid(b))) return {};
-  for (ComparedValues& v : out) v.compares_ends_alone = ends_alone;
+  for (ComparedValues& v : out) v.compares_bounds_only = ends_alone;
   return out;
 }
 
@@ -189,7 +189,7 @@ bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
   if (!stored.value) return place.is_address();
   UOp value = isolator_.load_value(stored.value);
   if (!place.is_address() || !value) return false;
-  uint32_t leaves = isolator_.joined_set(place.leaf_set, isolator_.expr_of(stored.value).leaf_set);
+  uint32_t leaves = isolator_.union_set(place.leaf_set, isolator_.expr_of(stored.value).leaf_set);
   UOp gate;  // the condition of the store, which includes that the value is not Invalid
   auto add_gate = [&](UOp g) { gate = !gate ? g : gate == g ? gate : gate.alu(Op::AND, g); };
   if (const IsolatedExpr& v = isolator_.expr_of(stored.value); !v.is_address() && v.valid) add_gate(v.valid);
@@ -198,7 +198,7 @@ bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
     UOp holds = isolator_.load_value(condition);
     if (!holds) return false;
     add_gate(must_hold ? holds : holds.logical_not());
-    leaves = isolator_.joined_set(leaves, isolator_.expr_of(condition).leaf_set);
+    leaves = isolator_.union_set(leaves, isolator_.expr_of(condition).leaf_set);
   }
   // fail if value and memory have elements of different sizes, because the offsets then count different units
   if (value.dtype().scalar().itemsize() != place.memory.dtype().base().scalar().itemsize()) return false;

@@ -20,7 +20,7 @@ struct ComparedValues {
   UOp before, after;
   UOp before_valid = {}, after_valid = {};  // bools that are false if the value is Invalid; null if it never is
   // compare only the smallest and the largest value, because the size of a loop changed
-  bool compares_ends_alone = false;
+  bool compares_bounds_only = false;
   UOp stored_memory = {};          // for stores: the DEFINE_GLOBAL that they store to
 };
 

@@ -118,7 +118,7 @@ std::string made_for(const InputGraph& in) {
   if (!in.record || !in.made_for.empty()) return in.made_for;
   std::vector<std::string> texts;
   for (const GoldenKernel& kernel : in.record->kernels) {
-    std::string text = made_for_text(kernel.metadata);
+    std::string text = methods_text(kernel.metadata);
     if (!text.empty() && std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
   }
   std::string out;
@@ -327,7 +327,7 @@ class Gatherer {
         if (k.ast.empty() || at == wanted.end()) continue;
         Run run{.id = k.id.empty() ? in.info.name + "." + std::to_string(i) : k.id, .target = "", .file = in.file,
                 .texts = {{"ast", k.ast, true}}, .producer = in.info.producer};
-        if (auto status = add_recorded(run, "", made_for_text(k.metadata)); !status) return status;
+        if (auto status = add_recorded(run, "", methods_text(k.metadata)); !status) return status;
         if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy: not a kernel
         else place_in_schedule(at->second);
         wanted.erase(at);

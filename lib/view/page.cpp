@@ -84,7 +84,7 @@ std::string pack_text(std::string_view text, bool of_numbers) {
   return out;
 }
 
-std::string letters_of_bytes(std::string_view bytes) {
+std::string encode_bytes(std::string_view bytes) {
   std::string letters;  // printable characters that need no escape in <script>: all but space, &, < and backslash
   for (char c = '!'; c <= '~'; c++)
     if (c != '&' && c != '<' && c != '\\') letters += c;
@@ -102,9 +102,9 @@ std::string letters_of_bytes(std::string_view bytes) {
   return out;
 }
 
-std::string graph_letters(const RecordedGraph& g) {
-  return letters_of_bytes(pack_text(g.data_json, g.is_tensor_graph)) + " " +
-         letters_of_bytes(pack_text(g.events_json, g.is_tensor_graph));
+std::string encoded_graph(const RecordedGraph& g) {
+  return encode_bytes(pack_text(g.data_json, g.is_tensor_graph)) + " " +
+         encode_bytes(pack_text(g.events_json, g.is_tensor_graph));
 }
 
 std::string data_element(const std::string& id, const std::string& letters) {
@@ -159,8 +159,8 @@ std::string by_member(std::span<const RecordedGraph> graphs, std::string Recorde
 }
 
 std::string group_letters(std::span<const RecordedGraph> graphs) {
-  return letters_of_bytes(pack_text(by_member(graphs, &RecordedGraph::data_json), true)) + " " +
-         letters_of_bytes(pack_text(by_member(graphs, &RecordedGraph::events_json), true));
+  return encode_bytes(pack_text(by_member(graphs, &RecordedGraph::data_json), true)) + " " +
+         encode_bytes(pack_text(by_member(graphs, &RecordedGraph::events_json), true));
 }
 
 }  // namespace
@@ -168,14 +168,14 @@ std::string group_letters(std::span<const RecordedGraph> graphs) {
 std::string view_page(std::string_view page_code, const ViewContent& content, unsigned jobs) {
   size_t mark = page_code.find(kDataMark);
   std::string out(page_code.substr(0, mark));
-  out += data_element("index", letters_of_bytes(pack_text(view_index(content))));
+  out += data_element("index", encode_bytes(pack_text(view_index(content))));
   const std::vector<RecordedGraph>& graphs = content.graphs;
   const std::vector<Group> groups = groups_of(graphs);
   std::vector<std::string> letters(groups.size());  // the encoded groups; empty: the server makes the graph on request
   auto pack = [&](size_t i) {
     const auto [first, last] = groups[i];
     if (last - first > 1) letters[i] = group_letters(std::span(graphs).subspan(first, last - first));
-    else if (!graphs[first].data_json.empty()) letters[i] = graph_letters(graphs[first]);
+    else if (!graphs[first].data_json.empty()) letters[i] = encoded_graph(graphs[first]);
   };
   parallel_for(groups.size(), jobs, pack).value_or_throw();
   for (size_t i = 0; i < groups.size(); i++) {

@@ -30,13 +30,13 @@ std::string view_index(const ViewContent& content);
 std::string pack_text(std::string_view text, bool of_numbers = false);
 // Encodes bytes as printable text for the page: each 13 bits as two of 91 characters, and up to 6 bits at the end as
 // one character. The result is 1/13 shorter than base64.
-std::string letters_of_bytes(std::string_view bytes);
+std::string encode_bytes(std::string_view bytes);
 
-// Returns an HTML element of the page with this id, for data that letters_of_bytes() encoded.
+// Returns an HTML element of the page with this id, for data that encode_bytes() encoded.
 std::string data_element(const std::string& id, const std::string& letters);
 
 // Returns a graph as text for the page: `data`, a space, and `events`, each compressed and encoded separately.
-std::string graph_letters(const RecordedGraph& graph);
+std::string encoded_graph(const RecordedGraph& graph);
 
 // view_page() returns the page: `page_code`, the HTML of the page without data, with kDataMark replaced by the content.
 // Compresses graphs with at most `jobs` threads.

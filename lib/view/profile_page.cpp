@@ -90,7 +90,7 @@ class PageWriter {
   // the longest first.
   void write_totals(JsonWriter& json) {
     json.key("totals").array([&] {
-      for (const profile::Total& t : profile::totals_of(p_, assembly_.mapped()))
+      for (const profile::Total& t : profile::event_totals(p_, assembly_.mapped()))
         json.object([&] {
           json.member("device", t.device).member("name", t.name).member("count", t.num_executions);
           json.member("seconds", t.seconds).member("copy", t.is_copy).member("bytes", t.bytes).member("flops", t.flops);
@@ -246,8 +246,8 @@ class PageWriter {
         for (const profile::ComparedInstruction& x : pair.instructions)
           json.array([&] {
             auto cycles = [](const auto& side) { return side ? std::optional(side->cycles_per_wave) : std::nullopt; };
-            json.value(x.new_one ? std::optional(x.new_one->number) : std::nullopt).value(x.newest_side().assembly);
-            json.value(cycles(x.old_one)).value(cycles(x.new_one));
+            json.value(x.new_side ? std::optional(x.new_side->number) : std::nullopt).value(x.newest_side().assembly);
+            json.value(cycles(x.old_side)).value(cycles(x.new_side));
           });
       });
     });
@@ -316,7 +316,7 @@ std::string profile_page(std::string_view page_code, const Profile& p, const std
   std::vector<std::string> letters(documents.size());
   auto pack = [&](size_t n) {
     for (std::string& part : documents[n].parts)
-      letters[n] += (letters[n].empty() ? "" : " ") + letters_of_bytes(pack_text(part, n > 0)), part.clear();
+      letters[n] += (letters[n].empty() ? "" : " ") + encode_bytes(pack_text(part, n > 0)), part.clear();
   };
   parallel_for(documents.size(), jobs, pack).value_or_throw();
   const size_t mark = page_code.find(kDataMark), end = page_code.rfind("</body>");

@@ -80,7 +80,7 @@ std::string recorded_schedule_json(const GoldenRecord& record) {
           json.member("op", is_copy(k) ? "COPY" : "SINK").member("ast_nodes", 0);
           json.member("buffers", buffers.numbers(all)).member("writes", buffers.numbers(stored));
           json.member("reads", buffers.numbers(all.subspan(stored.size())));
-          json.member("made_for", made_for_text(k.metadata));
+          json.member("made_for", methods_text(k.metadata));
         });
       }
     });

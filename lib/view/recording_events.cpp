@@ -108,11 +108,11 @@ void EventWriter::add_rewrite(const RecordedEvent& e) {
   made_.push_back(made - std::exchange(made_end_, made + count));
   const auto sources = nodes_[size_t(before)].src();
   auto slot = std::ranges::find(sources, e.new_node);
-  auto known = last_made_.find(before);
-  if (known != last_made_.end() && known->second == after) rewrite_results_.push_back(0);
+  auto known = last_results_.find(before);
+  if (known != last_results_.end() && known->second == after) rewrite_results_.push_back(0);
   else if (slot != sources.end()) rewrite_results_.push_back(-1 - (slot - sources.begin()));
   else rewrite_results_.push_back(1 + folded((count ? made_end_ - 1 : before) - after));
-  last_made_[before] = after;
+  last_results_[before] = after;
   record_replacement(before, after);
 }
 

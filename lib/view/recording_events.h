@@ -54,7 +54,7 @@ class EventWriter {
   std::vector<bool> is_ambiguous_;     // by row: true if another row has the same hash; such rows are never derived
   // stack of running graph rewrites; the first entry is for events outside of graph rewrites
   std::vector<Run> open_runs_{{-1, {}}};
-  std::unordered_map<int64_t, int64_t> last_made_;  // by node: the result of its last rewrite
+  std::unordered_map<int64_t, int64_t> last_results_;  // by node: the result of its last rewrite
   int64_t previous_row_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;
   // the columns of the events; README.md describes each

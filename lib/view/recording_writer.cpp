@@ -309,7 +309,7 @@ bool RecordingWriter::page_prints(UOp graph) const {
     const std::string_view text = recorder_.string_numbers_.texts()[size_t(row_texts_[size_t(row_of_node(u))].arg)];
     return u.arg().is_none() ? text.empty() : text == u.arg().repr();
   };
-  return prints_from_reprs(graph) && std::ranges::all_of(toposort(graph), is_in_full);
+  return text_follows_from_reprs(graph) && std::ranges::all_of(toposort(graph), is_in_full);
 }
 
 void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
@@ -325,7 +325,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
     std::map<size_t, UOp> owners;
     for (auto [u, line] : placed->node_lines) owners[line] = u;
     Names names;
-    NearNames near;
+    RelativeNames near;
     json_.key("lines").array([&] {  // each line's index in `pyrender_lines_`, minus that of the previous line
       int64_t last = 0;
       for (size_t from = 0, i = 0; from < text.size(); i++) {

@@ -70,7 +70,7 @@ struct ViewServer::State {
       if (!made) return made.diag();
       g.data_json = std::move(made->data_json), g.events_json = std::move(made->events_json);
     }
-    return graph_letters(g);
+    return encoded_graph(g);
   }
 };
 

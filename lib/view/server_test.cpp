@@ -52,7 +52,7 @@ TEST_CASE("view server: serves the page and its graphs to requests with the toke
   CHECK(s.get(s.path, s.host).find("id=\"index\"") != std::string::npos);
   CHECK(s.get(s.path, s.host).find("id=\"graph") == std::string::npos);
   auto letters = [](std::string data, std::string events) {
-    return "\r\n\r\n" + letters_of_bytes(pack_text(data)) + " " + letters_of_bytes(pack_text(events));
+    return "\r\n\r\n" + encode_bytes(pack_text(data)) + " " + encode_bytes(pack_text(events));
   };
   CHECK(s.get(s.path + "graph/0", s.host).ends_with(letters("{}", "[]")));
   CHECK(s.get(s.path + "graph/1", s.host).ends_with(letters("{1}", "")));

@@ -23,7 +23,7 @@ size_t name_end(std::string_view text, size_t i) {
   return is_name ? end : 0;
 }
 
-std::string NearNames::line(std::string_view text) {
+std::string RelativeNames::line(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
     const size_t end = name_end(text, i);

@@ -12,7 +12,7 @@ size_t name_end(std::string_view text, size_t i);
 // Replaces the number in each name of a pyrender line by its distance from the number of the name that the line
 // defines: "c12 = c11+c3" becomes "c0 = c1+c9", which compresses better. In the defined name itself, the number becomes
 // the distance from the number that follows that of the line before. Numbers that are larger remain unchanged.
-class NearNames {
+class RelativeNames {
  public:
   // Returns the next line, which has no newline.
   std::string line(std::string_view text);

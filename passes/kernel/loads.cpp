@@ -31,7 +31,7 @@ const RuleSet& pm_add_loads() {
                                          })),
       // store(load(p), ...) -> store(p, ...), because load-index also loads the address of a store
                                rule("store-to-pointer", any_len(Op::STORE, node(Op::LOAD)).as(s),
-                                    with(s, [](UOp s) { return with_first(s, s.src(0).src(0)); })),
+                                    with(s, [](UOp s) { return with_first_source(s, s.src(0).src(0)); })),
                            });
   return set;
 }

@@ -143,6 +143,7 @@ std::vector<Rule> rules_of_constants() {
            // ---- moving constants to the end
            rule("add-const-last", (x + c1) + y, (x + y) + c1),
            rule("mul-const-last", (x * c1) * y, (x * y) * c1),
+           // ---- comparisons of sums, and ranges
            // a0 * x0 + ... + y < c -> (a0 / d) * x0 + ... < c / d, when d divides c and all ai, and 0 <= y < d
            rule("lt-fold-terms", x.of(dtypes::index) < c.scalar(), with<lt_folding>(x, c), when<is_positive>(c)),
            // -x < -y -> y < x

@@ -218,7 +218,7 @@ const RuleSet& replace_allreduce() {
           rule("select-below-movement", node(Op::MSELECT, any_len(ops::Movement, s).as(v)).as(m),
                with(s, v, m,
                     [](UOp s, UOp v, UOp m) {
-                      return with_first(v, m.graph().node(Op::MSELECT, s.dtype(), s, m.arg()));
+                      return with_first_source(v, m.graph().node(Op::MSELECT, s.dtype(), s, m.arg()));
                     })),
       });
   return set;

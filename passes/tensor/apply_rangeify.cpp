@@ -19,7 +19,7 @@ Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
 }
 
 // Returns the `ranges` whose axes are stored in a buffer: `ranges` itself if all are stored, else a subset in `some`.
-std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized, std::vector<UOp>& some) {
+std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::RealizedAxes& realized, std::vector<UOp>& some) {
   size_t first_out = 0;
   while (first_out < ranges.size() && realized.has_axis(first_out)) first_out++;
   if (first_out == ranges.size()) return ranges;
@@ -33,7 +33,7 @@ std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& real
 // the END of a STORE, or `s` itself.
 UOp read_source(Ctx& ctx, UOp x, UOp s) {
   bool stored = s.in({Op::BUFFER, Op::BUFFER_VIEW, Op::MSTACK, Op::MSELECT, Op::AFTER});
-  const Ctx::Realized* realized = stored ? nullptr : ctx.realize_map.find(s);
+  const Ctx::RealizedAxes* realized = stored ? nullptr : ctx.realize_map.find(s);
   if (!stored && !realized) return s;
   const Ranges* own = ctx.range_map.find(x);
   if (stored) return own ? s.index(own->input, s.dtype().base()) : s;

@@ -158,7 +158,7 @@ UOp late_buffer_view(UOp t, UOp b) {
   }
   Graph& graph = b.graph();
   Arg size_and_offset = graph.tuple({prod(shape).arg(), offset});
-  return with_first(b, graph.node(Op::BUFFER_VIEW, t.dtype(), base_of(x), size_and_offset, t.tag()));
+  return with_first_source(b, graph.node(Op::BUFFER_VIEW, t.dtype(), base_of(x), size_and_offset, t.tag()));
 }
 
 // mselect(reshape(x)) -> reshape(mselect(x)), and the same for MSTACK

@@ -188,7 +188,7 @@ bool on_disk(UOp u) {
 
 UOp copy_below_movement(UOp x, UOp copy) {
   if (!on_disk(x)) return {};
-  return with_first(x, with_first(copy, x.src(0)).rtag({})).rtag(copy.tag());
+  return with_first_source(x, with_first_source(copy, x.src(0)).rtag({})).rtag(copy.tag());
 }
 
 UOp assign_to_no_buffer(UOp x, UOp target, UOp assign) {
@@ -281,7 +281,7 @@ const RuleSet& earliest_rewrites() {
                with(x, [](UOp x) { return is_empty(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
           // copy(contiguous(swizzle(file))) -> copy(swizzle(file)), for a PERMUTE, EXPAND, PAD or FLIP
           rule("disk-copy-drops-contiguous", any_len(Op::COPY, node(Op::CONTIGUOUS, node(kSwizzles).as(x))).as(y),
-               with(x, y, [](UOp x, UOp copy) { return on_disk(x) ? with_first(copy, x) : UOp(); })),
+               with(x, y, [](UOp x, UOp copy) { return on_disk(x) ? with_first_source(copy, x) : UOp(); })),
           // copy(swizzle(file)) -> swizzle(copy(file)), for a PERMUTE, EXPAND, PAD or FLIP
           rule("disk-copy-first", any_len(Op::COPY, node(kSwizzles).as(x)).as(y), with<copy_below_movement>(x, y)),
           // copy(c) -> c

@@ -15,7 +15,7 @@ namespace tgc {
 
 using namespace pat;
 
-bool IndexingContext::Realized::has_axis(size_t axis) const {
+bool IndexingContext::RealizedAxes::has_axis(size_t axis) const {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
@@ -25,7 +25,7 @@ UOp IndexingContext::new_range(Sint size, AxisType type) {
   return graph.range(to_uop(size, graph), std::array<Arg, 2>{next_range++, type});
 }
 
-std::span<const UOp> IndexingContext::keep_indices(std::vector<UOp>&& indices) {
+std::span<const UOp> IndexingContext::store_indices(std::vector<UOp>&& indices) {
   if (indices.empty()) return {};
   auto* copy = static_cast<UOp*>(graph.arena().allocate(indices.size() * sizeof(UOp), alignof(UOp)));
   std::copy(indices.begin(), indices.end(), copy);
@@ -168,7 +168,7 @@ class RangeAssigner {
     if (!prints_ranges_ || a.empty() || b.empty()) return united(a, b);
     Indices all(a.begin(), a.end());
     all.insert(all.end(), b.begin(), b.end());
-    return ctx_.keep_indices(std::move(all));
+    return ctx_.store_indices(std::move(all));
   }
   // Returns `a` followed by the elements of `b` that are not in `a`.
   std::span<const UOp> united(std::span<const UOp> a, std::span<const UOp> b) {
@@ -176,7 +176,7 @@ class RangeAssigner {
     if (a.empty() || std::ranges::none_of(b, is_new)) return a.empty() ? b : a;
     Indices all(a.begin(), a.end());
     std::ranges::copy_if(b, std::back_inserter(all), is_new);
-    return ctx_.keep_indices(std::move(all));
+    return ctx_.store_indices(std::move(all));
   }
 
   // Returns the ranges of x's output: new ranges if `x` is realized, else the merged ranges of the users. Returns
@@ -192,7 +192,7 @@ class RangeAssigner {
         realized->axes.push_back(uint32_t(i));
       }
       ending = {};
-      return ctx_.keep_indices(std::move(out));
+      return ctx_.store_indices(std::move(out));
     }
     if (x.in({Op::MSTACK, Op::MSELECT})) return std::nullopt;
     auto& used = used_;
@@ -230,7 +230,7 @@ class RangeAssigner {
       }
     }
     if (!realized.empty()) ctx_.realize_map[x] = {true, std::move(realized), StoreReason::UsersDiffer};
-    return ctx_.keep_indices(std::move(out));
+    return ctx_.store_indices(std::move(out));
   }
 
   // Returns true if all users index the axis with one RANGE or constant, which minimum_valid() would not change.
@@ -252,7 +252,8 @@ class RangeAssigner {
   // realizes only the axes whose index depends on a range nested inside one of the ending ranges.
   void end_ranges(UOp x, std::span<const UOp>& ending, std::span<const UOp>& out) {
     auto* known = ctx_.realize_map.find(x);
-    IndexingContext::Realized realized = known ? *known : IndexingContext::Realized{true, {}, StoreReason::LoopsEnd};
+    IndexingContext::RealizedAxes realized =
+        known ? *known : IndexingContext::RealizedAxes{true, {}, StoreReason::LoopsEnd};
     for (size_t i = 0; i < out.size(); i++)
       if (!realized.has_axis(i) && (pcontig_ <= 1 || nests_inside(out[i], ending)))
         realized.axes.push_back(uint32_t(i));
@@ -262,7 +263,7 @@ class RangeAssigner {
     Shape shape = shape_of(x);
     for (size_t i = 0; i < out.size(); i++) fresh.push_back(realized.has_axis(i) ? ctx_.new_range(shape[i]) : out[i]);
     ctx_.realize_map[x] = std::move(realized);
-    out = ctx_.keep_indices(std::move(fresh));
+    out = ctx_.store_indices(std::move(fresh));
   }
   // Returns true if the index depends on a range that is nested inside one of the ending ranges.
   static bool nests_inside(UOp index, std::span<const UOp> ending) {
@@ -278,14 +279,14 @@ class RangeAssigner {
     if (x.in(ops::Movement)) {
       auto in = apply_movement_op(x, out);
       if (x.is(Op::EXPAND) && !injects_range(x)) ending = joined(ending, ranges_of_changed(in, out));
-      return ctx_.keep_indices(std::move(in));
+      return ctx_.store_indices(std::move(in));
     }
     if (x.is(Op::REDUCE_AXIS)) {
       Shape shape = shape_of(x.src(0));
       Indices in(out.begin(), out.begin() + ptrdiff_t(std::min(out.size(), shape.size())));
       for (size_t i = 0; i < in.size(); i++)
         if (reduces(x, i)) in[i] = ctx_.new_range(shape[i], AxisType::REDUCE);
-      return ctx_.keep_indices(std::move(in));
+      return ctx_.store_indices(std::move(in));
     }
     return out;
   }

@@ -42,7 +42,7 @@ TEST_CASE("a PAD without ranges and an ASSIGN of a KERNEL stay unchanged") {
   t.check_declines("pad-to-where", pad, ctx);
   t.check_declines("assign-with-movements", x.assign(kernel), ctx);
   UOp i = ctx.new_range(7), inside = (i.ge(1) & i.lt(5)), index = (i - 1).valid(inside);
-  ctx.range_map[pad] = {ctx.keep_indices({index}), ctx.keep_indices({i})};
+  ctx.range_map[pad] = {ctx.store_indices({index}), ctx.store_indices({i})};
   t.check_rule("pad-to-where", pad, (t.constant(dtypes::bool_, true) & inside).where(x, t.constant(dtypes::float32, 0)),
                ctx);
 }
@@ -51,21 +51,21 @@ TEST_CASE("pm_apply_rangeify puts the ranges of the context into the graph") {
   TensorTest t(pm_apply_rangeify());
   IndexingContext ctx(t.graph);
   UOp x = t.tensor(0, {2, 4}), flat = x.src(0), y = t.tensor(1, {2, 4}), i = ctx.new_range(2), j = ctx.new_range(4);
-  auto both = [&] { return ctx.keep_indices({i, j}); };
+  auto both = [&] { return ctx.store_indices({i, j}); };
   UOp sum = reduce_axis(x, Op::ADD, std::array<int64_t, 1>{1}), assign = x.assign(y), exp2 = flat.exp2();
   t.check_throws("reduce-over-ranges", sum, ctx);
-  ctx.range_map[sum] = {both(), ctx.keep_indices({i})};
+  ctx.range_map[sum] = {both(), ctx.store_indices({i})};
   t.check_rule("reduce-over-ranges", sum, x.reduce(j, Op::ADD), ctx);
   ctx.range_map[assign] = {both(), both()};
   t.check_rule("assign-with-movements", assign, assign.with_src({x, y, x.rtag(t.graph.tuple({}))}), ctx);
   t.check_declines("read-sources", exp2.sqrt(), ctx);
-  ctx.range_map[exp2] = {ctx.keep_indices({i}), ctx.keep_indices({i})};
+  ctx.range_map[exp2] = {ctx.store_indices({i}), ctx.store_indices({i})};
   t.check_rule("read-sources", exp2, flat.index(i).exp2(), ctx);
   t.check_declines("read-sources", flat.index(i), ctx);
   UOp c = t.graph.constant(dtypes::float32, 2, t.graph.str("CPU"));
   t.check_declines("drop-movement", x, ctx);
   t.check_declines("const-drops-sources", c, ctx);
-  ctx.range_map[x] = {ctx.keep_indices({i}), both()};
+  ctx.range_map[x] = {ctx.store_indices({i}), both()};
   ctx.range_map[c] = {{}, {}};
   t.check_rule("drop-movement", x, flat, ctx);
   t.check_rule("const-drops-sources", c, t.constant(dtypes::float32, 2), ctx);

@@ -420,7 +420,7 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
   }
 }
 
-UOp with_first(UOp u, UOp first) {
+UOp with_first_source(UOp u, UOp first) {
   std::vector<UOp> src(u.src().begin(), u.src().end());
   src[0] = first;
   return u.with_src(src);
@@ -449,7 +449,7 @@ const RuleSet& pm_mops() {
                                          })),
                                // end(movement(x), ranges...) -> end(x, ranges...)
                                rule("end-drops-movement", any_len(Op::END, node(ops::Movement).as(r)).as(a),
-                                    with(r, a, [](UOp r, UOp a) { return with_first(a, r.src(0)); })),
+                                    with(r, a, [](UOp r, UOp a) { return with_first_source(a, r.src(0)); })),
                            });
   return set;
 }

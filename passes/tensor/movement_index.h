@@ -16,7 +16,7 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices);
 // Maps `indices` into the shape `to`, one per axis, to indices into the shape `from`, which has as many elements.
 std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices);
 
-UOp with_first(UOp u, UOp first);  // returns `u` with another first source
+UOp with_first_source(UOp u, UOp first);  // returns `u` with another first source
 
 // Rules that merge a movement op into the INDEX that reads the op, move a movement op from the source of an AFTER to
 // the result of the AFTER, and drop a movement op that is the source of an END.

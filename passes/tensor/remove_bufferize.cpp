@@ -197,7 +197,7 @@ UOp misfit_image_to_base(UOp x) {
 
 }  // namespace
 
-KeptBufferize buffer_requirements(UOp bufferize) {
+BufferRequirements buffer_requirements(UOp bufferize) {
   const UOp value = bufferize.src(0);
   const RecomputeCost cost = recompute_cost_of(value);
   return {BufferizeOpts::of(bufferize).is_removable && !value.in(kAlwaysStored), cost.buffers.size(),
@@ -233,7 +233,7 @@ const RuleSet& pm_const_buffer_folding() {
                with(c, y, [](UOp c, UOp copy) { return const_like_arg(copy, c.arg()); })),
           // bufferize(noop(c)) -> bufferize(c)
           rule("noop-of-const", any_len(Op::BUFFERIZE, node(Op::NOOP, c)).as(buf),
-               with(c, buf, [](UOp c, UOp buf) { return with_first(buf, c); })),
+               with(c, buf, [](UOp c, UOp buf) { return with_first_source(buf, c); })),
           // mstack(c, ...)[ranges] -> c
           rule("index-stack-of-const", any_len(Op::INDEX, any_len(Op::MSTACK, s)),
                with(s,

@@ -87,7 +87,7 @@ struct IndexingContext {
     LoopsEnd,     // an EXPAND would make each iteration of the expanded loops compute the value again
   };
   // The axes over which a value is stored in a buffer.
-  struct Realized {
+  struct RealizedAxes {
     bool has_axes = false;  // false if "get realize" has marked the value, but `axes` (all axes) is not yet filled in
     std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
     StoreReason reason = StoreReason::OwnKernel;
@@ -100,13 +100,13 @@ struct IndexingContext {
   };
 
   Graph& graph;
-  UOpTable<Realized> realize_map;
+  UOpTable<RealizedAxes> realize_map;
   UOpTable<Ranges> range_map;
   int64_t next_range = 0;
 
   // Returns a new RANGE from 0 to `size`; the constant 0 if `size` is 1; `size` itself if it is a RANGE.
   UOp new_range(Sint size, AxisType type = AxisType::LOOP);
-  std::span<const UOp> keep_indices(std::vector<UOp>&& indices);  // copies `indices` into the graph's arena
+  std::span<const UOp> store_indices(std::vector<UOp>&& indices);  // copies `indices` into the graph's arena
 };
 
 // The rules of the nested pass "get realize": record in the context which values must be realized.
@@ -164,12 +164,12 @@ const RuleSet& gated_substitute();         // nested rewrite: substitutes ranges
 const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_collapse+debuf"
 
 // The properties of a BUFFERIZE that can keep pm_remove_bufferize() from recomputing its value.
-struct KeptBufferize {
+struct BufferRequirements {
   bool is_removable = true;     // false if its BufferizeOpts or the op of its value require the buffer
   size_t num_buffers = 0;       // number of buffers that its value reads; if it is large, the value is not recomputed
   bool reduces_buffer = false;  // true if its value has a reduction of a buffer, which would be recomputed for each use
 };
-KeptBufferize buffer_requirements(UOp bufferize);
+BufferRequirements buffer_requirements(UOp bufferize);
 
 // Runs the stage "limit buffers": if a kernel would bind more buffers than its device allows, stores some operands in
 // new buffers, which other kernels fill.

@@ -112,7 +112,7 @@ bool print_special(CStyle& c, UOp u) {
 bool print_custom(CStyle& c, UOp u) {
   std::vector<std::string_view> sources;
   for (UOp s : u.src()) sources.push_back(c.text(s));
-  c.note_own_text(u.arg().text());
+  c.note_input_text(u.arg().text());
   c.output += python_format(u.arg().text(), sources);
   return true;
 }
@@ -181,7 +181,7 @@ CStyle::CStyle(const Target& target, const Dialect& dialect, std::span<const UOp
   for (auto [scalar, name] : dialect.type_names) scalar_names_[size_t(scalar)] = name;
 }
 
-std::string_view CStyle::own_type(DType d) {
+std::string_view CStyle::dialect_type_name(DType d) {
   if (d.is_value() && d.count() == 1)
     for (auto [scalar, name] : dialect_.type_names)
       if (scalar == d.scalar_kind()) return name;
@@ -194,7 +194,7 @@ void CStyle::print_rare_hole(char letter, int number, UOp u) {
     case 'e': return append_type(u.dtype().base());
     case 'z': output += std::to_string(u.dtype().size()); return;
     case 'g': output += text(index_of_load(u).src(2)); return;
-    case 'w': note_own_text(u.arg()[0].text()), output += u.arg()[0].text(); return;
+    case 'w': note_input_text(u.arg()[0].text()), output += u.arg()[0].text(); return;
     case 'B': output += dialect_.barrier; return;
     case 'L': output.append(dialect_.local_align).append(dialect_.local_prefix); return;
     default: throw_cannot_render(u, "its row has the unknown hole $" + std::string(1, letter));
@@ -235,7 +235,7 @@ std::string CStyle::render() {
   for (UOp u : list()) {
     begin_node(u);
     if (u.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR})) add_parameter(u);
-    else if (!is_left_out(u, function_name)) print_node(u);
+    else if (!accept_unprinted_node(u, function_name)) print_node(u);
     end_node(body);
   }
   return dialect_.assemble ? dialect_.assemble(*this, function_name) : assemble_c(function_name);
@@ -243,7 +243,7 @@ std::string CStyle::render() {
 
 void CStyle::add_parameter(UOp u) {
   if (u.is(Op::DEFINE_VAR)) {
-    note_own_text(u.arg()[0].text());
+    note_input_text(u.arg()[0].text());
     set_text(u, u.arg()[0].text());
   } else {
     output.append("data").append(u.arg().str());
@@ -299,7 +299,7 @@ void CStyle::set_name(UOp u) {
   };
   prefix_ = {};
   if (u.is(Op::SPECIAL)) {
-    note_own_text(u.arg().text());
+    note_input_text(u.arg().text());
     output += u.arg().text();
   } else if (u.is(Op::RANGE)) {
     output += axis_letter(u.arg().items().back().axis_type());

@@ -71,20 +71,20 @@ class CStyle : public TextRenderer {
   // ---- called by rows and dialects
   const Dialect& dialect() const { return dialect_; }
   void print_hole(char letter, int number, UOp u) {
-    if (letter == 's') stripped_source(u, number);
+    if (letter == 's') append_stripped_source(u, number);
     else print_rare_hole(letter, number, u);
   }
   // Appends the name of the type of `d`. `written` is used only for images: true if the kernel stores to the image.
   // Throws Failure if the language has no such type.
   void append_type(DType d, bool written = true);
-  void append_cast(DType d, std::string_view value);  // appends "(float)(VALUE)"
+  void append_cast(DType d, std::string_view value);  // appends "(float)(VALUE)", or the dialect's form
   std::string type(DType d) {
-    return print_apart([&] { append_type(d); });
+    return print_to_string([&] { append_type(d); });
   }
   // Must be called for each name and format string from the input. Sets has_own_parens_ if the text has parentheses.
-  void note_own_text(std::string_view text) { has_own_parens_ |= text.find_first_of("()") != text.npos; }
+  void note_input_text(std::string_view text) { has_own_parens_ |= text.find_first_of("()") != text.npos; }
   // Returns the name of the scalar `d` in `Dialect::type_names`; throws Failure if the dialect has no name for it.
-  std::string_view own_type(DType d);
+  std::string_view dialect_type_name(DType d);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::string body;  // lines of the function body, without the last newline
@@ -92,7 +92,7 @@ class CStyle : public TextRenderer {
  private:
   // Appends source `i` of `u`, without its outer parentheses if the source has the same op as `u`: (a+b)+c becomes
   // a+b+c.
-  void stripped_source(UOp u, int i) {
+  void append_stripped_source(UOp u, int i) {
     std::string_view source = text(u, i);
     if (u.src(size_t(i)).op() == u.op() && source.starts_with('('))
       source = has_own_parens_ ? strip_parens(source) : source.substr(1, source.size() - 2);

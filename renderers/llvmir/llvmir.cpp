@@ -327,7 +327,7 @@ std::string LlvmIr::render() {
         else print_node(u);
         break;
       default:
-        if (!is_left_out(u, function_name)) print_node(u);
+        if (!accept_unprinted_node(u, function_name)) print_node(u);
     }
     end_node(body_text_);
   }

@@ -22,7 +22,7 @@ class LlvmIr : public TextRenderer {
   void print_hole(char letter, int number, UOp u);
   void append_type(DType d);
   std::string type(DType d) {
-    return print_apart([&] { append_type(d); });
+    return print_to_string([&] { append_type(d); });
   }
   std::string_view name_of_node() const { return node_text_; }
 

@@ -24,7 +24,9 @@ int64_t packed_size(DType d) {
   return d.size() / (4 / d.itemsize());
 }
 
-std::string_view storage_type(CStyle& c, DType d) { return is_packed(d) ? "atomic<u32>" : c.own_type(d.base()); }
+std::string_view storage_type(CStyle& c, DType d) {
+  return is_packed(d) ? "atomic<u32>" : c.dialect_type_name(d.base());
+}
 
 void append_load(CStyle& c, std::string_view place, DType d) {
   if (is_packed(d)) c.output.append("atomicLoad(&").append(place) += ')';
@@ -64,7 +66,7 @@ bool print_bitcast(CStyle& c, UOp u) {
     c.output.append("bitcast<vec2<f16>>(").append(x).append(")[0]");
     return true;
   }
-  c.output.append("bitcast<").append(c.own_type(to)).append(">(");
+  c.output.append("bitcast<").append(c.dialect_type_name(to)).append(">(");
   if (is(to, {Scalar::Int8, Scalar::UInt8})) c.output.append(x).append("&0xFF");
   else if (!is(to, {Scalar::Int16, Scalar::UInt16})) c.output.append(x);
   else if (from == dtypes::float16) c.output.append("vec2<f16>(").append(x).append(",0)");
@@ -185,7 +187,7 @@ std::string render_wgsl(const Target& target, std::span<const UOp> list, std::ve
       .text_table = &table,
       .type = [](CStyle& c, DType) { c.output += "var"; },
       .cast = [](CStyle& c, DType d,
-                 std::string_view value) { c.output.append(c.own_type(d)).append("(").append(value) += ')'; },
+                 std::string_view value) { c.output.append(c.dialect_type_name(d)).append("(").append(value) += ')'; },
       .assemble = assemble,
   };
   return render_c(target, dialect, list, added);

@@ -4,8 +4,8 @@
   bench.d/pipeline.py TGC GOLDENS... [--every=N] [--rounds=N]
 
 Both run warm, in one thread, and take turns with a few kernels at a time, so that other load on the machine affects both.
-For each kernel, the shortest processor time of its rounds counts. --every=N times only every N-th kernel. Run by
-scripts/bench.
+For each kernel, the shortest processor time counts: of five runs of tgc and one of tinygrad in each round. --every=N
+times only every N-th kernel. Run by scripts/bench.
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 

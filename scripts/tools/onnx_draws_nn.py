@@ -261,7 +261,7 @@ def recurrent(r, op):
   flip = (lambda t: np.ascontiguousarray(t.swapaxes(0, 1))) if layout else (lambda t: t)
   inputs = [flip(r.values([steps, batch, size])), r.values([d, gates * hidden, size], low=-1, high=1), r.values([d, gates * hidden, hidden], low=-1, high=1)]
   inputs.append(r.values([d, 2 * gates * hidden], low=-1, high=1) if r.chance() else None)
-  plain = layout == 1 or r.chance(.6)  # the evaluator ignores some inputs and attributes, onnxruntime has no layout 1
+  plain = layout == 1 or r.chance(.6)  # only what both reference implementations support: one ignores some inputs, the other has no layout 1
   inputs.append(None if plain else r.ints(1, steps, [batch], np.int32))
   states = 2 if op == "LSTM" else 1
   if r.chance(): inputs += [flip(r.values([d, batch, hidden])) for _ in range(states)]

@@ -362,7 +362,7 @@ export class App {
     const all = drawing.boxes.filter(isMarked);
     this.canvas.revealAll(all, sides);
   }
-  // If a change moved most of the graph out of view, shows the graph's first new box, or its output.
+  // If a change left too little of the graph in view (isKept), shows the graph's first new box, or its output.
   #keepInView(before) {
     const {canvas, scene: {drawing, came}} = this, share = canvas.shareSeen(), {anchor} = canvas;
     if (isKept(share, before)) return;

@@ -103,7 +103,7 @@ function groupsOf(g, graph, of, isText) {
     label.set(key, own);
     groups.has(own) ? groups.get(own).push(key) : groups.set(own, [key]);
   }
-  // Removes units from `left`, from both ends of the graph, until only units on or between cycles remain.
+  // A unit is a drawn node, or all nodes of a group.
   const unit = (key) => (label.has(key) ? -1 - label.get(key) : key), uses = new Map(), usedBy = new Map();
   const link = (map, from, to) => { map.has(from) ? map.get(from).add(to) : map.set(from, new Set([to])); };
   for (const key of drawn) {
@@ -113,6 +113,7 @@ function groupsOf(g, graph, of, isText) {
       link(uses, unit(key), unit(s)), link(usedBy, unit(s), unit(key));
     }
   }
+  // Remove units from both ends of the graph until only units on or between cycles are left.
   const left = new Set(uses.keys());
   for (const [ahead, back] of [[uses, usedBy], [usedBy, uses]]) {
     const open = new Map([...left].map((u) => [u, [...ahead.get(u)].filter((v) => left.has(v)).length]));

@@ -160,7 +160,7 @@ class Matcher {
       .sort((c, d) => c.rank - d.rank || d.votes - c.votes);
     for (const {x, y, rank: r} of ranked) if ((r < 3 || this.#related(x, y)) && this.#isFree(x, y)) this.#accept(x, y);
   }
-  // Matches equal subgraphs that no pair proposes, because they moved; the largest first.
+  // Matches equal subgraphs that moved, which no matched neighbours propose; those nearest to the output first.
   #matchMoved() {
     const {a, b} = this, left = new Map();
     b.nodes.forEach((_, y) => {

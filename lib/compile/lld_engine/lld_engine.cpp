@@ -39,7 +39,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A temporary folder for the files that lld reads and writes, removed by the destructor. Its name has the same form as
-// TemporaryFolder's names, so that remove_leftovers() removes the folder after a crash.
+// TemporaryFolder's names, so that remove_leftover_folders() removes the folder after a crash.
 struct Folder {
   std::string path;
   Folder() {

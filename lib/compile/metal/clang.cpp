@@ -17,7 +17,7 @@ std::string metal_by_clang(const CompileJob& job, Artifact what) {
   std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c++",
                                 "-std=c++20", "-O2", "-fPIC", "-ffreestanding", "-nostdlib", "-fno-ident",
                                 "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-ffp-contract=off", "-fwrapv",
-                                "-fsigned-char", "-fno-strict-aliasing", "-gline-tables-only", kNoFolder,
+                                "-fsigned-char", "-fno-strict-aliasing", "-gline-tables-only", kHideFolderOption,
                                 // these options keep every memory access of the source, so that each one is checked
                                 "-fno-vectorize", "-fno-slp-vectorize", "-Xclang", "-fsanitize=thread",
                                 // these options round half and bfloat after each operation

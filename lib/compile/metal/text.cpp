@@ -49,7 +49,7 @@ std::vector<Token> tokens_of(std::string_view s) {
 }
 
 [[noreturn]] void refuse(std::string_view source, const Token& token, std::string what) {
-  throw Rejected(Diag{.message = std::move(what),
+  throw RejectedSource(Diag{.message = std::move(what),
                       .line = uint32_t(1 + std::count(source.begin(), source.begin() + long(token.at), '\n'))});
 }
 

@@ -48,7 +48,7 @@ TEST_CASE("Metal source: unsupported constructs are refused with their line; mal
   auto line_of = [](const std::string& text) {
     try {
       metal_as_cpp(text);
-    } catch (const Rejected& r) {
+    } catch (const RejectedSource& r) {
       return int(r.diag().line);
     }
     return 0;

@@ -45,11 +45,11 @@ void Builder::throw_error(const std::string& why, const std::string& expected) c
                      .expected = expected});
 }
 
-void Builder::fail_type(Type t, const std::string& expected) const {
+void Builder::throw_type_error(Type t, const std::string& expected) const {
   throw_error("the type ." + std::string(text(t)) + " does not go with it", expected);
 }
 
-void Builder::need_operands(size_t least, size_t most) {
+void Builder::check_operand_count(size_t least, size_t most) {
   if (operand_count() < least || operand_count() > most)
     throw_error(std::to_string(operand_count()) + " operands",
                 std::to_string(least) + (most > least ? " to " + std::to_string(most) : ""));
@@ -111,7 +111,7 @@ const Register& Builder::check_register(int32_t reg, Type type, Width width) con
 
 uint32_t Builder::constant(uint64_t low, unsigned bits) {
   if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // a predicate (1 bit) is a mask of all lanes: keep it
-  auto [found, is_new] = constants_.emplace(std::pair{low, bits}, 0);
+  auto [found, is_new] = constant_registers_.emplace(std::pair{low, bits}, 0);
   if (is_new) {
     found->second = new_register(bits);
     code_.presets.push_back({.kind = Preset::Constant,
@@ -127,7 +127,7 @@ uint32_t Builder::special_register(ptx::Special s) {
     found->second = new_register(32);
     code_.presets.push_back({.kind = Preset::Special, .lane_bytes = 4, .register_offset = found->second, .special = s});
   }
-  if (sees_lanes(s)) code_.is_lane_free = false;
+  if (sees_lanes(s)) code_.is_lane_independent = false;
   return found->second;
 }
 uint32_t Builder::parameter(uint32_t offset, unsigned bytes) {
@@ -228,7 +228,7 @@ void Builder::emit(Op op) { emit(op, {}, {}); }
 
 void Builder::emit_value(Op op, Type result, std::initializer_list<Type> sources) {
   refuse_more_modifiers();
-  need_operands(1 + sources.size());
+  check_operand_count(1 + sources.size());
   uint32_t* from[] = {&op.a, &op.b, &op.c};
   for (size_t n = 0; n < sources.size(); n++) *from[n] = source(n + 1, sources.begin()[n]);
   op.d = destination(0, result);

@@ -28,10 +28,10 @@ class Builder {
   const Instruction& instruction() const { return *instruction_; }
   size_t operand_count() const { return instruction_->operands.size(); }
   const Operand& operand(size_t n) const { return instruction_->operands[n]; }
-  void need_operands(size_t least, size_t most);
-  void need_operands(size_t n) { need_operands(n, n); }
+  void check_operand_count(size_t least, size_t most);
+  void check_operand_count(size_t n) { check_operand_count(n, n); }
   [[noreturn]] void throw_error(const std::string& why, const std::string& expected = "") const;
-  [[noreturn]] void fail_type(Type t, const std::string& expected = "") const;  // says that the opcode has no type t
+  [[noreturn]] void throw_type_error(Type t, const std::string& expected = "") const;  // the opcode has no type t
 
   // ---- modifiers of the current instruction, consumed from left to right: .global, .v4 and .f32 of ld.global.v4.f32
   bool take_modifier(std::string_view word);
@@ -89,7 +89,7 @@ class Builder {
   std::vector<std::string_view> modifiers_;
   size_t next_modifier_ = 0;
   std::vector<unsigned> register_bits_;
-  std::map<std::pair<uint64_t, unsigned>, uint32_t> constants_;
+  std::map<std::pair<uint64_t, unsigned>, uint32_t> constant_registers_;
   std::map<ptx::Special, uint32_t> specials_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
   std::map<std::string_view, VariablePlace> variables_;

@@ -83,7 +83,7 @@ struct TranslatedKernel {
   uint32_t register_file_bytes = 0;     // size of a warp's register file
   uint64_t shared_bytes = 0, local_bytes = 0;
   bool has_barrier = false;
-  bool is_lane_free = true;    // no op depends on lane numbers or other lanes; required if a warp holds several blocks
+  bool is_lane_independent = true;  // no op depends on lane numbers or other lanes; required if blocks share a warp
 
   // Returns a text such as "kernel 'r_4', line 12 of the PTX, line 5 of the source ('ld.global.f32 %f1, [%rd1]')".
   std::string describe(uint32_t instruction) const;

@@ -181,7 +181,8 @@ class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
     uint32_t threads = launch.block_threads();
-    bool can_pack = code_.is_lane_free && !code_.has_barrier && code_.shared_bytes + launch.dynamic_shared_bytes == 0;
+    bool can_pack =
+        code_.is_lane_independent && !code_.has_barrier && code_.shared_bytes + launch.dynamic_shared_bytes == 0;
     blocks_in_warp_ = can_pack && !launch.checks_races && threads < kLanes ? kLanes / threads : 1;
     warps_ = (threads + kLanes - 1) / kLanes;
     files_ = code_.has_barrier ? warps_ : 1;
@@ -310,7 +311,7 @@ class Runner {
   const TranslatedKernel& code_;
   uint32_t blocks_in_warp_ = 1, warps_ = 1, files_ = 1;
   Block block_;
-  std::vector<std::unique_ptr<std::byte, FreeBytes>> file_;
+  std::vector<std::unique_ptr<std::byte, AlignedDeleter>> file_;
   uint64_t executed_ = 0;
 };
 

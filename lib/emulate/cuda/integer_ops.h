@@ -32,13 +32,13 @@ Run ternary_run(Type t) {
 
 inline Type integer_type(Builder& b) {
   Type t = b.take_required_type();
-  if (!is_integer(t) || bits(t) < 16 || bits(t) > 64) b.fail_type(t);
+  if (!is_integer(t) || bits(t) < 16 || bits(t) > 64) b.throw_type_error(t);
   return t;
 }
 
-inline void emit_1(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t}); }
-inline void emit_2(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t}); }
-inline void emit_3(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t, t}); }
+inline void emit_unary(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t}); }
+inline void emit_binary(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t}); }
+inline void emit_ternary(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t, t}); }
 
 // The floating-point operations that emit_float() emits.
 enum class FloatOp : uint8_t {

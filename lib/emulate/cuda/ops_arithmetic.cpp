@@ -55,7 +55,7 @@ void add_or_sub(Builder& b) {
   flags.sat = false;
   if (flags.has_any() || bits(t) < 16 || bits(t) > 64 || (saturates && t != Type::S32))
     b.throw_error("modifiers that do not go with the type");
-  emit_2(b, t, saturates ? binary_run<Saturating>(t) : binary_run<F>(t));
+  emit_binary(b, t, saturates ? binary_run<Saturating>(t) : binary_run<F>(t));
 }
 template <class F>
 void min_or_max(Builder& b) {
@@ -63,7 +63,7 @@ void min_or_max(Builder& b) {
   Type t = b.take_required_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Min> ? FloatOp::Min : FloatOp::Max, t, flags);
   if (flags.has_any() || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
-  emit_2(b, t, binary_run<F>(t));
+  emit_binary(b, t, binary_run<F>(t));
 }
 template <class F>
 void abs_or_neg(Builder& b) {
@@ -71,7 +71,7 @@ void abs_or_neg(Builder& b) {
   Type t = b.take_required_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Abs> ? FloatOp::Abs : FloatOp::Neg, t, flags);
   if (flags.has_any() || !is_signed(t) || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
-  emit_1(b, t, unary_run<F>(t));
+  emit_unary(b, t, unary_run<F>(t));
 }
 
 template <class T>
@@ -110,8 +110,8 @@ void multiply(Builder& b, bool adds) {
     if (adds) return b.emit_value({.run = run}, twice, {t, t, twice});
     return b.emit_value({.run = run}, twice, {t, t});
   }
-  if (adds) emit_3(b, t, part == 0 ? ternary_run<MadLo>(t) : ternary_run<MadHi>(t));
-  else emit_2(b, t, part == 0 ? binary_run<MulLo>(t) : binary_run<MulHi>(t));
+  if (adds) emit_ternary(b, t, part == 0 ? ternary_run<MadLo>(t) : ternary_run<MadHi>(t));
+  else emit_binary(b, t, part == 0 ? binary_run<MulLo>(t) : binary_run<MulHi>(t));
 }
 
 void divide(Builder& b) {
@@ -119,7 +119,7 @@ void divide(Builder& b) {
   Type t = b.take_required_type();
   if (!is_integer(t)) return emit_float(b, FloatOp::Div, t, flags);
   if (flags.has_any() || kind(t) == Kind::Bits || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
-  emit_2(b, t, binary_run<Div>(t));
+  emit_binary(b, t, binary_run<Div>(t));
 }
 
 template <bool kSignedA, bool kSignedB>
@@ -139,13 +139,13 @@ void dp4a(Builder& b) {
   Run run = is_signed(x)
                 ? (is_signed(y) ? ternary<uint32_t, Dot4<true, true>> : ternary<uint32_t, Dot4<true, false>>)
                 : (is_signed(y) ? ternary<uint32_t, Dot4<false, true>> : ternary<uint32_t, Dot4<false, false>>);
-  emit_3(b, Type::B32, run);
+  emit_ternary(b, Type::B32, run);
 }
 
 void mul24(Builder& b) {
   if (!b.take_modifier("lo")) b.throw_error("only the low part is supported", ".lo");
   Type t = integer_type(b);
-  emit_2(b, t, is_signed(t) ? binary<uint32_t, Mul24<true>> : binary<uint32_t, Mul24<false>>);
+  emit_binary(b, t, is_signed(t) ? binary<uint32_t, Mul24<true>> : binary<uint32_t, Mul24<false>>);
 }
 
 constexpr OpcodeRow kRows[] = {
@@ -158,7 +158,7 @@ constexpr OpcodeRow kRows[] = {
     {"rem",
      [](Builder& b) {
        Type t = integer_type(b);
-       emit_2(b, t, binary_run<Rem>(t));
+       emit_binary(b, t, binary_run<Rem>(t));
      }},
     {"min", min_or_max<Min>},
     {"max", min_or_max<Max>},
@@ -167,7 +167,7 @@ constexpr OpcodeRow kRows[] = {
     {"sad",
      [](Builder& b) {
        Type t = integer_type(b);
-       emit_3(b, t, ternary_run<Sad>(t));
+       emit_ternary(b, t, ternary_run<Sad>(t));
      }},
     {"dp4a", dp4a},
 };

@@ -82,7 +82,7 @@ void translate(Builder& b, bool gives) {
   if (!run || (!gives && (swaps || named->name == "exch")))
     b.throw_error("its operation, space or type is not supported");
   size_t first = gives ? 1 : 0;
-  b.need_operands(first + (swaps ? 3 : 2));
+  b.check_operand_count(first + (swaps ? 3 : 2));
   Op op{.run = run, .num_more_operands = uint32_t(gives)};
   take_address(b, b.operand(first), space, op);
   op.b = b.source(first + 1, t);

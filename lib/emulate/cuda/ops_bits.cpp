@@ -29,18 +29,18 @@ void pred_not(Warp& w, const Op& o) {
 template <class F>
 void logic(Builder& b) {
   Type t = b.take_required_type();
-  if (t == Type::Pred) return emit_2(b, t, pred_2<F>);
+  if (t == Type::Pred) return emit_binary(b, t, pred_2<F>);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
-    b.fail_type(t, ".pred, .b16, .b32 or .b64");
-  emit_2(b, t, binary_run<F>(t));
+    b.throw_type_error(t, ".pred, .b16, .b32 or .b64");
+  emit_binary(b, t, binary_run<F>(t));
 }
 template <class F>
 void logic_1(Builder& b) {
   Type t = b.take_required_type();
-  if (t == Type::Pred && std::is_same_v<F, std::bit_not<>>) return emit_1(b, t, pred_not);
+  if (t == Type::Pred && std::is_same_v<F, std::bit_not<>>) return emit_unary(b, t, pred_not);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
-    b.fail_type(t);
-  emit_1(b, t, unary_run<F>(t));
+    b.throw_type_error(t);
+  emit_unary(b, t, unary_run<F>(t));
 }
 
 // Shifts left if kLeft, else right. The count has 32 bits; a count of at least the operand's width shifts all bits out.
@@ -59,7 +59,7 @@ template <bool kLeft>
 void shift_any(Builder& b) {
   Type t = integer_type(b);
   if (kLeft && kind(t) != Kind::Bits)
-    b.fail_type(t, ".b16, .b32 or .b64");
+    b.throw_type_error(t, ".b16, .b32 or .b64");
   Run run = with_register(t, [](auto x) -> Run { return shift<decltype(x), kLeft>; });
   b.emit_value({.run = run}, t, {t, Type::U32});
 }
@@ -76,8 +76,8 @@ void funnel(Builder& b) {
   int side = b.take_one_of({"l", "r"}), mode = b.take_one_of({"clamp", "wrap"});
   if (side < 0 || mode < 0) b.throw_error("no side or mode follows", ".l or .r, then .clamp or .wrap");
   Type t = b.take_required_type();
-  if (t != Type::B32) b.fail_type(t, ".b32");
-  emit_3(b, t,
+  if (t != Type::B32) b.throw_type_error(t, ".b32");
+  emit_ternary(b, t,
          side == 0 ? (mode ? ternary<uint32_t, Funnel<true, true>> : ternary<uint32_t, Funnel<true, false>>)
                    : (mode ? ternary<uint32_t, Funnel<false, true>> : ternary<uint32_t, Funnel<false, false>>));
 }
@@ -97,7 +97,7 @@ void count_bits(Warp& w, const Op& o) {
 template <int kWhat>
 void count(Builder& b) {
   Type t = integer_type(b);
-  if (bits(t) == 16) b.fail_type(t);
+  if (bits(t) == 16) b.throw_type_error(t);
   Run run = with_register(t, [](auto x) -> Run { return count_bits<decltype(x), kWhat>; });
   b.emit_value({.run = run}, Type::U32, {t});
 }
@@ -122,7 +122,7 @@ void bit_extract(Warp& w, const Op& o) {
 }
 void bfe(Builder& b) {
   Type t = integer_type(b);
-  if (bits(t) == 16) b.fail_type(t);
+  if (bits(t) == 16) b.throw_type_error(t);
   Run run = with_register(t, [](auto x) -> Run { return bit_extract<decltype(x)>; });
   b.emit_value({.run = run}, t, {t, Type::U32, Type::U32});
 }
@@ -143,9 +143,9 @@ void bit_insert(Warp& w, const Op& o) {
 void bfi(Builder& b) {
   Type t = b.take_required_type();
   if (t != Type::B32 && t != Type::B64)
-    b.fail_type(t, ".b32 or .b64");
+    b.throw_type_error(t, ".b32 or .b64");
   b.refuse_more_modifiers();
-  b.need_operands(5);
+  b.check_operand_count(5);
   Op op{.run = t == Type::B32 ? bit_insert<uint32_t> : bit_insert<uint64_t>, .a = b.source(1, t), .b = b.source(2, t)};
   uint32_t more[] = {b.source(3, Type::U32), b.source(4, Type::U32)};
   op.d = b.destination(0, t);
@@ -167,7 +167,7 @@ void lop3_run(Warp& w, const Op& o) {
 void lop3(Builder& b) {
   Type t = b.take_required_type();
   b.refuse_more_modifiers();
-  b.need_operands(5);
+  b.check_operand_count(5);
   if (t != Type::B32 || b.operand(4).kind != Operand::Integer || b.operand(4).bits > 255)
     b.throw_error("the truth table is not a number from 0 to 255");
   Op op{.run = lop3_run,
@@ -201,11 +201,11 @@ struct Permute {
 };
 void prmt(Builder& b) {
   Type t = b.take_required_type();
-  if (t != Type::B32) b.fail_type(t, ".b32");
+  if (t != Type::B32) b.throw_type_error(t, ".b32");
   constexpr Run kRuns[] = {ternary<uint32_t, Permute<0>>, ternary<uint32_t, Permute<1>>, ternary<uint32_t, Permute<2>>,
                            ternary<uint32_t, Permute<3>>, ternary<uint32_t, Permute<4>>, ternary<uint32_t, Permute<5>>,
                            ternary<uint32_t, Permute<6>>};
-  emit_3(b, t, kRuns[b.take_one_of({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1]);
+  emit_ternary(b, t, kRuns[b.take_one_of({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1]);
 }
 
 constexpr OpcodeRow kRows[] = {

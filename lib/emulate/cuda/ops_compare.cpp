@@ -137,7 +137,7 @@ Test take_test(Builder& b) {
   return {c, combine, b.take_modifier("ftz")};
 }
 void add_combined(Builder& b, Op& op, const Test& test) {
-  b.need_operands(test.combine ? 4 : 3);
+  b.check_operand_count(test.combine ? 4 : 3);
   op.num_more_operands = test.combine;
   if (!test.combine) return;
   op.c = b.source(3, Type::Pred);
@@ -149,7 +149,7 @@ void setp(Builder& b) {
   Type t = b.take_required_type();
   b.refuse_more_modifiers();
   if (info(t).count == 2) {
-    b.need_operands(3);
+    b.check_operand_count(3);
     Op op{.run = test.ftz || test.combine ? nullptr : pair_run(t, test.compare)};
     if (!op.run || b.operand(0).second_reg < 0) b.throw_error("the comparison of pairs is not supported", "p|q, a, b");
     op.a = b.source(1, t), op.b = b.source(2, t);
@@ -205,9 +205,9 @@ void select(Warp& w, const Op& o) {
 void selp(Builder& b) {
   Type t = b.take_required_type();
   b.refuse_more_modifiers();
-  b.need_operands(4);
+  b.check_operand_count(4);
   Run run = with_unsigned(bits(t), [](auto x) -> Run { return select<decltype(x)>; });
-  if (!run) b.fail_type(t);
+  if (!run) b.throw_type_error(t);
   Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t), .c = b.source(3, Type::Pred)};
   if (b.operand(3).is_negated) std::swap(op.a, op.b);
   op.d = b.destination(0, t);
@@ -253,7 +253,7 @@ void testp(Builder& b) {
   static constexpr Run kDouble[] = {test_run<double, 0>, test_run<double, 1>, test_run<double, 2>,
                                     test_run<double, 3>, test_run<double, 4>, test_run<double, 5>};
   if (t != Type::F32 && t != Type::F64)
-    b.fail_type(t, ".f32 or .f64");
+    b.throw_type_error(t, ".f32 or .f64");
   b.emit_value({.run = (t == Type::F32 ? kSingle : kDouble)[test]}, Type::Pred, {t});
 }
 
@@ -331,7 +331,7 @@ void mov_list(Builder& b, Type t, bool packs) {
 void mov(Builder& b) {
   Type t = b.take_required_type();
   b.refuse_more_modifiers();
-  b.need_operands(2);
+  b.check_operand_count(2);
   if (b.operand(1).kind == Operand::List) return mov_list(b, t, true);
   if (b.operand(0).kind == Operand::List) return mov_list(b, t, false);
   if (t == Type::Pred) {
@@ -341,7 +341,7 @@ void mov(Builder& b) {
   }
   Run run = bits(t) == 128 ? copy<unsigned __int128>
                            : with_unsigned(bits(t), [](auto x) -> Run { return copy<decltype(x)>; });
-  if (!run) b.fail_type(t);
+  if (!run) b.throw_type_error(t);
   // an integer constant of a float type gives the bits of the float, so read it as an integer of that width
   Type as = b.operand(1).kind == Operand::Integer ? (bits(t) == 16   ? Type::B16
                                                      : bits(t) == 32 ? Type::B32

@@ -96,7 +96,7 @@ void nothing(Warp&, const Op&) {}
 void bra(Builder& b) {
   b.take_modifier("uni");
   b.refuse_more_modifiers();
-  b.need_operands(1);
+  b.check_operand_count(1);
   if (b.operand(0).kind != Operand::Name) b.throw_error("its target is not a label");
   b.jump({.run = jump_run()}, b.operand(0).name);
 }
@@ -104,7 +104,7 @@ void brx(Builder& b) {
   if (!b.take_modifier("idx")) b.throw_error("only brx.idx is supported");
   b.take_modifier("uni");
   b.refuse_more_modifiers();
-  b.need_operands(2);
+  b.check_operand_count(2);
   if (b.operand(1).kind != Operand::Name) b.throw_error("no branch targets follow");
   Op op{.run = table_jump_run(), .a = b.source(0, Type::U32)};
   b.jump_by_table(op, b.operand(1).name);
@@ -113,7 +113,7 @@ void brx(Builder& b) {
 void ret(Builder& b) {
   b.take_modifier("uni");
   b.refuse_more_modifiers();
-  b.need_operands(0);
+  b.check_operand_count(0);
   b.emit({.run = end_run()});
 }
 
@@ -128,7 +128,7 @@ void bar(Builder& b) {
   if (!b.take_modifier("sync")) b.throw_error("only .sync is supported");
   b.take_modifier("aligned");
   b.refuse_more_modifiers();
-  b.need_operands(1, 2);
+  b.check_operand_count(1, 2);
   if (b.operand(0).kind != Operand::Integer || b.operand(0).bits > 15)
     b.throw_error("the barrier number is not from 0 to 15");
   if (b.operand_count() == 2) {
@@ -145,7 +145,7 @@ void ignored(Builder& b) {
   while (b.take_one_of({"gl", "cta", "sys", "gpu", "sc", "acq_rel", "acquire", "release", "proxy", "async", "alias",
                         "global", "shared::cta", "local", "L1", "L2", "wait_group", "commit_group", "u32"}) >= 0) {}
   b.refuse_more_modifiers();
-  b.need_operands(0, kMost);
+  b.check_operand_count(0, kMost);
   b.emit({.run = nothing});
 }
 
@@ -159,7 +159,7 @@ constexpr OpcodeRow kRows[] = {
     {"trap",
      [](Builder& b) {
        b.refuse_more_modifiers();
-       b.need_operands(0);
+       b.check_operand_count(0);
        b.emit({.run = trap});
      }},
     {"membar", ignored<0>},

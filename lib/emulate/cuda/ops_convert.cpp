@@ -139,7 +139,7 @@ void int_to_small(Warp& w, const Op& o) {
   const auto* a = reg<Store<S>>(w, o.a);
   write<uint16_t>(w, o.d, [&](int i) {
     double x;
-    if constexpr (sizeof(S) == 8) x = to_odd(a[i]);
+    if constexpr (sizeof(S) == 8) x = round_to_odd(a[i]);
     else x = double(S(a[i]));
     return uint16_t(conversion.make(x));
   });
@@ -290,11 +290,11 @@ void convert_pair(Builder& b, Type d, Type s, const Modifiers& m) {
   Op op{.num_more_operands = uint32_t(s)};
   op.immediate = SmallConversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, false).packed();
   if (s == Type::F32 && info(d).count == 2) {
-    b.need_operands(3);
+    b.check_operand_count(3);
     op.run = bits(d) == 32 ? pair_of_singles<uint32_t> : pair_of_singles<uint16_t>;
     op.a = b.source(1, s), op.b = b.source(2, s);
   } else {
-    b.need_operands(2);
+    b.check_operand_count(2);
     if (info(s).count != 2 || info(d).count != 2 || bits(s) == bits(d)) b.throw_error("its types do not go together");
     op.run = bits(d) == 16 ? Run(pair_to_pair<uint16_t, uint32_t>) : Run(pair_to_pair<uint32_t, uint16_t>);
     op.a = b.source(1, s);
@@ -308,7 +308,7 @@ void cvt(Builder& b) {
   Type d = b.take_required_type(), s = b.take_required_type();
   b.refuse_more_modifiers();
   if (info(d).count == 2 || info(s).count == 2) return convert_pair(b, d, s, m);
-  b.need_operands(2);
+  b.check_operand_count(2);
   bool narrows = is_float(d) && is_float(s) && bits(d) < bits(s) && m.whole < 0;
   bool from_integer = is_integer(s) && is_float(d);
   if (is_float(s) && is_integer(d) && m.whole < 0) b.throw_error("a rounding is missing", ".rzi, .rni, .rmi or .rpi");
@@ -342,7 +342,7 @@ void cvta(Builder& b) {
   int space = b.take_one_of({"global", "const", "shared", "local", "param"});
   Type t = b.take_required_type();
   b.refuse_more_modifiers();
-  b.need_operands(2);
+  b.check_operand_count(2);
   if (space < 0 || space == 4 || t != Type::U64) b.throw_error("its space or type is not supported");
   uint64_t base = space == 2 ? kSharedWindow : space == 3 ? kLocalWindow : 0;
   Op op{.run = to ? move_window<false> : move_window<true>, .a = b.source(1, t), .immediate = int64_t(base)};

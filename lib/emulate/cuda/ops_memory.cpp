@@ -123,9 +123,9 @@ void access(Builder& b, bool stores) {
   int n = kCounts[b.take_one_of({"v2", "v4", "v8"}) + 1];
   Type t = b.take_required_type();
   b.refuse_more_modifiers();
-  b.need_operands(2);
+  b.check_operand_count(2);
   if (t == Type::Pred || info(t).count == 2 || bits(t) * unsigned(n) > 256)
-    b.fail_type(t);
+    b.throw_type_error(t);
   if (space == Space::Param) {
     if (stores) b.throw_error("parameters cannot be stored");
     return load_parameter(b, t, n);

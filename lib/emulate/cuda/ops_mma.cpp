@@ -90,7 +90,7 @@ void translate_mma(Builder& b) {
   if (!b.take_modifier("row") || !b.take_modifier("col")) b.throw_error("only .row.col is supported");
   Type d = b.take_required_type(), ta = b.take_required_type(), tb = b.take_required_type(), c = b.take_required_type();
   b.refuse_more_modifiers();
-  b.need_operands(4);
+  b.check_operand_count(4);
   for (const Shape& s : kShapes) {
     if (s.m != kSizes[size][0] || s.k != kSizes[size][1] || s.a != ta || s.b != tb || s.c != c || d != c) continue;
     size_t registers_c = size_t(s.m) * 8 / 32 / (c == Type::F16 ? 2 : 1);
@@ -102,7 +102,7 @@ void translate_mma(Builder& b) {
     add(2, size_t(s.n * s.k / 32 / s.per_register), Type::B32);
     add(3, registers_c, Type::B32);
     std::vector<uint32_t> outs = b.destinations(b.operand(0), registers_c, Type::B32);
-    b.code().is_lane_free = false;
+    b.code().is_lane_independent = false;
     return b.emit({.run = mma, .immediate = &s - kShapes}, outs, ins);
   }
   b.throw_error("its types are not supported in this shape");
@@ -140,12 +140,12 @@ void translate_ldmatrix(Builder& b) {
   Space space = take_space(b);
   Type t = b.take_required_type();
   b.refuse_more_modifiers();
-  b.need_operands(2);
+  b.check_operand_count(2);
   if (n < 0 || t != Type::B16 || space != Space::Shared)
     b.throw_error("its form is not supported", ".x1, .x2 or .x4, .shared, .b16");
   Op op{.run = transposed ? ldmatrix<true> : ldmatrix<false>};
   take_address(b, b.operand(1), space, op);
-  b.code().is_lane_free = false;
+  b.code().is_lane_independent = false;
   uint32_t address[] = {op.a};
   b.emit(op, b.destinations(b.operand(0), size_t(1) << n, Type::B32), address);
 }

@@ -42,14 +42,14 @@ void shfl(Builder& b) {
   int mode = b.take_one_of({"up", "down", "bfly", "idx"});
   Type t = b.take_required_type();
   b.refuse_more_modifiers();
-  b.need_operands(5);
+  b.check_operand_count(5);
   if (mode < 0 || t != Type::B32)
     b.throw_error("its mode or type is not supported", ".up, .down, .bfly or .idx, then .b32");
   constexpr Run kRuns[] = {shuffle<0>, shuffle<1>, shuffle<2>, shuffle<3>};
   uint32_t ins[] = {b.source(1, t), b.source(2, t), b.source(3, t), b.source(4, t)};
   Operand d = b.operand(0), p{.kind = Operand::Reg, .reg = d.second_reg};
   uint32_t outs[] = {b.destination(d, t), d.second_reg < 0 ? b.temporary_register(1) : b.destination(p, Type::Pred)};
-  b.code().is_lane_free = false;
+  b.code().is_lane_independent = false;
   b.emit({.run = kRuns[mode]}, outs, ins);
 }
 
@@ -68,7 +68,7 @@ void translate_vote(Builder& b) {
   int mode = b.take_one_of({"all", "any", "uni", "ballot"});
   Type t = b.take_required_type();
   b.refuse_more_modifiers();
-  b.need_operands(3);
+  b.check_operand_count(3);
   if (mode < 0 || t != (mode == 3 ? Type::B32 : Type::Pred)) b.throw_error("its mode or type is not supported");
   constexpr Run kRuns[] = {vote<0>, vote<1>, vote<2>, vote<3>};
   Op op{.run = kRuns[mode],
@@ -76,7 +76,7 @@ void translate_vote(Builder& b) {
         .b = b.source(2, Type::B32),
         .immediate = b.operand(1).is_negated ? int64_t(UINT32_MAX) : 0};
   op.d = b.destination(0, t);
-  b.code().is_lane_free = false;
+  b.code().is_lane_independent = false;
   b.emit(op);
 }
 
@@ -86,8 +86,8 @@ void active_mask(Warp& w, const Op& o) {
 void translate_active_mask(Builder& b) {
   Type t = b.take_required_type();
   b.refuse_more_modifiers();
-  b.need_operands(1);
-  b.code().is_lane_free = false;
+  b.check_operand_count(1);
+  b.code().is_lane_independent = false;
   b.emit({.run = active_mask, .d = b.destination(0, t == Type::B32 ? t : Type::U32)});
 }
 
@@ -117,7 +117,7 @@ void redux(Builder& b) {
                              reduce<int32_t, 3>, reduce<int32_t, 4>, reduce<int32_t, 5>};
   constexpr Run kUnsigned[] = {reduce<uint32_t, 0>, reduce<uint32_t, 1>, reduce<uint32_t, 2>,
                                reduce<uint32_t, 3>, reduce<uint32_t, 4>, reduce<uint32_t, 5>};
-  b.code().is_lane_free = false;
+  b.code().is_lane_independent = false;
   b.emit_value({.run = (is_signed(t) ? kSigned : kUnsigned)[what]}, t, {t, Type::B32});
 }
 

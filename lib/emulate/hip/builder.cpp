@@ -60,7 +60,7 @@ void place_part(Wave& w, const Op& o) {
 
 }  // namespace
 
-void take_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to) {
+void read_operand_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to) {
   Lanes<uint32_t> room;
   const uint32_t* all = words(w, from, half, 0, room);
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
@@ -111,7 +111,7 @@ uint16_t Builder::vector_place(const Operand& o, uint32_t words) const {
 }
 
 uint16_t Builder::scalar_place(const Operand& o, uint32_t words) const {
-  if (o.kind == Operand::Null) return kTrash;
+  if (o.kind == Operand::Null) return kDiscardRegister;
   if (o.kind != Operand::Scalar || o.count != words)
     refuse("'" + std::string(o.text) + "', expected " + std::to_string(words) + " scalar registers");
   return uint16_t(o.place);

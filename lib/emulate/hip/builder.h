@@ -90,7 +90,7 @@ class Builder {
   size_t operand_count() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
   // Each returns the register file index of an operand of `words` registers, or throws Failure for another operand.
-  // scalar_place() returns kTrash for the operand `null`. A lane mask has one register per half of the wave.
+  // scalar_place() returns kDiscardRegister for the operand `null`. A lane mask has one register per half of the wave.
   uint16_t vector_place(const Operand& o, uint32_t words) const;
   uint16_t scalar_place(const Operand& o, uint32_t words) const;
   uint16_t mask_place(const Operand& o) const { return scalar_place(o, code.halves); }

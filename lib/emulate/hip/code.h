@@ -47,9 +47,9 @@ struct Source {
 struct Op {
   Run run = nullptr;
   Source a, b, c;
-  uint16_t to = kTrash;  // destination: a vector or scalar register
+  uint16_t to = kDiscardRegister;  // destination: a vector or scalar register
   // second destination: a lane mask in scalar registers; for compare-and-swap, the register of the expected value
-  uint16_t second_destination = kTrash;
+  uint16_t second_destination = kDiscardRegister;
   bool is_vector = false;  // true: executes once per active lane
   bool clamps_result = false;  // true: clamps the result to [0, 1]
   int8_t scale_exponent = 0;  // multiplies the result by 2^scale_exponent before clamping; for DPP: index in kControls

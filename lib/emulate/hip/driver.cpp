@@ -160,8 +160,8 @@ namespace {
 
 // The storage of a wave: its register files and its threads' private memory.
 struct WaveStorage {
-  std::unique_ptr<uint32_t, FreeBytes> scalar, vector;
-  std::unique_ptr<std::byte, FreeBytes> own;
+  std::unique_ptr<uint32_t, AlignedDeleter> scalar, vector;
+  std::unique_ptr<std::byte, AlignedDeleter> own;
 };
 
 // Runs groups on one host thread, for run_blocks.

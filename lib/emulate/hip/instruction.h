@@ -10,7 +10,8 @@
 namespace tgc::hip {
 
 // Indices of special registers in a wave's scalar register file. Up to kExec, they are gfx11's register numbers.
-inline constexpr uint32_t kVcc = 106, kTtmp = 108, kM0 = 125, kExec = 126, kScc = 128, kTrash = 132, kConstants = 164;
+inline constexpr uint32_t kVcc = 106, kTtmp = 108, kM0 = 125, kExec = 126, kScc = 128, kDiscardRegister = 132,
+                          kConstants = 164;
 // In the vector register file: index of the first matrix accumulator (AGPR), index of the first scratch register, size.
 inline constexpr uint32_t kAccumulators = 256, kScratch = 512, kVectors = 516;
 

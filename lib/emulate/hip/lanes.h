@@ -19,7 +19,7 @@ struct Lanes {
 // Reads an operand for which Source::is_plain() is false into `to`: extracts the bits that the operand uses, converts
 // half to float if Source::is_half, and applies absolute value and negation. `sign` is the sign bit of the value's
 // type.
-void take_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
+void read_operand_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
 
 // Returns 32 lanes of register number `which` of the operand. A scalar register is copied to all lanes of `room`.
 inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32_t which, Lanes<uint32_t>& room) {
@@ -35,7 +35,7 @@ inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32
 
 // Reads an operand of 32-bit values that is a scalar register or has modifiers.
 [[gnu::noinline]] inline void read_words(const Wave& w, const Source& from, int half, Lanes<uint32_t>& to) {
-  if (!from.is_plain()) return take_parts(w, from, half, 0x80000000u, to);
+  if (!from.is_plain()) return read_operand_parts(w, from, half, 0x80000000u, to);
   uint32_t value = w.s[from.place];
   TGC_LANES to.at[i] = value;
 }
@@ -54,7 +54,7 @@ template <class T>
     Lanes<uint32_t> word_room;
     const uint32_t* word;
     if (from.is_plain()) word = words(w, from, half, 0, word_room);
-    else take_parts(w, from, half, 0x8000, word_room), word = word_room.at;
+    else read_operand_parts(w, from, half, 0x8000, word_room), word = word_room.at;
     if constexpr (std::is_same_v<T, Half>) TGC_LANES to.at[i] = Half(half_to_float(uint16_t(word[i])));
     else TGC_LANES to.at[i] = T(word[i]);
   }

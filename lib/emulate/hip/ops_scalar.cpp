@@ -184,10 +184,10 @@ void add_shifts(Table& t) {
 
 // Adds instructions whose first operand is the old value of the destination.
 void add_changing(Table& t) {
-  add_row(t, "s_cmov_b32", changing_row<[](Wave& w, u32 old, u32 a) { return w.s[kScc] ? a : old; }>());
-  add_row(t, "s_cmov_b64", changing_row<[](Wave& w, u64 old, u64 a) { return w.s[kScc] ? a : old; }>());
-  add_row(t, "s_bitset0_b32", changing_row<[](Wave&, u32 old, u32 a) { return old & ~(1u << (a & 31)); }>());
-  add_row(t, "s_bitset1_b32", changing_row<[](Wave&, u32 old, u32 a) { return old | 1u << (a & 31); }>());
+  add_row(t, "s_cmov_b32", read_modify_write_row<[](Wave& w, u32 old, u32 a) { return w.s[kScc] ? a : old; }>());
+  add_row(t, "s_cmov_b64", read_modify_write_row<[](Wave& w, u64 old, u64 a) { return w.s[kScc] ? a : old; }>());
+  add_row(t, "s_bitset0_b32", read_modify_write_row<[](Wave&, u32 old, u32 a) { return old & ~(1u << (a & 31)); }>());
+  add_row(t, "s_bitset1_b32", read_modify_write_row<[](Wave&, u32 old, u32 a) { return old | 1u << (a & 31); }>());
 }
 
 void add_bits(Table& t) {

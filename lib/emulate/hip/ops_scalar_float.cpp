@@ -24,9 +24,9 @@ void add_type(Table& t, const std::string& type) {
   add_row(t, "s_add_" + type, scalar_row<[](Wave&, T a, T b) -> T { return a + b; }>());
   add_row(t, "s_sub_" + type, scalar_row<[](Wave&, T a, T b) -> T { return a - b; }>());
   add_row(t, "s_mul_" + type, scalar_row<[](Wave&, T a, T b) -> T { return a * b; }>());
-  add_row(
-      t, "s_fmac_" + type,
-      changing_row<[](Wave&, T old, T a, T b) -> T { return float(std::fma(double(a), double(b), double(old))); }>());
+  add_row(t, "s_fmac_" + type, read_modify_write_row<[](Wave&, T old, T a, T b) -> T {
+            return float(std::fma(double(a), double(b), double(old)));
+          }>());
   add_row(t, "s_min_num_" + type + " s_min_" + type,
           scalar_row<[](Wave&, T a, T b) -> T { return std::fmin(float(a), float(b)); }>());
   add_row(t, "s_max_num_" + type + " s_max_" + type,
@@ -62,7 +62,8 @@ void add_scalar_float_rows(Table& t) {
   add_type<float>(t, "f32"), add_type<Half>(t, "f16");
   add_row(t, "s_fmaak_f32 s_fmamk_f32",
           scalar_row<[](Wave&, float a, float b, float c) { return std::fma(a, b, c); }>());
-  add_row(t, "s_fmac_f32", changing_row<[](Wave&, float old, float a, float b) { return std::fma(a, b, old); }>());
+  add_row(t, "s_fmac_f32",
+          read_modify_write_row<[](Wave&, float old, float a, float b) { return std::fma(a, b, old); }>());
   add_row(t, "s_cvt_f32_i32", scalar_row<[](Wave&, i32 a) { return float(a); }>());
   add_row(t, "s_cvt_f32_u32", scalar_row<[](Wave&, u32 a) { return float(a); }>());
   add_row(t, "s_cvt_i32_f32", scalar_row<saturated<i32>>());

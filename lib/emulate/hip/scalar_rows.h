@@ -56,7 +56,7 @@ constexpr Row scalar_row() {
 
 // Like scalar_row, for instructions whose destination is also the first source operand and is printed once.
 template <auto F>
-constexpr Row changing_row() {
+constexpr Row read_modify_write_row() {
   Row row = scalar_row<F>();
   row.build_ops = [](Builder& b) {
     b.allow_modifiers({});

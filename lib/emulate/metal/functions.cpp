@@ -8,18 +8,18 @@ namespace tgc::metal {
 void* Runner::threadgroup(uint32_t number, uint64_t bytes, const char* name, uint64_t at) {
   void* made = memory_.threadgroup(number, bytes, name);
   if (!made)
-    report_fault("declares more threadgroup memory than " + std::to_string(kMostThreadgroupBytes) + " bytes", at);
+    report_fault("declares more threadgroup memory than " + std::to_string(kMaxThreadgroupBytes) + " bytes", at);
   return made;
 }
 
 void Runner::watch_access(const Access& a, uint64_t at) {
-  if (auto never = memory_.never_stored(a))
+  if (auto never = memory_.first_unstored_byte(a))
     report_fault("reads threadgroup memory that no thread of the group has stored, " + memory_.place_within(*never),
                  at);
   uint64_t entry = reinterpret_cast<uint64_t>(grid_.entry);
   if (auto race = memory_.race(a, running_thread_, uint32_t(at - entry)))
     report_fault(std::string(a.is_store ? "stores" : "reads") + " what thread " +
-             three_numbers(position_of(race->other.thread).thread) + (race->other.is_store() ? " stored" : " read") +
+             coordinates_text(position_of(race->other.thread).thread) + (race->other.is_store() ? " stored" : " read") +
              " with no barrier between, " + memory_.place_within(race->address),
          at, entry + uint64_t(int32_t(race->other.instruction)));
 }

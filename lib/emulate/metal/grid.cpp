@@ -218,14 +218,14 @@ void Runner::report_fault(std::string what, uint64_t at, uint64_t other_at) {
 
 std::optional<Fault> run_grid(const Grid& grid) { return Runner(grid).run(); }
 
-std::string three_numbers(const std::array<uint32_t, 3>& n) {
+std::string coordinates_text(const std::array<uint32_t, 3>& n) {
   return "(" + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " + std::to_string(n[2]) + ")";
 }
 
 std::string Fault::text(const std::function<uint32_t(uint64_t)>& line_of) const {
   uint32_t line = line_of(return_address), other = other_return_address ? line_of(other_return_address) : 0;
-  return problem + (line ? ", line " + std::to_string(line) : "") + ", thread " + three_numbers(position.thread) +
-         " of group " + three_numbers(position.group) +
+  return problem + (line ? ", line " + std::to_string(line) : "") + ", thread " + coordinates_text(position.thread) +
+         " of group " + coordinates_text(position.group) +
          (other ? "; the other access is in line " + std::to_string(other) : "");
 }
 

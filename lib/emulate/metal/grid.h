@@ -42,10 +42,10 @@ struct Fault {
   std::string text(const std::function<uint32_t(uint64_t)>& line_of) const;
 };
 
-std::string three_numbers(const std::array<uint32_t, 3>& n);  // returns text such as "(1, 0, 0)"
+std::string coordinates_text(const std::array<uint32_t, 3>& n);  // returns text such as "(1, 0, 0)"
 
-inline constexpr uint32_t kSimdWidth = 32, kMostThreads = 1024;
-inline constexpr uint64_t kMostThreadgroupBytes = 32 << 10;  // Apple's limit of threadgroup memory
+inline constexpr uint32_t kSimdWidth = 32, kMaxGroupThreads = 1024;
+inline constexpr uint64_t kMaxThreadgroupBytes = 32 << 10;   // Apple's limit of threadgroup memory
 
 // Runs all threads of the grid. Returns the first fault, if any. Throws std::bad_alloc.
 std::optional<Fault> run_grid(const Grid& grid);

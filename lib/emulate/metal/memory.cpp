@@ -14,7 +14,7 @@ Memory::Memory(const std::vector<Range>& ranges, bool check_races) : checks_race
 void* Memory::threadgroup(uint32_t number, uint64_t bytes, const char* name) {
   if (number >= threadgroup_ranges_.size()) threadgroup_ranges_.resize(number + 1);
   if (!threadgroup_ranges_[number]) {
-    if (bytes > kMostThreadgroupBytes - threadgroup_bytes_) return nullptr;
+    if (bytes > kMaxThreadgroupBytes - threadgroup_bytes_) return nullptr;
     threadgroup_bytes_ += bytes;
     KnownRange made{.name = name, .bytes = bytes, .is_threadgroup = true};
     made.allocation = std::make_unique<uint8_t[]>(bytes + 16);
@@ -32,7 +32,7 @@ bool Memory::find(const Access& a) {
   return false;
 }
 
-std::optional<uint64_t> Memory::never_stored(const Access& a) {
+std::optional<uint64_t> Memory::first_unstored_byte(const Access& a) {
   KnownRange& range = ranges_[recent_range_];
   if (!range.is_threadgroup) return {};
   auto first = range.storing_groups.begin() + long(a.address - range.begin), last = first + a.bytes;

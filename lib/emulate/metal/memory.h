@@ -24,23 +24,23 @@ class Memory {
   Memory(const std::vector<Range>& ranges, bool check_races);
 
   // Returns threadgroup array number `number` of the kernel, aligned to 16 bytes and allocated on first use. Returns
-  // null if the arrays of the kernel exceed kMostThreadgroupBytes in total.
+  // null if the arrays of the kernel exceed kMaxThreadgroupBytes in total.
   void* threadgroup(uint32_t number, uint64_t bytes, const char* name);
 
   void begin_group() { group_number_++, races_.forget_accesses(); }
   void pass_barrier() { races_.forget_accesses(); }
 
-  // Returns true if one accessible range contains the whole access. is_watched(), never_stored() and place_within()
-  // then use this range.
+  // Returns true if one accessible range contains the whole access. is_watched(), first_unstored_byte() and
+  // place_within() then use this range.
   bool contains_access(const Access& a) {
     if (!ranges_.empty() && ranges_[recent_range_].contains_access(a)) return true;
     return find(a);
   }
-  // Returns true if the caller must call never_stored() and race() for the access.
+  // Returns true if the caller must call first_unstored_byte() and race() for the access.
   bool is_watched() const { return checks_races_ || ranges_[recent_range_].is_threadgroup; }
   // Records a store to threadgroup memory and returns nullopt. For a load of threadgroup memory, returns the address of
   // the first byte that no thread of the group has stored, if any.
-  std::optional<uint64_t> never_stored(const Access& a);
+  std::optional<uint64_t> first_unstored_byte(const Access& a);
   // Records the access and returns its race with an earlier one, if races are checked.
   std::optional<Races::Race> race(const Access& a, uint32_t thread, uint32_t instruction);
   std::string place_within(uint64_t address) const;  // returns text such as "data1 at byte 8"

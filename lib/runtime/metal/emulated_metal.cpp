@@ -51,9 +51,9 @@ class EmulatedKernel : public Kernel {
                      .memory = {},
                      .checks_races = watches_races()};
     uint64_t threads = uint64_t(grid.threads[0]) * grid.threads[1] * grid.threads[2];
-    if (threads > metal::kMostThreads)
+    if (threads > metal::kMaxGroupThreads)
       throw Failure("a group of " + std::to_string(threads) + " threads is more than Metal's " +
-                    std::to_string(metal::kMostThreads));
+                    std::to_string(metal::kMaxGroupThreads));
     for (const MetalParameter& p : signature_.parameters) {
       if (!p.position.empty()) continue;
       size_t n = grid.arguments.size(), buffers = a.buffers.size();

@@ -139,7 +139,7 @@ struct Frame {
   uint64_t num_evaluations = 0;
   const Instruction* failed_access = nullptr;  // the access that was out of bounds, or null
   int64_t failed_lane = 0;
-  int64_t iterations_left = 0;  // until refuel() checks the limits
+  int64_t iterations_left = 0;  // until check_run_limits() checks the limits
   bool is_exhausted = false;    // true if a limit ended the run
   struct Budget* run_budget = nullptr;
 
@@ -155,9 +155,9 @@ struct Budget {
 };
 // Called when `iterations_left` is used up. Checks the limits: sets `iterations_left` again and returns true or, if a
 // limit is exceeded, sets `is_exhausted` and returns false.
-bool refuel(Frame& f);
+bool check_run_limits(Frame& f);
 // Counts one iteration of all lanes of the chunk. Returns false if a limit ends the run.
-inline bool step(Frame& f) { return (f.iterations_left -= f.num_lanes) >= 0 || refuel(f); }
+inline bool step(Frame& f) { return (f.iterations_left -= f.num_lanes) >= 0 || check_run_limits(f); }
 
 // What select() needs to choose an instruction's function for uniform (one lane) or varying operands. For Load and
 // Store, `type` is a Scalar. select() returns null if there is no such function.

@@ -51,7 +51,7 @@ class GraphLowering {
     }
     for (auto& [define, contents] : locals_)
       for (UOp u : nodes_)
-        if (u.is(Op::STORE) && define_below(u.src(0)) == define)
+        if (u.is(Op::STORE) && base_define(u.src(0)) == define)
           contents.add(ranges_.ranges_around(end_around(u, ends)));
   }
 
@@ -144,7 +144,7 @@ class GraphLowering {
       if (contents.intersects(set)) values_.share_local(define, 1);
     int64_t warp = 1;
     for (UOp r : ranges)
-      if (axis_type(r) == AxisType::WARP) warp = lanes_times(warp, r);
+      if (axis_type(r) == AxisType::WARP) warp = multiply_lane_count(warp, r);
     values_.enter_scope();
     ref::open_lanes(builder_, values_, ranges, warp);
   }

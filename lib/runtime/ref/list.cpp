@@ -56,13 +56,13 @@ class ListLowering {
     const bool has_atomics = std::ranges::any_of(list_, is_atomic_add);
     if (has_local || has_atomics || workgroup_size(specials_) > 1) return;
     int64_t total = 1;
-    for (UOp s : specials_) total = lanes_times(total, s);
+    for (UOp s : specials_) total = multiply_lane_count(total, s);
     size_t from = 0, to = list_.size();
     while (total < kEnoughLanes) {
       UOp range = only_range(from, to);
       if (!range || !is_parallel(range) || !values_.is_lowered(range.src(0)) || !keeps_registers(from, to)) return;
       lane_ranges_.push_back(range);
-      total = lanes_times(total, range);
+      total = multiply_lane_count(total, range);
     }
   }
 
@@ -93,7 +93,7 @@ class ListLowering {
     std::vector<UOp> inner, outer;  // registers of the accesses between the positions, and of all others
     for (size_t i = 0; i < list_.size(); i++) {
       if (!list_[i].in({Op::LOAD, Op::STORE})) continue;
-      UOp define = define_below(list_[i].src(0));
+      UOp define = base_define(list_[i].src(0));
       if (define && define.is(Op::DEFINE_REG)) (i >= from && i < to ? inner : outer).push_back(define);
     }
     return std::none_of(inner.begin(), inner.end(),

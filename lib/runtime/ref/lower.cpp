@@ -18,7 +18,7 @@ int64_t most_iterations(UOp range) {
   return most.is_integral() ? most.as_int().to_int64().value_or(INT32_MAX) : INT32_MAX;
 }
 
-int64_t lanes_times(int64_t lanes, UOp range) {
+int64_t multiply_lane_count(int64_t lanes, UOp range) {
   constexpr int64_t kMost = 1 << 20;
   return std::min(lanes * std::clamp(most_iterations(range), int64_t(0), kMost), kMost);
 }
@@ -44,7 +44,7 @@ void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int
   int64_t most = 1;
   for (UOp u : axes) {
     extents.push_back({values.size_register(u), name_of_axis(u)});
-    most = lanes_times(most, u);
+    most = multiply_lane_count(most, u);
   }
   auto registers = builder.open_lanes(extents, group, most);
   for (size_t i = 0; i < axes.size(); i++)
@@ -76,7 +76,7 @@ void LanePlan::find_register_uses(std::span<const UOp> nodes, const Values& valu
   for (UOp u : nodes) {
     bool loads = u.is(Op::LOAD) || (u.is(Op::INDEX) && values.is_loaded(u));
     if (!loads && !u.is(Op::STORE)) continue;
-    UOp define = define_below(u.is(Op::INDEX) ? u : u.src(0));
+    UOp define = base_define(u.is(Op::INDEX) ? u : u.src(0));
     if (!define || !define.is(Op::DEFINE_REG)) continue;
     auto it = std::find_if(registers_.begin(), registers_.end(), [&](auto& r) { return r.define_node == define; });
     if (it == registers_.end()) registers_.push_back({define, ranges_.ranges_around(u), {u}});
@@ -102,7 +102,7 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
     }
     put(type == AxisType::WARP ? warps : lanes, r);
     threads |= is_thread(type);
-    total = lanes_times(total, r);
+    total = multiply_lane_count(total, r);
   }
   if (!threads && (total < 2 || (total < 32 && has_larger_reduce(body, total)))) return loops_over(ranges);
   lanes.insert(lanes.end(), warps.begin(), warps.end());  // last, because the lanes of a warp must be adjacent
@@ -135,7 +135,7 @@ bool LanePlan::has_larger_reduce(const std::vector<UOp>& body, int64_t than) con
   return std::any_of(body.begin(), body.end(), [&](UOp u) {
     if (!u.is(Op::REDUCE) || u.num_src() < 2) return false;
     int64_t size = 1;
-    for (UOp r : ranges_.ended_by(u)) size = lanes_times(size, r);
+    for (UOp r : ranges_.ended_by(u)) size = multiply_lane_count(size, r);
     return size > than;
   });
 }
@@ -147,7 +147,7 @@ std::vector<Level> LanePlan::levels_of_reduce(const std::vector<UOp>& ranges, co
   int64_t total = 1;
   size_t first = ranges.size();
   while (first > 0 && total < kEnoughLanes && !ranges_.ranges_around(ranges[first - 1].src(0)).intersects(set))
-    total = lanes_times(total, ranges[--first]);
+    total = multiply_lane_count(total, ranges[--first]);
   if (first != 0 || total < 8) return loops_over(ranges);
   return {{ranges, true}};
 }
@@ -163,8 +163,9 @@ int64_t workgroup_size(std::span<const UOp> specials) {
   for (UOp s : specials) {
     if (!is_local(s)) continue;
     if (!s.src(0).is_const()) cannot_run(s, "the size of a workgroup is not constant");
-    if (lanes_times(size, s) != Int(size) * Int(most_iterations(s))) cannot_run(s, "the workgroup is too large");
-    size = lanes_times(size, s);
+    if (multiply_lane_count(size, s) != Int(size) * Int(most_iterations(s)))
+      cannot_run(s, "the workgroup is too large");
+    size = multiply_lane_count(size, s);
   }
   return size;
 }

@@ -18,9 +18,9 @@ RefCode lower_list(std::span<const UOp> list, bool count_evaluations);  // defin
 
 inline constexpr int64_t kEnoughLanes = 512;  // no further ranges become lanes once there are this many lanes
 
-// lanes_times() returns `lanes` times the maximum number of iterations of a RANGE or SPECIAL, up to a fixed limit;
-// most_iterations() returns that maximum, or INT32_MAX if the maximum is not a 64-bit integer.
-int64_t lanes_times(int64_t lanes, UOp range);
+// multiply_lane_count() returns `lanes` times the maximum number of iterations of a RANGE or SPECIAL, up to a fixed
+// limit; most_iterations() returns that maximum, or INT32_MAX if the maximum is not a 64-bit integer.
+int64_t multiply_lane_count(int64_t lanes, UOp range);
 int64_t most_iterations(UOp range);
 
 // A stack of loops over ranges. close_loop() undoes the changes that the loop's code made to the Values.

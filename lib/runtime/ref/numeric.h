@@ -34,7 +34,7 @@ inline float half_of_bits(uint16_t bits) {
   return std::bit_cast<float>(out | sign);
 }
 
-// Returns the bits as a half of a float whose value is exactly a half.
+// Returns the 16 bits of `v` as a half-precision float, which must be able to represent `v` exactly.
 inline uint16_t bits_of_half(float v) {
   uint32_t bits = std::bit_cast<uint32_t>(v), magnitude = bits & 0x7FFFFFFFu;
   uint32_t normal = (magnitude - 0x38000000u) >> 13;

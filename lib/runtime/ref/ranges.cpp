@@ -107,7 +107,7 @@ std::vector<UOp> KernelRanges::body_of(UOpSpan roots, const RangeSet& ranges) co
       return !lies_in.is_within(from.at(u));
     });
   }
-  std::sort(out.begin(), out.end(), [&](UOp a, UOp b) { return stands_before(a, b); });
+  std::sort(out.begin(), out.end(), [&](UOp a, UOp b) { return precedes_node(a, b); });
   return out;
 }
 
@@ -133,7 +133,7 @@ std::unordered_map<UOp, RangeSet> KernelRanges::reached_ranges(UOpSpan roots, co
 }
 
 bool KernelRanges::is_in(const std::vector<UOp>& body, UOp u) const {
-  return std::binary_search(body.begin(), body.end(), u, [&](UOp a, UOp b) { return stands_before(a, b); });
+  return std::binary_search(body.begin(), body.end(), u, [&](UOp a, UOp b) { return precedes_node(a, b); });
 }
 
 }  // namespace tgc::ref

@@ -72,7 +72,7 @@ class KernelRanges {
   bool is_in(const std::vector<UOp>& body, UOp u) const;
 
  private:
-  bool stands_before(UOp a, UOp b) const { return *node_positions_.find(a) < *node_positions_.find(b); }
+  bool precedes_node(UOp a, UOp b) const { return *node_positions_.find(a) < *node_positions_.find(b); }
   std::unordered_map<UOp, RangeSet> reached_ranges(UOpSpan roots, const RangeSet& ranges) const;
 
   std::vector<UOp> all_ranges_;

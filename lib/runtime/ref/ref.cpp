@@ -137,7 +137,7 @@ class Run {
 
 }  // namespace
 
-bool ref::refuel(Frame& f) {
+bool ref::check_run_limits(Frame& f) {
   Budget& b = *f.run_budget;
   b.num_steps += std::max(Budget::kRound, f.num_lanes);
   f.is_exhausted = b.num_steps > b.max_steps || Clock::now() > b.deadline;

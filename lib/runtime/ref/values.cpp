@@ -114,7 +114,7 @@ bool is_constant_expression(UOp u) {
 
 }  // namespace
 
-UOp define_below(UOp u) {
+UOp base_define(UOp u) {
   while (u && !u.in(ops::Defines)) u = u.num_src() && (u.dtype().is_ptr() || is_place(u)) ? u.src(0) : UOp();
   return u;
 }
@@ -127,7 +127,7 @@ void Values::find_value_uses(std::span<const UOp> nodes) {
       if (is_place(s) && !(u.is(Op::CAST) ? pointer_cast : takes_pointer(u, i))) value_uses_.insert(s);
     }
     if (!u.is(Op::INDEX)) continue;
-    UOp define = define_below(u);
+    UOp define = base_define(u);
     if (define && define.is(Op::DEFINE_REG) && !is_constant_expression(u.src(1)) &&
         std::find(dynamic_registers_.begin(), dynamic_registers_.end(), define) == dynamic_registers_.end())
       dynamic_registers_.push_back(define);

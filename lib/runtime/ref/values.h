@@ -137,7 +137,7 @@ class Values {
 };
 
 // Returns the DEFINE that a pointer or INDEX is based on, or the empty UOp.
-UOp define_below(UOp u);
+UOp base_define(UOp u);
 
 [[noreturn]] void cannot_run(UOp u, const std::string& why);
 // Returns element i of an operand of u, or its only element. Throws Failure if there are fewer than i + 1 elements, as

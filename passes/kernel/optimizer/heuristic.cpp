@@ -212,7 +212,7 @@ std::vector<AxisUse> uses_of_axes(const Scheduler& k) {
   };
   for (UOp b : k.bufs()) {
     UOp idx = index_of(b);
-    for (size_t axis : k.axes_below(idx)) out[axis].num_strides++;
+    for (size_t axis : k.axes_used_by(idx)) out[axis].num_strides++;
     for (UOp c : split_uop(idx, Op::ADD)) {
       if (const size_t* axis = axes.find(c)) out[*axis].sum_strides += 1;
       if (!c.is(Op::MUL)) continue;

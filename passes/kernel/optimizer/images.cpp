@@ -28,7 +28,7 @@ UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
   bool foldable = std::any_of(terms.begin(), terms.end(),
                               [](UOp c) { return c.is(Op::RANGE) && floor_mod(c.vmax().as_int() + 1, 4) == Int(0); });
   if (foldable) return {};
-  return with_first(s, with_first(idx, buf.with_dtype(before->second)));
+  return with_first_source(s, with_first_source(idx, buf.with_dtype(before->second)));
 }
 
 // Returns the dtypes that image buffers had before the stage "create image buffers", which records them. If that stage

@@ -134,7 +134,7 @@ bool Scheduler::depends_on(UOp u, size_t axis) const {
   return std::any_of(u.src().begin(), u.src().end(), [&](UOp s) { return axes_of_nodes_->has(s, axis); });
 }
 
-std::vector<size_t> Scheduler::axes_below(UOp u) const {
+std::vector<size_t> Scheduler::axes_used_by(UOp u) const {
   if (!axes_of_nodes_) axes_of_nodes_ = std::make_shared<AxesBelow>(graph(), facts());
   std::vector<size_t> out;
   for (size_t w = 0; w < axes_of_nodes_->words; w++) {

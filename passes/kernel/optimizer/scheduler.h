@@ -101,7 +101,7 @@ class Scheduler {
   // Returns true if the axis's range is in the backward slice of `u`, excluding `u` itself.
   bool depends_on(UOp u, size_t axis) const;
   // Returns the numbers of the axes on which `u` depends, as depends_on() says, in ascending order.
-  std::vector<size_t> axes_below(UOp u) const;
+  std::vector<size_t> axes_used_by(UOp u) const;
 
   // Returns the number of opt's axis among all axes; -1 if `opt` is a TC or has no axis. Throws KernelOptError if the
   // axis does not exist.

@@ -148,7 +148,7 @@ class PlanRecorder:
       try: return work(*args)
       except Exception: self.recorder.report_failure("calls of a TinyJit")
 
-  # ---- tinygrad's functions
+  # ---- wrappers of tinygrad's functions
 
   def watched_call(self, function: Any) -> Any:
     def call(jit: Any, *args: Any, **kwargs: Any) -> Any:

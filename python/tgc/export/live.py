@@ -76,7 +76,7 @@ class LiveRecorder(GraphRecorder):
   def about(self) -> JSON: return {"producer": self.producer, "settings": sorted(self.allowed_settings())}
 
   def allowed_settings(self) -> set[str]:
-    """Returns the settings that a question may set: numbers, and texts of words, such as EMULATED_DTYPES=half,long."""
+    """Returns the settings that a request of the client may set: numbers, and texts of words, such as EMULATED_DTYPES=half,long."""
     known: JSON = helpers.ContextVar._cache
     return {k for k, v in self.context_vars().items() if isinstance(v.value, (int, str))} | known.keys() & {*SETTINGS, "SPEC"}
 
@@ -204,7 +204,8 @@ def whole_target(target: str | None) -> str:
 
 
 def live_recorder(version: str) -> LiveRecorder:
-  """Returns a recorder that watches tinygrad, and turns the automatic collection of garbage off."""
+  """Returns a recorder that watches tinygrad. Turns the automatic collection of garbage off, and tinygrad's checks of graphs (SPEC)
+  down to 1."""
   cap_spec()
   recorder = LiveRecorder(version)
   recorder.watch()
