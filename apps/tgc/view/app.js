@@ -147,22 +147,23 @@ export class App {
     const opened = await this.open(g, !this.#isFirst(state, g), state.p), before = this.graph;
     const drawings = opened.drawings[Number(state.a)];
     if (state.s < 0 && !state.f.length) state = {...state, f: await this.#firstFolds(opened, drawings)};
+    const accused = state.s < 0 ? this.accusedPlace(g) : null;
+    if (accused) return this.show({...state, ...accused});
     const far = Math.min(Math.max(0, state.s, state.d), opened.story.last);
     for (let p = drawings.isFolded(state) ? far + 1 : 0; p <= far; p++)
       while (drawings.prepare(p)) {
         await pause();
         if (turn !== this.turn) return;  // the user has asked for another state meanwhile
       }
+    for (const _ of opened.graph.other ? [] : drawings.prepareFolded(state)) {
+      await pause();
+      if (turn !== this.turn) return;
+    }
     if (turn !== this.turn) return;
     if (state.g < 0 && state.s < 0 && this.hasOverview()) state = {...state, m: true};
     Object.assign(this, {graph: opened.graph, story: opened.story, drawings});
     this.textPanel.cache = opened.cache;
     const s = state.s < 0 ? (this.graph.stages.length ? this.#firstPlace() : 0) : Math.min(state.s, this.story.last);
-    const accused = state.s < 0 ? this.accusedPlace(g) : null;
-    if (accused) {
-      this.isUnseen = before !== opened.graph;
-      return this.show({...state, ...accused});
-    }
     const rewrites = s ? this.graph.stages[s - 1].count : 0;
     const old = this.state;
     this.state = {...state, g, s, o: Boolean(this.graph.other) && (state.o || state.s < 0),
@@ -293,12 +294,8 @@ export class App {
     if (graph.madeOf.length && !(graph.isByLine && graph.nodesOf(root).length <= kMostUnfolded)) return ["m"];
     if (!graph.isTensor) return graph.stages.some((s) => s.nodes > kMostUnfolded) ? ["l"] : [];
     if (graph.nodesOf(root).length <= kMostUnfolded) return [];
-    await pause();
-    const blocks = drawings.blocksOf(root);
-    await pause();
-    const isFoldable = blocks.repeats().length > 0;
-    await pause();
-    return isFoldable ? ["a"] : [];
+    for (const _ of drawings.prepareBlocks(root)) await pause();
+    return drawings.blocksOf(root).repeats().length ? ["a"] : [];
   }
 
   #showGraph(isNew, old) {

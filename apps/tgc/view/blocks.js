@@ -28,9 +28,11 @@ export class Blocks {
     this.nodes.forEach((_, i) => {
       if (this.owner[i] >= 0) this.size[this.owner[i]] += this.size[i], this.within[this.owner[i]].push(i);
     });
-    /** @type {Block[]} */ this.chained = this.#chains();
-    this.headed = new Map(this.chained.map((b) => [b.head, b]));
   }
+
+  /** The blocks of chains. @returns {Block[]} */
+  get chained() { return this.chains || (this.chains = this.#chains()); }
+  get headed() { return this.byHead || (this.byHead = new Map(this.chained.map((b) => [b.head, b]))); }
 
   /** Returns the repeated block that begins with a node. @param {number} n @returns {Block | undefined} */
   from(n) { return this.headed.get(n); }

@@ -45,14 +45,33 @@ export class Drawings {
     return this.blocks.get(root);
   }
 
+  /** Finds the repeated blocks of the graph below a root, in steps between which the caller can pause. */
+  *prepareBlocks(root) {
+    this.inline.has(root);
+    yield;
+    const blocks = this.blocksOf(root);
+    yield;
+    blocks.headed;
+    yield;
+    blocks.repeats();
+    yield;
+  }
+
   /** @param {import("./state.js").State} state @returns {Scene} */
   scene(state) {
-    const key = [state.s, state.r, state.d, state.o, ...state.f].join();
-    if (!this.scenes.has(key)) {
-      if (this.scenes.size > 40) this.scenes.delete(this.scenes.keys().next().value);
-      this.scenes.set(key, this.#newScene(state));
-    }
-    return this.scenes.get(key);
+    return this.scenes.get(keyOf(state)) || this.#keep(state, this.#newScene(state));
+  }
+  #keep(state, scene) {
+    if (this.scenes.size > 40) this.scenes.delete(this.scenes.keys().next().value);
+    this.scenes.set(keyOf(state), scene);
+    return scene;
+  }
+
+  /** Prepares the scene of a state of the first graph that isFolded(), in steps between which the caller can pause.
+   * @param {import("./state.js").State} state */
+  *prepareFolded(state) {
+    const first = {...state, s: 0};
+    if (this.isFolded(state) && !this.scenes.has(keyOf(first))) this.#keep(first, yield* this.#folded(first));
   }
 
   #newScene(state) {
@@ -98,7 +117,10 @@ export class Drawings {
   }
 
   /** Whether the first graph is so much folded that the drawing of all of it is not needed. */
-  isFolded({s, r, d, o, f}) { return s <= 0 && r < 0 && d < 0 && !o && (f.includes("a") || f.includes("m")); }
+  isFolded({s, r, d, o, f}) {
+    const isOf = (word) => word === "a" || word === "m" || word === "l" && this.isLarge(0);
+    return s <= 0 && r < 0 && d < 0 && !o && f.some(isOf);
+  }
 
   /** Whether the graph at a place has so many nodes that it is shown folded unless the user unfolds it.
    * @param {number} place */
@@ -110,8 +132,8 @@ export class Drawings {
   #ofPlace(state) {
     const root = this.story.root(state.s), came = new Set(), {inline} = this;
     if (this.isFolded(state)) {
-      const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
-      return {drawing: freshDrawing(inline, shown, wish), came, went: new Set(), root};
+      const steps = this.#folded(state);
+      for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
     }
     const drawing = this.at(state.s);
     /** @type {News | undefined} */ let news;
@@ -127,10 +149,23 @@ export class Drawings {
     if (!state.f.length || state.f.join() === "l" && !this.isLarge(state.s))
       return {drawing, came, went: new Set(), root, news};
     const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
-    const folded = drawingOf(inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
+    const begun = boxesOf(inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
     // if most nodes are folded, or there are many, lay the graph out again instead of keeping positions
-    const isFresh = 2 * folded.boxes.length < drawing.boxes.length || folded.boxes.length > kMostKept;
-    return {drawing: isFresh ? freshDrawing(inline, shown, wish) : folded, came, went: new Set(), root, news};
+    const isFresh = 2 * begun.boxes.length < drawing.boxes.length || begun.boxes.length > kMostKept;
+    return {drawing: isFresh ? placedAnew(begun) : placed(begun), came, went: new Set(), root, news};
+  }
+
+  // Draws a graph that isFolded(), in steps. @returns {Generator<undefined, Scene>}
+  *#folded(state) {
+    const root = this.story.root(state.s), {repeats, large} = wordsOf(state.f);
+    if (repeats || large) yield* this.prepareBlocks(root);
+    const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
+    yield;
+    const begun = boxesOf(this.inline, [shown], null, wish);
+    yield;
+    const drawing = placedAnew(begun);
+    yield;
+    return {drawing, came: new Set(), went: new Set(), root};
   }
 
   /** Returns what to fold in a graph. A word of the address names nodes of the graph in which the user folded them; the
@@ -315,10 +350,10 @@ function withNewValues(g, was, is) {
   return is.order.filter(isNew);
 }
 
-// Lays out a graph anew, with wide rows wrapped.
-function freshDrawing(inline, shown, wish) {
-  return withBounds(wrapRows(drawingOf(inline, [shown], null, wish)));
-}
+// Lays out boxes anew, with wide rows wrapped.
+function placedAnew(begun) { return withBounds(wrapRows(placed({...begun, before: null}))); }
+
+const keyOf = ({s, r, d, o, f}) => [s, r, d, o, ...f].join();
 
 /** Returns the folds without those that have these words, because they would hide a change.
  * @param {import("./folding.js").Wish} wish @param {Set<string>} words */

@@ -21,9 +21,11 @@ function nodesOfTags(g, story) {
   return out;
 }
 
-/** Returns for each item of the schedule the sorted numbers of the model's nodes that the item was made from.
+/** Returns for each item of the schedule the sorted numbers of the model's nodes that the item was made from; empty if
+ * the graph was not made for a model. The graph's events must have been read.
  * @param {Recorded} g @param {Story} story @returns {number[][]} */
 export function nodesOfKernels(g, story) {
+  if (!g.madeForNode.size) return [];
   const ofTag = nodesOfTags(g, story), madeOf = new Map();  // madeOf: from a kernel's AST to the node it replaced
   for (const stage of g.stages)
     for (const r of stage.rewrites)

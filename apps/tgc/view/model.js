@@ -40,7 +40,8 @@ export async function showModel(home, app) {
   const {index, schedule} = app;
   const isMeasured = Boolean(app.measured) && !app.state.e, {before = 0, after = 0} = schedule.bytes || {}, out = [];
   const items = itemsOf(app, app.state.e), total = items.reduce((s, i) => s + i.seconds, 0);
-  const {graph, story} = await app.open(app.scheduled);
+  const {graph, story} = await app.open(app.scheduled, false);
+  if (graph.madeForNode.size) await graph.readEvents();
   const nodes = nodesOfKernels(graph, story);
   const labels = (item) => (nodes[item.number] || []).map((i) => graph.madeOf[i]).join(", ");
   for (const item of items) item.madeFor = item.madeFor || labels(item);
