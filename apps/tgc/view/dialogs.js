@@ -9,6 +9,7 @@ import {byId, element} from "./list.js";
 
 const kToastMs = 4000;
 const kManyColumns = 4;  // maximum number of columns of a narrow dialog
+const kFirstRows = 60, kMoreRows = 100;  // rows of a table that are added at once, and in a step of idle time
 const kLongText = 24;  // cells with more letters are wrapped and show only their first lines
 
 /** Shows a text for some seconds. Screen readers announce it. @param {string} text */
@@ -82,12 +83,8 @@ export function filteredTable(heads, rows) {
     const value = (r) => (r.values ? r.values[sorted] : cellText(r.cells[sorted]));
     if (sorted >= 0) kept.sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (isUp ? 1 : -1));
     [...table.querySelectorAll("tbody")].forEach((old) => old.remove());
-    let part = null, group = null;
-    for (const r of kept) {
-      if (!part || r.group !== group) table.append(part = groupOf(group = r.group, heads.length));
-      part.append(rowOf(r, heads));
-    }
     if (!kept.length) table.append(groupOf("nothing matches", heads.length));
+    fillTable(table, heads, kept);
   };
   heads.forEach((h, i) => {
     const cell = Object.assign(element("th", classOf(h)), {scope: "col"});
@@ -104,6 +101,28 @@ export function filteredTable(heads, rows) {
   filter.addEventListener("input", fill);
   fill();
   return {filter, table};
+}
+
+// Adds the rows to a table. In a long table without groups, adds the first rows and the one with the longest text of
+// each column, which decide what is seen and how wide the columns are, and the others in idle time.
+function fillTable(table, heads, rows) {
+  const isGrouped = rows.some((r) => r.group), made = [], widest = isGrouped ? [] : heads.map((_, i) => {
+    const lengths = rows.map((r) => cellText(r.cells[i]).length);
+    return lengths.indexOf(Math.max(...lengths));
+  }).sort((a, b) => a - b);
+  let next = 0, part = null, group = null;
+  const add = (i) => {
+    const row = rows[i];
+    if (made[i]) return;
+    if (!part || row.group !== group) table.append(part = groupOf(group = row.group, heads.length));
+    part.insertBefore(made[i] = rowOf(row, heads), made[widest.find((k) => k > i && made[k])] || null);
+  };
+  const addMore = (count) => {
+    for (const end = next + count; next < end && next < rows.length; next++) add(next);
+    if (next < rows.length) requestIdleCallback(() => { if (part.isConnected) addMore(kMoreRows); });
+  };
+  addMore(isGrouped ? rows.length : kFirstRows);
+  if (rows.length) widest.forEach(add);
 }
 
 const classOf = ({num, kind = ""}) => (num ? "num " : "") + kind;

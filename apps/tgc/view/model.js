@@ -60,6 +60,7 @@ export async function showModel(home, app) {
   out.push(timeline(items, total, (item) => openItem(app, item)));
   const showBuffer = (i) => {
     const row = byId("buffer-" + i), old = home.querySelector("tr.shown");
+    if (!row) return;  // long tables are completed in idle time
     if (old) old.classList.remove("shown");
     row.classList.add("shown"), row.scrollIntoView({block: "center"});
   };
