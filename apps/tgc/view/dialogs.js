@@ -5,12 +5,14 @@ import {byId, element} from "./list.js";
  * does.
  * @typedef {{cells: (string | Node)[], values?: (string | number)[], group?: string, id?: string,
  *   open?: (() => void) | null}} TableRow
- * @typedef {{name: string, num?: boolean, kind?: string}} Head `kind`: the class of its cells */
+ * @typedef {{name: string, num?: boolean, kind?: string}} Head `kind`: the class of its cells; "long": it has
+ * words, and cells with more than a few letters are wrapped */
 
 const kToastMs = 4000;
 const kManyColumns = 4;  // maximum number of columns of a narrow dialog
 const kFirstRows = 60, kMoreRows = 100;  // rows of a table that are added at once, and in a step of idle time
 const kLongText = 24;  // cells with more letters are wrapped and show only their first lines
+const kShortText = 16;  // cells of columns of words with more letters are wrapped
 
 /** Shows a text for some seconds. Screen readers announce it. @param {string} text */
 export function toast(text) {
@@ -125,7 +127,7 @@ function fillTable(table, heads, rows) {
   if (rows.length) widest.forEach(add);
 }
 
-const classOf = ({num, kind = ""}) => (num ? "num " : "") + kind;
+const classOf = ({num, kind = ""}) => (num ? "num " : "") + (kind === "long" ? "" : kind);
 
 function groupOf(name, columns) {
   const out = element("tbody");
@@ -144,7 +146,7 @@ function rowOf({cells, id = "", open}, heads) {
       start.title = cell, td.append(start);
     } else td.append(cell);
     out.append(td);
-    if (td.textContent.length > kLongText) td.classList.add("long");
+    if (td.textContent.length > (heads[i].kind === "long" ? kShortText : kLongText)) td.classList.add("long");
   });
   if (open) out.addEventListener("click", (e) => {
     const isText = String(getSelection()) !== "";  // the user has selected text
