@@ -262,13 +262,13 @@ class LiveRulesProver {
     return !rule.refuted_instances.empty();
   }
 
-  // Moves an instance that REF refutes to the front, so that no proofs are made of the other instances.
+  // Moves an instance that REF refutes, at points found without Z3, to the front: the others need no proof then.
   void put_wrong_first(std::span<const Rewrite*> instances) {
     for (const Rewrite*& m : instances) {
       if (is_time_over()) return;
       const auto is_wrong = catch_failures([&] {
         const SidePairs pairs = sides_of(*m);
-        return !pairs.empty() && evaluate_sides(pairs).kind == Kind::Refuted;
+        return !pairs.empty() && evaluate_sides(pairs, {}, false).kind == Kind::Refuted;
       });
       if (is_wrong && *is_wrong) return std::swap(m, instances.front());
     }
@@ -382,10 +382,10 @@ class LiveRulesProver {
     if (proof.kind == Kind::Sampled) find_undefined(pairs, proof);
     return proof;
   }
-  RewriteProof evaluate_sides(const SidePairs& pairs, RewriteProof proof = {}) {
+  RewriteProof evaluate_sides(const SidePairs& pairs, RewriteProof proof = {}, bool asks_z3 = true) {
     RewriteProof* open = &proof;
     const SidePairs* sides = &pairs;
-    prover_.evaluate_open_rewrites({&open, 1}, {&sides, 1});
+    prover_.evaluate_open_rewrites({&open, 1}, {&sides, 1}, asks_z3);
     return proof;
   }
 

@@ -191,7 +191,8 @@ std::string SidesProver::key_of(const SidePairs& pairs) {
   return out.empty() ? out : hash_of(out);
 }
 
-void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs) {
+void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs,
+                                         bool asks_z3) {
   std::vector<Sides> constants, all;
   std::vector<RewriteProof*> of_constants, of;
   for (size_t i = 0; i < open.size(); i++) {
@@ -217,7 +218,7 @@ void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, st
     if (r.kind == Kind::Refuted) continue;
     if (differs && !e.is_beyond_rounding) continue;
     // prefer this counterexample to the sample point, because its values are small and it names elements of memory
-    if (auto found = find_counterexample(isolator_, all[i])) {
+    if (auto found = asks_z3 ? find_counterexample(isolator_, all[i]) : find_counterexample(isolator_, all[i], 0)) {
       r.kind = Kind::Refuted, r.counterexample = found->point;
     } else if (differs) {
       r.kind = Kind::Refuted, r.counterexample = e.witness;

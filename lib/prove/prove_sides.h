@@ -64,7 +64,9 @@ class SidesProver {
   RewriteProof decide_sides(const SidePairs& pairs);
 
   // Evaluates in REF the sides pairs[i] of each rewrite open[i], which is not proven, and sets the verdict in open[i].
-  void evaluate_open_rewrites(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
+  // With `asks_z3`, also at points that Z3 finds.
+  void evaluate_open_rewrites(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs,
+                              bool asks_z3 = true);
 
   // Returns the key of a rewrite in KnownVerdicts: a hash of its sides' structure, and of whether values may be
   // infinite. Returns "" if a side has no node.

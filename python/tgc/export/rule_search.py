@@ -210,8 +210,10 @@ class Search:
     except TooSlow: return set()
 
   def instances(self, most: int) -> list[tuple[Node, Node]]:
-    """Returns up to `most` instances, as pairs of both sides: first those that run further lines of the rule's function, then in
-    turn one at an edge of these, one of a new kind, one at an edge of that kind, and one made by chance."""
+    """Returns up to `most` instances, as pairs of both sides; twice as many if there are several ways to a result. First those that
+    run further lines of the rule's function, then in turn one at an edge of these, one of a new kind, one at an edge of that
+    kind, and one made by chance."""
+    if not self.lines.is_simple: most *= 2
     found = self.by_chance()
     kinds: dict[Any, Instance] = {}
     for one in sorted(found, key=is_constant): kinds.setdefault(one.kind, one)
