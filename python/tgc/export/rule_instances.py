@@ -162,19 +162,26 @@ class Maker:
       if self.is_weak(dtype) and self.bounds and self.random.random() < 0.5: value = self.random.choice(self.bounds)
       elif (guards := [g for g in self.guards if is_float or isinstance(g, int)]) and self.random.random() < 0.3: value = self.random.choice(guards)
       has_width = not is_float and not self.is_weak(dtype) and dtype != self.dtypes.bool
-      if has_width and self.makes_weak_constants: return constant_of(self.number(value))
+      if has_width and self.makes_weak_constants: return self.weak_constant(self.number(value), dtype)
       if dtype == self.dtypes.bool: value = bool(int(value) & 1)
       elif self.dtypes.is_unsigned(dtype): value = abs(value)
       if has_width: value = max(dtype.min, min(value, dtype.max))  # constants lie within their dtypes
       value = self.number(float(value) if is_float else value)
       if has_width and not dtype.min <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
     elif self.dtypes.is_unsigned(dtype) and value < 0:
-      if hasattr(self.dtypes, "weakint"): return constant_of(value)
+      if hasattr(self.dtypes, "weakint"): return self.weak_constant(value, dtype)
       raise Unmakeable("a negative constant of an unsigned dtype")
-    elif self.makes_weak_constants and self.dtypes.is_int(dtype): return constant_of(value)
+    elif self.makes_weak_constants and self.dtypes.is_int(dtype): return self.weak_constant(value, dtype)
     out = constant_of(value, None if self.is_weak(dtype) else dtype)
     if arg is not None and out.arg != arg: raise Unmakeable("a constant that its dtype does not hold")  # -1 of bool
     return out
+
+  def weak_constant(self, value: int, dtype: Any) -> Any:
+    """Returns a constant without a width that stands beside operands of the dtype: within its bounds, or a negative number of as many
+    bits if it is unsigned."""
+    least = -(1 << (self.bits(dtype) - 1)) if self.dtypes.is_unsigned(dtype) else dtype.min
+    if not self.is_weak(dtype) and not least <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
+    return constant_of(value)
 
   # -- the parts of a pattern
 
