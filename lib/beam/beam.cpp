@@ -100,6 +100,8 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
                 (why.empty() ? "" : ": " + why));
 }
 
+// ---- the kernels of an input: collecting them, and searching, enumerating or replaying them
+
 using Report = std::function<Status(const BeamLog&)>;
 
 // A TimeSource that measures nothing, for --enumerate, which only lists the candidates.

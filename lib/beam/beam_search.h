@@ -1,5 +1,5 @@
 // One search from the first round to the last: compiles candidates on all threads, filters them in order, and times
-// them with a TimeSource.
+// them and checks the best ones with a TimeSource.
 #pragma once
 #include "lib/beam/results.h"
 #include "lib/driver/session.h"

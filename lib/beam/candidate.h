@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Whether a candidate was timed, or the reason why not.
+// Whether a candidate has a time that counts, or the reason why not.
 enum class CandidateOutcome : uint8_t {
   Timed,
   Refused,    // a stage, the renderer or the compiler refused it
@@ -17,7 +17,7 @@ enum class CandidateOutcome : uint8_t {
   Duplicate,  // has the same code as an earlier candidate
   TooManyOperations,  // has more than 1000 times the operations of an earlier candidate of the round
   TooSlow,    // stopped, because it took too long to be kept
-  Failed,     // crashed or exceeded the time limit
+  Failed,     // did not run to its end: for example, it crashed or exceeded the time limit
   Wrong,      // computes a wrong result
   Unknown,    // not classified yet, only listed (--enumerate), or without a time in the file of --replay-times
 };
@@ -31,7 +31,7 @@ struct Candidate {
   double num_operations = 0;
   std::string identity;                                // digest of the code; candidates with equal digests are run once
   std::optional<Executable> executable;                // set if a device compiled the candidate
-  // if Refused or TooLarge, or with Identity::None, fields above may be unset
+  // fields above may be unset: if Refused or TooLarge, with Identity::None, and num_uops with CandidateSpec::Compile
   CandidateOutcome outcome = CandidateOutcome::Timed;
   std::string failure_reason;                          // the error, if Refused
 };

@@ -290,6 +290,8 @@ bool DeviceTimes::check_candidate(Candidate& candidate, CandidateLog& log) {
   return false;
 }
 
+// ---- recorded times
+
 namespace {
 
 using nlohmann::json;

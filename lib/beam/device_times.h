@@ -1,4 +1,4 @@
-// Times candidates on a device and checks their results.
+// Times candidates on a device and checks their results (DeviceTimes), or reads recorded times (ReplayTimes).
 // Candidates run in sandboxed workers (lib/contain). A candidate that crashes, hangs or is hostile is skipped with a
 // reason, and the next candidates run in a new worker. On the CPU, one worker keeps all prepared candidates loaded,
 // reads the clock around the launch only, and uses arrays in memory shared by all workers, so it measures the same as

@@ -52,6 +52,8 @@ Result<GraphTime> run_whole(const Session& session, const std::string& spec, Run
   return std::move(run.graph_time);
 }
 
+// ---- timing many graphs, and the report
+
 // Returns the times that a tinygrad took, as its exporter recorded them.
 Result<TimedGraph> recorded_time(Pipeline& pipeline) {
   auto rows = pipeline.rows();

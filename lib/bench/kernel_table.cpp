@@ -1,4 +1,4 @@
-// The report of `tgc bench --kernels`: a table of times and rates, then the reasons of the slowest kernels.
+// The reports of `tgc bench --kernels`: a table of times and rates with the reasons of the slowest kernels; and JSON.
 #include <algorithm>
 
 #include "lib/beam/beam_log.h"

@@ -295,7 +295,7 @@ class ReasonFinder {
                worst + ". LOCAL of the contiguous axis lets neighbouring threads access neighbouring addresses");
   }
 
-  // ---- repeated loads
+  // ---- repeated loads, spills, and checks of bounds
   double repeats() const { return facts_.loaded_bytes() * launch_ / std::max(1.0, k_.cost.bytes_read); }
 
   double add_repeated_loads() {

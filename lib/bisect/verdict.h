@@ -33,7 +33,8 @@ struct Verdict {
   // The two sides of the culprit rewrite as text. For Renderer: the node that is printed wrongly, and its source lines.
   std::string before = {}, after = {};
   std::string node_tree = {};                 // the rewritten node as a tree, deeper than `before`
-  std::vector<CycleStep> rule_cycle = {};     // for Endless: one round of the cycle of rules
+  // for Endless: one round of the cycle of rules; for Refused: the rules that undo each other, if they were the cause
+  std::vector<CycleStep> rule_cycle = {};
   // A point where the sides differ: maps ranges and variables to values, "before" and "after" to the sides' values.
   std::map<std::string, std::string> witness = {};
   // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of tinygrad.

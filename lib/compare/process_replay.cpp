@@ -353,6 +353,8 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
   return out;
 }
 
+// ---- the rule that made a difference
+
 namespace {
 
 bool same(const Rewrite& x, const Rewrite& y) { return x.before == y.before && x.after == y.after; }

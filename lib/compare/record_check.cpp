@@ -56,6 +56,8 @@ std::vector<uint64_t> graph_line_keys(std::string_view text) {
   return keys;
 }
 
+// ---- the check of one record
+
 // kRecordOutputs: the outputs of a kernel, besides graphs, that a record may have. The other constants are further
 // names that CheckPlan::wanted_stages may contain besides stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};

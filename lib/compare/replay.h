@@ -1,4 +1,4 @@
-// Checks the golden records of files in parallel, and counts the results.
+// Checks the golden records of files in parallel, and counts the results. Also reads graphs with recorded settings.
 #pragma once
 #include <functional>
 #include <map>

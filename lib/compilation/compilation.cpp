@@ -327,6 +327,8 @@ Result<CompileJob> Compilation::compile_job() {
   return made ? compile_job_of(**made) : Result<CompileJob>(made.diag());
 }
 
+// ---- kernels of a tensor graph
+
 std::vector<size_t> Compilation::kernel_numbers() {
   std::vector<size_t> out;
   if (auto& made = schedule())
@@ -374,6 +376,8 @@ Result<std::vector<Compilation>> Compilation::kernels() {
   }
   return out;
 }
+
+// ---- copies, the input, and the watcher
 
 Result<Compilation> Compilation::fork() const {
   if (state_->failure) return *state_->failure;

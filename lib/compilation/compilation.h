@@ -85,7 +85,7 @@ class Compilation {
   // Runs all rows up to and including `row`. Skips stages that do not apply to this graph.
   Status run_through(const StageRow& row);
 
-  // ---- outputs; each of these functions first runs the stages that it needs
+  // ---- outputs; a function that returns a Result first runs the stages that it needs
   Result<std::string> row_output(const StageRow& row);  // text or bytes of the row's output
   // list(), source(), outputs(), compile_job() and name_counts() may only be called for a kernel.
   const Result<std::vector<UOp>>& list();                 // the linear list
@@ -108,6 +108,7 @@ class Compilation {
   Result<Compilation> kernel(size_t number);
   Result<std::vector<Compilation>> kernels();
 
+  // ---- copies, the input, and the watcher
   // Returns another Compilation at the same position, with its own Graph; after the stages that print a kernel (list,
   // source), at the last graph. Copies the graph of a kernel, but runs the stages of a tensor graph again. Fails for a
   // linear list, and after an error.

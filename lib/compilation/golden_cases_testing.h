@@ -1,5 +1,5 @@
-// Reads the golden records of testdata/golden as test cases for the pipeline. Only *_test.cpp files include this
-// header.
+// Reads the golden records of testdata/golden, and compiles them, as test cases for the pipeline. Only *_test.cpp files
+// include this header.
 #pragma once
 #include <doctest/doctest.h>
 

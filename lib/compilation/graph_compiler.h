@@ -105,7 +105,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual Result<std::optional<std::vector<GoldenRecord>>> kernels_of_model(
       const std::string& path, const std::string& name, const std::map<std::string, int64_t>& sizes) const = 0;
 
-  // ---- properties of this compiler
+  // ---- properties of this compiler, and its preparation of a run
   // Returns the release of tinygrad that compiles, such as "0.12.0".
   virtual std::string release_name() const = 0;
   // Returns true if the user's tinygrad applies the opts of kernels, and compiles the kernels.

@@ -117,7 +117,7 @@ Result<std::string> program(KernelOutputs& k) {
   return program_text(golden_program(*info));
 }
 
-// ---- outputs of compilers
+// ---- outputs of compilers, and the table of all outputs
 template <Artifact what>
 Result<std::string> compiled(KernelOutputs& k) {
   auto job = compile_job_of(k);

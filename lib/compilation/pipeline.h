@@ -130,6 +130,8 @@ class Pipeline {
   // the launch facts and the outputs of compilers. The native pipeline also has the schedule as text.
   virtual Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) = 0;
   virtual Result<std::string> source() = 0;  // returns the kernel's source code
+
+  // ---- rewrites as events or counts, and a compilation by tgc's own stages
   // Sends the rewrites of the selected stages as events. The native pipeline also sends the rewrites of the kernels of
   // a tensor graph, and ignores `later`. Other pipelines rename stages and nodes by `later`, if it is not null.
   virtual Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease* later = nullptr) = 0;

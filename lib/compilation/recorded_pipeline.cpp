@@ -1,5 +1,5 @@
-// The Pipeline of a recording: the graphs, rewrites, linear list and source that the exporter recorded. A live pipeline
-// is a recorded one that can also compile again.
+// The Pipeline of a record, with the graphs, rewrites and outputs that the exporter recorded, or of one text without a
+// record. A live pipeline is a recorded one that can also compile again.
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,4 +1,4 @@
-// Compiler backends behind compile(): one function per family of compilers. They throw Rejected, with line and
+// Compiler backends behind compile(): one function per family of compilers. They throw RejectedSource, with line and
 // column if known, if the source does not compile, and another Failure if the compiler itself does not work.
 #pragma once
 #include "lib/compile/compile.h"
@@ -46,7 +46,7 @@ std::string cuda_by_clang(const CompileJob& job, Form form);
 // Compiles Metal for this computer's CPU; read_metal_code (metal/metal.h) reads the result.
 std::string metal_by_clang(const CompileJob& job, Artifact what);
 
-// Returns the value of a successful compilation. Throws Rejected with the compiler's message if it failed.
+// Returns the value of a successful compilation. Throws RejectedSource with the compiler's message if it failed.
 template <class T>
 T take_result(EngineResult<T> made) {
   if (made.ok) return std::move(made.value);

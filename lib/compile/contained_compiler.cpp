@@ -110,7 +110,7 @@ WorkerNeeds needs_of(const CompileJob& job, Artifact what, Compiler compiler) {
           .compiler = compiler};
 }
 
-// ---- a worker that compiles one source after another
+// ---- workers that compile sources, and the pool of idle workers
 // Starts workers from one permanent thread, because the system kills a worker when the thread that started it ends.
 class WorkerStarter {
  public:

@@ -9,7 +9,7 @@
 namespace tgc {
 
 // Runs `compiler` on the job in a worker process (in this process in a sanitizer build) and returns its result. Throws
-// what `compiler` throws, including Rejected, or a Failure that names the kernel if the worker died or exceeded
+// what `compiler` throws, including RejectedSource, or a Failure that names the kernel if the worker died or exceeded
 // the job's time limit.
 std::string compile_contained(const CompileJob& job, Artifact what,
                               std::string (*compiler)(const CompileJob& job, Artifact what));

@@ -205,6 +205,8 @@ std::string tool_version(const std::string& tool) {
 
 }  // namespace
 
+// ---- the functions of backends.h
+
 std::string compile_cuda(const CompileJob& job, Artifact what) {
   if (what == Artifact::LlvmIr) return cuda_by_clang(job, Form::Ir);
   return artifact_of_ptx(nvrtc().file.empty() ? cuda_by_clang(job, Form::Assembly) : ptx_by_nvrtc(job), job, what,

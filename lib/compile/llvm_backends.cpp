@@ -101,6 +101,8 @@ std::vector<std::string> hip_arguments(const CompileJob& job) {
   return args;
 }
 
+// ---- compiling in the engines of LLVM and clang
+
 std::vector<std::string> ir_arguments(const CompileJob& job) {
   std::vector<std::string> args = c_arguments(job);
   std::ranges::replace(args, std::string("c"), std::string("ir"));

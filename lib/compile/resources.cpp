@@ -111,6 +111,8 @@ class CpuFunction {
   bool computes_ = false;
 };
 
+// ---- the reports of all compilers
+
 using Compile = Result<std::string>(const CompileJob&, Artifact);
 
 // Returns the resources that `read` finds in the report of a CPU's or AMD GPU's compiler, and the size of the code.

@@ -1,5 +1,5 @@
 // The resources that a compiled kernel needs of its processor: registers, spills, memory and code size, as reported by
-// the compiler of its source.
+// the compiler of its source, or estimated from PTX.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// Throws Rejected, with line and column, if `source` has a directive or inline assembly that no renderer prints.
+// Throws RejectedSource, with line and column, if `source` has a directive or inline assembly that no renderer prints.
 void check_self_contained(Language language, std::string_view source);
 
 }  // namespace tgc

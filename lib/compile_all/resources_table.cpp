@@ -1,4 +1,4 @@
-// Prints the resources of compiled kernels, for `tgc compile --resources`.
+// Formats the resources of compiled kernels as a table and as JSON, for `tgc compile --resources`.
 #include <algorithm>
 
 #include "lib/compile/occupancy.h"

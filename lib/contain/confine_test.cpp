@@ -1,5 +1,6 @@
-// Tests that a confined worker reaches no terminal, process or descriptor outside of it: with an unprivileged user's
-// rights, for each kind of worker, with Landlock's newest version, with version 2 (Linux 5.19 to 6.1) and without it.
+// Tests that a confined worker reaches no terminal, process, descriptor, server or user's file outside of it: with an
+// unprivileged user's rights, for each kind of worker, with Landlock's newest version, with version 2 (Linux 5.19 to
+// 6.1) and without it.
 #include "lib/contain/contain.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"

@@ -162,6 +162,8 @@ void catch_faults(int fd) {
     sigaction(signal, &action, nullptr);
 }
 
+// ---- starting and ending workers, and messages between a worker and its parent
+
 // Puts the worker into its own process group, makes it the out-of-memory killer's first victim, has it killed when its
 // parent dies, and disables core files.
 void let_be_killed_first() {

@@ -179,6 +179,8 @@ DiffSide::DiffSide(UOp root, const NodeLabels& labels)
   }
 }
 
+// ---- matching the nodes of two graphs
+
 namespace {
 
 class GraphMatcher {

@@ -69,6 +69,8 @@ Shown went(size_t a) {
   };
 }
 
+// ---- mutations, and scrambled texts
+
 class Mutator {
  public:
   Mutator(UOp root, std::mt19937& random) : root_(root), nodes_(toposort(root)), index_(root.graph()), random_(random) {

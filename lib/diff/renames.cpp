@@ -200,6 +200,8 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
   }
 }
 
+// ---- names of kernels, and the renames between releases
+
 // Returns true if the text between `before` and `after`, such as "n1", is the suffix by which tinygrad distinguishes
 // kernels of one name.
 static bool is_name_counter(std::string_view before, std::string_view after) {

@@ -186,6 +186,8 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
   return Unit{};
 }
 
+// ---- reading texts and runs, comparing runs, and reporting differences
+
 struct Sides {
   UOp a, b;
   Release of_a, of_b;

@@ -1,4 +1,4 @@
-// Disassembles machine code with LLVM's disassemblers.
+// Disassembles machine code with LLVM's disassemblers, and adds line tables to modules.
 #pragma once
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>

@@ -1,6 +1,6 @@
-// Limits which of LLVM's optional passes run, to bisect for a wrong pass. Passes are numbered from 1 in the order in
-// which they run: optimization first, then code generation. As with `opt -opt-bisect-limit=N`, each run of a pass on a
-// function, loop or module has its own number.
+// Limits which of LLVM's optional passes run, and lists them, to bisect for a wrong pass. Passes are numbered from 1 in
+// the order in which they run: optimization first, then code generation. As with `opt -opt-bisect-limit=N`, each run of
+// a pass on a function, loop or module has its own number. Also seeds faults.
 #pragma once
 #include <llvm/ADT/Any.h>
 #include <llvm/IR/Module.h>
@@ -37,7 +37,7 @@ class PassGate : public llvm::OptPassGate {
   mutable std::string pass_list_;
 };
 
-// ---- seeded faults (TGC_FAULT=llvm:NAME, kLlvmFaults): deliberately wrong passes, to test bisection of compiler bugs
+// ---- seeded faults (TGC_FAULT=llvm:NAME, kLlvmFaults): deliberate errors, to test bisection of compiler bugs
 
 // Adds the fault's pass to the optimizations; does nothing for a fault that is not a pass.
 void add_wrong_pass(llvm::PassBuilder& builder, std::string_view fault);

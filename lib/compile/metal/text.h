@@ -20,14 +20,14 @@ struct MetalKernel {
   std::vector<MetalParameter> parameters;
 };
 
-// Finds the kernels of a source. Throws Rejected, with the line, for a parameter that tgc does not support.
+// Finds the kernels of a source. Throws RejectedSource, with the line, for a parameter that tgc does not support.
 std::vector<MetalKernel> metal_kernels(std::string_view source);
 
 // Returns the name of a kernel's function for one thread, of type metal::Entry (lib/emulate/metal/grid.h).
 std::string metal_entry(std::string_view kernel);
 
 // Returns C++: the library, the source with unchanged line numbers, and an entry function per kernel.
-// Throws Rejected for code that tgc does not support.
+// Throws RejectedSource for code that tgc does not support.
 std::string metal_as_cpp(std::string_view source);
 
 }  // namespace tgc
