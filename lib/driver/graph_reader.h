@@ -1,5 +1,6 @@
-// GraphReader: reads the graphs of one INPUT without compiling them, and selects the graphs that FILE#ID and --kernel
-// name. GraphSource (source.h) chooses the reader, and lets the session's pipeline compile what the reader returns.
+// GraphReader: reads the graphs of one INPUT, and selects the graphs that FILE#ID and --kernel name. Compiles nothing,
+// except that a live pipeline makes the kernels of a model. GraphSource (source.h) chooses the reader, and lets the
+// session's pipeline compile what the reader returns.
 #pragma once
 #include <memory>
 #include <optional>

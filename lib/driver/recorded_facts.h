@@ -18,7 +18,7 @@ namespace tgc {
 // tensor graph.
 std::string recorded_device(const InputGraph& in);
 
-// ---- records of compilations that tinygrad did not finish
+// ---- records that have nothing to run or compare
 
 // Returns the first line of a message. Of a long line, returns the beginning and "...".
 std::string first_line(std::string_view message);

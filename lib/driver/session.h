@@ -1,6 +1,7 @@
-// Session: the user's overrides, the number of threads, the receiver of messages and the cancel flag. A front end (a
-// command, a page, a test) fills a Session once and passes it to every operation. The settings, the target and the opts
-// are computed from the Session for each graph separately, so no graph affects the next one.
+// Session: the user's overrides, the options of compilers, the number of threads, the receiver of messages, the cancel
+// flag and the live pipeline. A front end (a command, a page, a test) fills a Session once and passes it to every
+// operation. The settings, the target and the opts are computed from the Session for each graph separately, so no graph
+// affects the next one.
 #pragma once
 #include <atomic>
 #include <cmath>

@@ -58,6 +58,8 @@ UOp unfused(UOp sink, int64_t most_elements) {
   return made.at(sink);
 }
 
+// ---- running schedules
+
 ExecuteObserver& no_observer() {
   static ExecuteObserver observer;
   return observer;

@@ -274,6 +274,8 @@ UOp changed(UOp u, RandomSource& c) {
 
 }  // namespace
 
+// ---- the functions of generator.h
+
 uint64_t RandomSource::next() {
   uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;

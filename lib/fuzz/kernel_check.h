@@ -33,8 +33,9 @@ struct FuzzFailure {
 
 struct FuzzOutcome {
   // Compiled: the kernel is too large for REF, or its results are undefined, so only the linear lists with and without
-  // an observer of rewrites were compared. Refused: a stage refused the kernel. LeftOut: REF cannot run the AST (for
-  // example, it reads outside of its buffers), so there is no expected result.
+  // an observer of rewrites were compared. Refused: a stage refused the kernel, or the check ended with another
+  // error. LeftOut: REF cannot run the AST (for example, it reads outside of its buffers), so there is no expected
+  // result.
   enum class Kind : uint8_t { Compared, Compiled, Refused, LeftOut, Failed };
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};

@@ -271,6 +271,8 @@ std::optional<InputGraph> GraphMaker::make_tensors(const KernelText* parent, Ran
   return std::move(*out);
 }
 
+// ---- recipes, settings, and the comparison with tinygrad
+
 namespace {
 
 // Removes the number at the beginning of `text` and returns it; nullopt if `text` does not begin with a number.

@@ -1,4 +1,4 @@
-// Upgrades of loops and of the order of execution.
+// Upgrades of loops, of the order of execution, and of custom code.
 #include <algorithm>
 
 #include "lib/import/upgrade.h"

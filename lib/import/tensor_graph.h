@@ -1,7 +1,7 @@
-// Imports a tensor graph of any tinygrad release as kernels of tgc's IR. Each kernel computes one value or store of the
-// graph by the definitions of its ops, without rules of a scheduler or a simplifier; some only copy an array. A call of
-// a kernel becomes this kernel. So the results are those that a correct scheduler's kernels must have. README.md
-// describes how.
+// Imports tensor graphs of any tinygrad release, and the sides of their rewrites, as kernels of tgc's IR. Each kernel
+// computes one value or store of the graph by the definitions of its ops, without rules of a scheduler or a simplifier;
+// some only copy an array. A call of a kernel becomes this kernel. So the results are those that a correct scheduler's
+// kernels must have. README.md describes how.
 #pragma once
 #include <map>
 #include <memory>

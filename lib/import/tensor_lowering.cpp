@@ -302,6 +302,8 @@ size_t TensorLowering::array_of(UOp u) {
   return value_arrays_[u] = memory;
 }
 
+// ---- the program and its outputs
+
 TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   current_node = root;
   invalid_ = what.invalid_value;

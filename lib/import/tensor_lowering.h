@@ -125,7 +125,7 @@ class TensorLowering {
   void add_value(UOp u, size_t number);
   void add_stored_output(UOp after);
 
-  // ---- kernels
+  // ---- arrays and kernels (tensor_lowering.cpp)
   struct Kernel {
     std::vector<size_t> memories;
     std::unordered_map<size_t, UOp> memory_nodes;

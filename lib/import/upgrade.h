@@ -77,7 +77,7 @@ Value make_load(Importer& im, UOp u);
 // so that it spans several elements of the buffer.
 bool spans_elements(UOp buffer, DType number);
 Value make_store(Importer& im, UOp u);
-// ---- order and loops (control.cpp)
+// ---- order, loops and custom code (control.cpp)
 Value make_range(Importer& im, UOp u);
 Value make_device_range(Importer& im, UOp u);
 Value make_special(Importer& im, UOp u);

@@ -1,4 +1,5 @@
-// Lets a running tinygrad compile kernels and tensor graphs. README.md describes the protocol.
+// Lets a running tinygrad compile kernels, tensor graphs and models, show wrong rewrites, and record instances of its
+// rules. README.md describes the protocol.
 #pragma once
 #include <condition_variable>
 #include <map>

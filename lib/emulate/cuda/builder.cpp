@@ -299,6 +299,7 @@ const Variable* Builder::find_parameter(std::string_view name) const {
   return nullptr;
 }
 
+// ---- instructions
 void Builder::translate(const Instruction& i) {
   instruction_ = &i;
   modifiers_.clear();

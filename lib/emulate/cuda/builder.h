@@ -66,6 +66,8 @@ class Builder {
   void jump_by_table(Op op, std::string_view table);
 
   TranslatedKernel& code() { return code_; }
+
+  // ---- variables
   struct VariablePlace {
     Space space;
     uint64_t address;

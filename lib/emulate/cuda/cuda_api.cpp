@@ -74,7 +74,7 @@ int load_module(void** module, const void* image, unsigned n, const int* options
 
 }  // namespace
 
-// ---- the device
+// ---- the driver and its device
 EXPORT int cuInit(unsigned flags) {
   if (flags != 0) return kInvalidValue;
   if (int wrong = gpu().check_processor()) return wrong;

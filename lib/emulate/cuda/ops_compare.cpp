@@ -195,7 +195,7 @@ void set(Builder& b) {
   b.emit(op);
 }
 
-// ---- selections
+// ---- selections, and tests of floats (testp)
 template <class T>
 void select(Warp& w, const Op& o) {
   const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);

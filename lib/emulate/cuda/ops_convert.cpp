@@ -18,7 +18,7 @@ Run with_integer(Type t, F f) {
 template <class T>
 using Store = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>, T>;
 
-// ---- integers to integers
+// ---- integers to integers and floats, floats to integers
 template <class S, class D, bool kSat>
 void int_to_int(Warp& w, const Op& o) {
   const auto* a = reg<Store<S>>(w, o.a);
@@ -330,6 +330,7 @@ void cvt(Builder& b) {
   b.emit(op);
 }
 
+// ---- cvta, and the widening and narrowing of registers
 // cvta: converts between a space's offset and its generic address by adding or subtracting the window's base.
 template <bool kToGeneric>
 void move_window(Warp& w, const Op& o) {

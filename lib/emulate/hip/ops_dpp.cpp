@@ -57,6 +57,7 @@ constexpr Control kControls[] = {
 };
 constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags in Op::num_words for the modifiers bound_ctrl:1, fi:1
 
+// ---- DPP instructions, and permutations
 // Writes the values of source operand `a`, permuted across lanes, to register `to`. Restricts EXEC, until restore_run,
 // to the active lanes that the row and bank masks select and that have an active source lane (kFromInactive: any source
 // lane; kZeroWhereNone: also those without one). Op::scale_exponent is the index of the control in kControls, `offset`

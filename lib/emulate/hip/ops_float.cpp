@@ -217,6 +217,7 @@ void add_division(Table& t, const std::string& type) {
   add_row(t, "v_div_fixup_" + type, vector_row<div_fixup<T>>());
 }
 
+// ---- mixed-precision fma, and the rows of all instructions
 // Builds a mixed-precision fma: op_sel_hi says which operands are halves, op_sel which part of the register they use.
 void build_mix(Builder& b) {
   b.allow_modifiers({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});

@@ -77,7 +77,7 @@ void store_run(Wave& w, const Op& o) {
   });
 }
 
-// ---- operands
+// ---- building vector accesses
 void build_access(Builder& b) {
   allow_memory_modifiers(b);
   Space space = space_of(b.name);
