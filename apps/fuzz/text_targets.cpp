@@ -1,5 +1,5 @@
-// Targets of the text parsers. A text that is parsed must still parse after it is printed. An error must have a message
-// and a position in the text.
+// Targets of the parsers of graphs, records and HTTP requests. A graph that is parsed must be the same after it is
+// printed and parsed. An error must have a message and, in a graph or a record, a position in the text.
 #include <algorithm>
 
 #include "apps/fuzz/target.h"

@@ -1,4 +1,4 @@
-// The options of `tgc beam`, and how other commands use its results.
+// The options of `tgc beam`, and how other commands use its results; and `tgc check merge`.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 

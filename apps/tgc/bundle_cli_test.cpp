@@ -1,5 +1,5 @@
-// Repro bundles on the command line: every command gives the same result for a bundle in another folder, without the
-// original input, cache and environment.
+// Repro bundles on the command line: what run and bisect write to them, and that every command gives the same result
+// for a bundle in another folder, without the original input, cache and environment.
 #include <sstream>
 
 #include "apps/tgc/cli_testing.h"

@@ -1,4 +1,4 @@
-// tgc bisect: finds the rewrite, renderer or compiler pass that makes a kernel compute a wrong result.
+// tgc bisect: finds what makes a kernel wrong, makes a stage differ from a golden record, or makes tgc crash.
 #include <set>
 
 #include "apps/tgc/options.h"

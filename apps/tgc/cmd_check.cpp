@@ -1,4 +1,4 @@
-// tgc check: replays golden records and compares the texts of their stages exactly.
+// tgc check: replays golden records and compares the texts of their stages exactly; or adds up reports of such checks.
 #include "apps/tgc/options.h"
 #include "lib/compare/check_merge.h"
 #include "lib/compare/replay.h"

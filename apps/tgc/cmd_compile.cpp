@@ -1,4 +1,4 @@
-// tgc compile: compiles every distinct source of many kernels with its target's compiler.
+// tgc compile: compiles every distinct source of its inputs, and prints failures, resources or assembly.
 #include "apps/tgc/options.h"
 #include "lib/compile_all/compile_all.h"
 #include "lib/run/source_run.h"

@@ -1,4 +1,4 @@
-// tgc prove: proves the rewrites of compilations or, with --rules, the rules.
+// tgc prove: proves the rewrites of compilations or, with --rules, the rules; or merges reports of shards.
 #include <map>
 
 #include "apps/tgc/options.h"

@@ -1,4 +1,5 @@
-// Tests of the outputs that compilers make (llvm-ir, asm, binary, sass) and of `tgc compile`, by running tgc.
+// Tests of the outputs that compilers make (llvm-ir, asm, binary, sass), of sources and of kernels written by hand, and
+// of `tgc compile`, devices and cache, by running tgc.
 #include <doctest/doctest.h>
 
 #include "apps/tgc/cli_testing.h"

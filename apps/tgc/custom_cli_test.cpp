@@ -1,5 +1,5 @@
 // Hostile code in CUSTOMI nodes, run with --allow-custom on CPU:CLANG, OpenCL and emulated CUDA: each kernel ends in
-// bounded time with the expected error, creates no file, and the next kernel runs.
+// bounded time with the expected error, creates no file, and the next kernel runs. CPU:LLVM refuses CUSTOMI.
 #include "apps/tgc/cli_testing.h"
 #include "lib/contain/confine.h"
 #include "lib/support/sanitized.h"

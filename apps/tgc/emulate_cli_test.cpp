@@ -1,4 +1,4 @@
-// tgc run --emulate: kernels for CUDA, AMD and METAL on emulated devices, compared with REF.
+// tgc run --emulate: kernels for CUDA, AMD and METAL on emulated devices, compared with REF; and tgc emulate.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"

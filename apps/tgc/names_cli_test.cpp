@@ -1,4 +1,4 @@
-// Tests that hostile names, hostile code and limits do no harm, by running tgc.
+// Tests that hostile names, hostile code and deep graphs do no harm, and that limits hold, by running tgc.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
 

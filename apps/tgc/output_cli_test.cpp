@@ -1,4 +1,5 @@
-// Output of tgc: files, standard output, file names, failures to write; and the ranges of numeric options.
+// Output of tgc: files, standard output, file names, failures to write, and what remains after an interrupt or a crash;
+// and the ranges of numeric options.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 

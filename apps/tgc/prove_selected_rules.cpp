@@ -1,4 +1,4 @@
-// tgc prove --rules: proves the rules themselves.
+// tgc prove --rules: proves the rules themselves. tgc prove merge: merges reports of shards.
 #include "apps/tgc/options.h"
 #include "apps/tgc/prove_command.h"
 #include "lib/compilation/pipeline.h"

@@ -1,4 +1,5 @@
-// Tests the search for repetitions, and that folding keeps every edge and makes no cycle. Exits with 1 on a failure.
+// Tests the search for repetitions and blocks, and that folding keeps every edge and makes no cycle. Exits with 1 on a
+// failure.
 import assert from "node:assert/strict";
 import {Blocks, repeatsIn} from "../blocks.js";
 import {foldedGraph, wordsOf} from "../folding.js";
