@@ -111,7 +111,7 @@ TEST_CASE("tensors: conv2d gives known values") {
   CHECK(x.conv2d(w, {}, 1, {1, 1}, {2, 2}, {1, 1, 1, 1}).shape() == Ints{1, 1, 4, 4});
 }
 
-// ---- models read from files
+// ---- models
 
 TEST_CASE("models: a model is read, its sizes are bound, and its graph is built") {
   std::string graph = node("Add", {"x", "w"}, {"h"}) + node("ReduceSum", {"h"}, {"y"}, attribute("keepdims", 0)) +

@@ -1,4 +1,4 @@
-// Elementwise ops: arithmetic, activations, comparisons, logic, casts.
+// Elementwise ops: arithmetic, trigonometry, activations, comparisons, logic, casts.
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -90,7 +90,8 @@ Tensor shift(OpCall& c) {
   return power.eq(Const(0)).where(Const(0), x.idiv(power.maximum(Const(1))));
 }
 
-// ---- casts. A cast from or to strings is computed while the graph is built, so its input must have known values.
+// ---- casts, and the slope of PRelu. A cast from or to strings is computed while the graph is built, so its input
+// must have known values.
 
 double number_of(const std::string& text) {
   char* end = nullptr;
@@ -148,7 +149,7 @@ Tensor prelu_slope(const Tensor& x, Tensor slope) {
 std::span<const OpDef> math_ops() {
   // clang-format off
   static const OpDef kOps[] = {
-    // ---- arithmetic ops
+    // ---- arithmetic, exponentials, rounding, minimum and maximum
     {"Add", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) + legacy_operand(c)}; }},
     {"Sub", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) - legacy_operand(c)}; }},
     {"Mul", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) * legacy_operand(c)}; }},
@@ -170,7 +171,7 @@ std::span<const OpDef> math_ops() {
     {"Min", 1, "consumed_inputs", fold<&Tensor::minimum>},
     {"Sum", 1, "consumed_inputs", fold<&Tensor::add>},
     {"Mean", 1, "consumed_inputs", [](OpCall& c) -> Values { return {fold<&Tensor::add>(c)[0].tensor() / Const(int64_t(c.num_inputs()))}; }},
-    // ---- trigonometry
+    // ---- trigonometry, and Erf
     {"Sin", 7, "", unary<&Tensor::sin>},
     {"Cos", 7, "", unary<&Tensor::cos>},
     {"Tan", 7, "", unary<&Tensor::tan>},
@@ -184,7 +185,7 @@ std::span<const OpDef> math_ops() {
     {"Acosh", 9, "", unary<&Tensor::acosh>},
     {"Atanh", 9, "", unary<&Tensor::atanh>},
     {"Erf", 9, "", unary<&Tensor::erf>},
-    // ---- activations
+    // ---- activations, and Clip
     {"Relu", 1, "consumed_inputs", unary<&Tensor::relu>},
     {"Sigmoid", 1, "consumed_inputs", unary<&Tensor::sigmoid>},
     {"HardSwish", 14, "", unary<&Tensor::hardswish>},
@@ -238,7 +239,7 @@ std::span<const OpDef> math_ops() {
     {"IsNaN", 9, "", unary<&Tensor::isnan>},
     {"IsInf", 10, "detect_negative detect_positive",
      [](OpCall& c) -> Values { return {c.tensor(0).isinf(c.attr_flag("detect_positive", true), c.attr_flag("detect_negative", true))}; }},
-    // ---- logic
+    // ---- logic, bits, and Where
     {"Not", 1, "", unary<&Tensor::logical_not>},
     {"And", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c)).where(c.tensor(0), Const(false))}; }},
     {"Or", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c)).where(c.tensor(0), Const(true))}; }},

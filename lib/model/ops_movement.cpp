@@ -1,4 +1,4 @@
-// Ops that create, reshape, join, slice and pad tensors.
+// Ops that create, reshape, join, slice, pad, reorder and mask tensors.
 #include <algorithm>
 #include <numeric>
 
@@ -19,7 +19,7 @@ Ints reversed_axes(int64_t rank) {
   return out;
 }
 
-// ---- constants
+// ---- new tensors
 
 Values constant(OpCall& c) {
   Graph& g = c.graph();
@@ -201,7 +201,7 @@ Values center_crop_pad(OpCall& c) {
   return {x.shrink(cut).pad(padding)};
 }
 
-// ---- blocks
+// ---- blocks of images, reversed sequences, triangles
 
 Tensor image(OpCall& c) {
   Tensor x = c.tensor(0);

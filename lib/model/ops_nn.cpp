@@ -1,4 +1,4 @@
-// Convolution, pooling, matrix products, normalization, dropout and loss functions.
+// Convolution, pooling, Col2Im, matrix products, determinants, normalization, dropout and loss functions.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -253,7 +253,7 @@ Values col2im(OpCall& c) {
               .conv_transpose2d(weights, {}, channels, stride, dilation, last_axis_first(pads), extra)};
 }
 
-// ---- products
+// ---- products and determinants
 
 Values gemm(OpCall& c) {
   Tensor a = c.tensor(0), b = c.tensor(1);

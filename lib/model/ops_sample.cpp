@@ -175,7 +175,7 @@ Values affine_grid(OpCall& c) {
   return {base.matmul(theta.transpose(1, 2)).reshape(concat({{size[0]}, spatial, {axes}}))};
 }
 
-// ---- RoiAlign
+// ---- RoiAlign and MaxRoiPool
 
 // Returns the coordinates of `count` samples in each of `bins` bins along one axis, as (regions, bins * count).
 Tensor samples(OpCall& c, const Tensor& start, const Tensor& size, int64_t bins, int64_t count) {

@@ -68,7 +68,7 @@ class Tensor {
   Tensor zeros_like(std::optional<DType> dtype = {}) const { return full_like(0, dtype); }
   Tensor ones_like(std::optional<DType> dtype = {}) const { return full_like(1, dtype); }
 
-  // ---- dtype
+  // ---- cast and contiguous
   Tensor cast(DType dtype) const;
   Tensor contiguous() const;
 
@@ -103,7 +103,7 @@ class Tensor {
   Tensor diagonal() const;
   Tensor pool(const Ints& kernel, const Ints& stride, const Ints& dilation) const;  // tinygrad's _pool
 
-  // ---- indexing
+  // ---- indexing, scatters and sorting
   Tensor getitem(const std::vector<Index>& indices) const;
   // Returns a copy in which `value` replaces the indexed elements or, with a reduction (sum, prod, amax or amin), is
   // combined with them. At least one of the indices must be a tensor; the others must be whole slices;
@@ -118,7 +118,7 @@ class Tensor {
   std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // returns values and their indices
   std::pair<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true) const;
 
-  // ---- reduction
+  // ---- reductions, softmax, scans and triangles
   Tensor sum(Axes axes = kAll, bool keepdim = false, std::optional<DType> dtype = {}) const;
   Tensor prod(Axes axes = kAll, bool keepdim = false) const;
   Tensor max(Axes axes = kAll, bool keepdim = false) const;
@@ -134,7 +134,7 @@ class Tensor {
   Tensor triu(int64_t diagonal = 0) const;
   Tensor tril(int64_t diagonal = 0) const;
 
-  // ---- unary
+  // ---- unary ops, clamp and activations
   Tensor logical_not() const;
   Tensor bitwise_not() const;
   Tensor neg() const;
@@ -181,7 +181,7 @@ class Tensor {
   Tensor softsign() const;
   Tensor mish() const;
 
-  // ---- binary, with broadcasting and dtype promotion
+  // ---- binary ops and where, with broadcasting and dtype promotion
   Tensor add(Tensor b) const;
   Tensor sub(Tensor b) const;
   Tensor mul(Tensor b) const;

@@ -1,4 +1,4 @@
-// Tensor reductions and scans (tensor.py).
+// Tensor reductions, softmax, scans and triangles (tensor.py).
 #include <algorithm>
 
 #include "lib/model/tensor.h"

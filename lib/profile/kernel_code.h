@@ -1,5 +1,6 @@
 // Splits the machine code of an AMD kernel into instructions, to map a trace's packets to them: where each instruction
 // begins, and which one a wave executes next. The bytes are untrusted: all offsets and sizes are checked.
+// Also finds sections of ELF files, and reads the listings of disassemblers.
 #pragma once
 #include <cstdint>
 #include <string>

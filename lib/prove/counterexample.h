@@ -1,6 +1,6 @@
 // find_counterexample: searches for a point (a value for each leaf) at which the two sides of a rewrite differ. REF
 // evaluates both sides at each point, so a counterexample is always confirmed. Tries small numbers first, then limits
-// of dtypes and random numbers, then the models that Z3 finds.
+// of dtypes and random numbers, then the models that Z3 finds. Other functions try special floats, and measure errors.
 #pragma once
 #include <map>
 #include <optional>

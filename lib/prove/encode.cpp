@@ -60,7 +60,7 @@ std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane) {
   return {{u.src(i), lane}};
 }
 
-// ---- names, sorts, literals
+// ---- names, sorts, literals, definitions, fresh values
 
 void Encoder::check_index_fits(const Interval& i) const {
   const Int half = Int::pow2(uint32_t(senses_.index_width - 1));

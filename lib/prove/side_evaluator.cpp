@@ -352,6 +352,8 @@ std::optional<Counterexample> SideEvaluator::first_difference(std::span<const Po
   return it == all.end() ? std::nullopt : std::optional(counterexample_at(points, size_t(it - all.begin()), **it));
 }
 
+// ---- sums of which at most one term is not 0
+
 namespace {
 
 bool is_bool_constant(UOp u, bool value) {

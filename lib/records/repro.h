@@ -1,6 +1,6 @@
 // Reads and writes repro bundles. A bundle is a JSON text that reproduces a failure: it has the graph, the arrays, the
-// device and the failure signature. `tgc run BUNDLE` reports whether the failure still happens. README.md describes the
-// format.
+// device, the tolerance, and the kind of the failure. `tgc run BUNDLE` reports whether the failure still happens.
+// README.md describes the format.
 #pragma once
 #include <cstdint>
 #include <map>

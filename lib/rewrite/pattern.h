@@ -402,7 +402,7 @@ template <Term A, Term B>
   requires(Expression<A> || Expression<B>)
 auto alu(Op op, A a, B b) { return Alu2(AnyOp{op}, expr(a), expr(b)); }
 
-// ---- ops by name
+// ---- ops by name, constants, alternatives
 inline Pat<0> anything() { return Pat<0>(make({})); }
 inline Pat<0> node(OpSet ops) { return Pat<0>(make({.ops = ops})); }
 inline Pat<0> leaf(OpSet ops) { return Pat<0>(make({.ops = ops, .sources = PatNode::Sources::Exact})); }

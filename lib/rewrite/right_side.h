@@ -419,7 +419,7 @@ auto with(Args... args) {
 template <class Ctx, class... Args>
 auto with_ctx(Args... args) { return with(args...); }
 
-// ---- guards
+// ---- guards and branches
 
 template <bool kWanted, auto F, class... Names>
 struct Guard {

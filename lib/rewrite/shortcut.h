@@ -1,7 +1,7 @@
 // A shortcut is a named fast path that computes directly what rules would compute rewrite by rewrite. An observer or a
 // RewriteOverride cannot see the rewrites that a fast path skips. So a graph that has an observer or a RewriteOverride
-// takes the slow ("faithful") path, which applies the rules. Both paths must return the same nodes; shortcuts_test.cpp
-// compares the paths.
+// takes the slow ("faithful") path, which applies the rules; for an observer that only counts, the depth-first order of
+// rewrite.cpp is an exception. Both paths must return the same nodes; shortcuts_test.cpp compares the paths.
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
 //   UOp g = shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... nullopt if the fast path does not apply ... },

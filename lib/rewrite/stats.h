@@ -1,4 +1,4 @@
-// Counts tries, hits and time per rule, for `tgc stats`.
+// Counts tries, hits and time per rule.
 #pragma once
 #include <algorithm>
 #include <chrono>

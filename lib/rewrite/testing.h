@@ -9,7 +9,8 @@
 // at the end: checks that every rule and every branch had a check
 //   t.check_all_rules_fired();
 //
-// Each check tries only one rule, on one node: no other rules of the set, and no nodes below the node.
+// Each of these checks tries only one rule, on one node: no other rules of the set, and no nodes below the node.
+// check_throws() does so, too; check_rewrite() applies the whole set to a graph.
 #pragma once
 #include <doctest/doctest.h>
 

@@ -85,7 +85,7 @@ void RecordedRun::add_comparison(RecordedComparison& comparison, const SlotArray
     compare_stages(comparison, differs);
 }
 
-// ---- the recorded stages
+// ---- the recorded stages, and hazards in the recorded kernels
 
 void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) {
   StageDifference out;

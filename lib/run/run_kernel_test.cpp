@@ -1,4 +1,5 @@
-// Tests for runs of kernels and models: random inputs, the choice of the device, and which results are compared.
+// Tests for runs of kernels and models: random inputs, the choice of the device, settings and variables, which results
+// are compared, and time limits.
 #include "lib/run/run.h"
 
 #include <doctest/doctest.h>

@@ -17,7 +17,7 @@ namespace tgc {
 struct KernelStep;
 class Watcher;
 
-// The graph and its arrays. In file names, {} stands for the name of the input file without its extension.
+// The graph and its arrays. In file names, {} stands for the name of the input (fill_in_name in repro_command.h).
 struct InputOptions {
   std::string name = "-";   // INPUT as the user wrote it; part of file names and of the command that repeats the run
   std::string kernel = {};  // --kernel: number, name or record id of a graph of INPUT; empty: all graphs

@@ -31,7 +31,7 @@ struct TimedRuns {
   void write(JsonWriter& json) const;
 };
 
-// The first stage after which the kernel's graph computes wrong results.
+// The first stage after which the graph of a kernel or of a recorded schedule computes wrong results.
 struct StageDifference {
   std::string stage;            // name of the stage; empty if the results are right after every stage
   // the last earlier stage after which the results are right; empty: none was run

@@ -1,4 +1,5 @@
-// Finds the first stage after which the graph of a kernel computes wrong results (--each-stage).
+// Finds the first stage after which the graph of a kernel computes wrong results (--each-stage), and runs the last
+// recorded graph of a kernel in REF.
 #pragma once
 #include <vector>
 

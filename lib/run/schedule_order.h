@@ -1,4 +1,4 @@
-// Checks the order of the kernels of a recorded schedule without running it.
+// Checks the order of the kernels of a recorded schedule, and the memory that they share, without running it.
 #pragma once
 #include <set>
 #include <string>

@@ -1,4 +1,5 @@
-// Tests whether the two sides of a recorded rewrite of a tensor graph compute the same.
+// Tests whether the two sides of a recorded rewrite of a tensor graph compute the same, and whether the graph does
+// before and after the stage that gives values their loops.
 #pragma once
 #include <functional>
 

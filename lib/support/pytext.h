@@ -1,4 +1,5 @@
-// Text as Python prints and parses it: repr of floats and strings, literals, and ANSI colors of tinygrad's helpers.py.
+// Text as Python prints and parses it: repr of floats and strings, literals, ANSI colors of tinygrad's helpers.py, and
+// UTF-8.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// SHA-256 of a byte string (FIPS 180-4), for UOp keys, file names and cache names.
+// SHA-256 of a byte string (FIPS 180-4), and its digits in hexadecimal.
 #pragma once
 #include <array>
 #include <cstdint>

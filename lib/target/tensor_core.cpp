@@ -88,6 +88,8 @@ constexpr TensorCore kIntel[] = {
     {{8, 8, 16}, 8, {16, 16, 8}, float16, float32, "l0 l0 l0 u1 u1 u1",
      {{{"r1 r2 r3", "u0 u1 u2", "l0 l1 l2 r0"}, {"l0 l1 l2", "r1 r2 r3", "u0 u1 u2 r0"}}}}};
 
+// ---- axes and texts of all tensor cores
+
 int count_letter(std::span<const TcAxis> axes, char letter) {
   return int(std::count_if(axes.begin(), axes.end(), [&](TcAxis a) { return a.letter == letter; }));
 }

@@ -162,7 +162,7 @@ std::string_view PyValues::attribute(const char* what) {
   return identifier(what);
 }
 
-// ---- names
+// ---- names, stated facts, whole values
 
 PyValues::Value PyValues::read_other_name(std::string_view name, size_t at) {
   throw_error(at, "unknown name '" + std::string(name) + "'", "a value");

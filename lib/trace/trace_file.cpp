@@ -132,7 +132,7 @@ void TraceWriter::gate_node(int depth, UOp u) {
   write_line(event("gated", depth, n));
 }
 
-// ---- reading trace files
+// ---- reading trace files, and replaying their rewrites
 
 bool is_trace_file(const std::string& path) {
   if (path == "-") return false;  // standard input is not tested, because it could not be read again

@@ -1,6 +1,6 @@
-// Facts that are derived from a node (uop/ops.py: _shape, _device, _ranges, axis). These four are computed on first
-// use, after those of the node's sources, and cached in the node. In a graph of a release other than 0.12.0, only the
-// ranges are computed.
+// Facts that are derived from a node, and the order and keys of nodes. Four facts (uop/ops.py: _shape, _device,
+// _ranges, axis) are computed on first use, after those of the node's sources, and cached in the node. In a graph of a
+// release other than 0.12.0, of these four only the ranges are computed.
 #pragma once
 #include <optional>
 #include <span>

@@ -1,6 +1,6 @@
 // A Graph owns and interns the nodes and args of one job, and numbers the nodes by dense ids. All nodes are freed with
 // the Graph. Graphs share no state, so several threads may use different graphs. Several threads may read one graph,
-// but only while no thread adds a node to it.
+// but only while no thread adds a node to it. Also sets and maps of nodes, and functions that visit nodes.
 #pragma once
 #include <cstdint>
 #include <memory>

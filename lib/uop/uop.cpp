@@ -164,6 +164,8 @@ bool is_gated(UOp u) {
 UOp UOp::get_idx() const { return is_gated(*this) ? src(1) : *this; }
 UOp UOp::get_valid() const { return is_gated(*this) ? src(0) : graph().constant(dtypes::bool_, !is_invalid()); }
 
+// ---- simplification
+
 namespace {
 
 Simplifier installed_simplifier = nullptr;  // set once, by the initialization of a static variable

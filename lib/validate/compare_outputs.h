@@ -10,7 +10,7 @@ namespace tgc {
 
 // Options of a comparison.
 struct CompareOptions {
-  // --expect: the name of a file with the expected arrays; {} in the name means the input's name without extension
+  // --expect: the name of a file with the expected arrays; {} in it stands for the name of the input (InputOptions)
   std::string expected_file = {};
   // --reference, used if `expected_file` is empty: a device that computes the expected arrays, an INPUT whose graph REF
   // runs on the same arrays, or "none" to compare nothing. If `reference_device` is empty, REF runs the input graph.

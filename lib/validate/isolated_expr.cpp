@@ -295,7 +295,7 @@ IsolatedExpr ExprIsolator::constant(UOp u) {
   return {.value = made(u.dtype(), numbers), .valid = all ? UOp() : made(bools, valid)};
 }
 
-// ---- axes that the expander made of RANGEs: the position on such an axis is a leaf, the same one as that of the RANGE
+// ---- axes that the expander made of RANGEs (the position on such an axis is the leaf of the RANGE); leaves; memory
 
 IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
   return leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});

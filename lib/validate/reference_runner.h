@@ -1,6 +1,6 @@
 // ReferenceRunner: runs kernels in the reference interpreter (REF) and compares stored arrays with the expected ones.
-// Two correct devices may round differently, so differing elements are rechecked: an element that also changes in REF
-// if roundings are perturbed (perturb_rounding.h) depends on rounding, and is left out of the comparison.
+// Two correct devices may round differently, so differing elements may be rechecked: an element that also changes in
+// REF if roundings are perturbed (perturb_rounding.h) depends on rounding, and is left out of the comparison.
 #pragma once
 #include <optional>
 #include <span>

@@ -1,6 +1,6 @@
 // SideIsolator: makes the expressions whose equality decides whether the two sides of a rewrite compute the same. REF
 // evaluates the expressions at sample points (rewrite_equivalence.h), and lib/prove proves them equal for all values of
-// the leaves.
+// the leaves. Other functions collect and compare the sides of many applications of rules.
 #pragma once
 #include <functional>
 #include <map>

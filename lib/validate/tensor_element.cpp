@@ -240,7 +240,7 @@ UOp TensorElementExpr::element_of_reduce(UOp u, const Place& place) {
   return graph_.node(Op::REDUCE, u.dtype(), src, u.arg()[0]);
 }
 
-// ---- memory
+// ---- memory, and nodes without places or tags
 
 UOp TensorElementExpr::memory_load(UOp u, const Place& place) {
   auto shape = shape_or_none(u);

@@ -64,6 +64,8 @@ Place intel_c(const WmmaKey&, int row, int col) { return place(row, col); }
 Place amx_ab(const WmmaKey&, int i, int) { return place(i, 0); }
 Place amx_c(const WmmaKey&, int row, int col) { return place(row * 16 + col, 0); }
 
+// ---- all architectures
+
 const Architecture* find_architecture(const WmmaKey& key) {
   static constexpr Architecture kCuda16{cuda_a<2>, cuda_b<2>, cuda_c}, kCuda32{cuda_a<4>, cuda_b<4>, cuda_c},
       kCudaHalf8{cuda_half8_a, cuda_half8_b, cuda_c}, kCudaTf32{cuda_tf32_a, cuda_tf32_b, cuda_c},

@@ -1,5 +1,5 @@
 // Runs CUDA, AMD and METAL devices against fake drivers: checks the calls and their order, and the error for each call
-// that fails.
+// that fails. Also runs OpenCL on the driver of this machine, if there is one.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
