@@ -1,4 +1,4 @@
-// Computes a kernel's launch facts: name, grid size, buffers, variables and cost
+// Computes a kernel's launch facts: names, launch sizes, buffers, variables, opts and cost
 // (tinygrad renderer/__init__.py:ProgramSpec, Estimates).
 #pragma once
 #include <array>

@@ -5,6 +5,7 @@
 // - WHERE: its two values are swapped
 // - a unary op whose source has its dtype: a + a is printed
 // - CONST: another number is printed
+// Nothing is printed wrongly if the first two sources of such a node differ in dtype.
 #pragma once
 #include <optional>
 #include <span>

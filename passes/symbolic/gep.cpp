@@ -1,4 +1,5 @@
-// GEP pushing: moves a GEP (element selection) from the result of an op to its sources.
+// GEP pushing: moves a GEP (element selection) from the result of an op to its sources; folds GEPs of vectors,
+// vectors of GEPs, and CATs.
 // Mirrors tinygrad uop/symbolic.py: gep_pushing, gep_through_wmma.
 #include "lib/uop/graph.h"
 #include "passes/symbolic/symbolic.h"

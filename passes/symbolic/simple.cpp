@@ -115,7 +115,7 @@ const RuleSet& propagate_invalid() {
 const RuleSet& symbolic_simple() {
   auto half_power = pow(x, const_like(c, fold(floor_div(c, 2))));
   static const RuleSet own("symbolic_simple", {
-      // ---- an operand is a neutral element, or both operands are the same
+      // ---- neutral elements, equal operands, quotients with remainders, choices of true and false, trunc of integers
       rule("add-zero", x + 0, x),
       rule("mul-one", x * 1, x),
       rule("xor-zero", x.of(kDiscrete) ^ 0, x),
@@ -160,7 +160,7 @@ const RuleSet& symbolic_simple() {
       rule("xor-self", x ^ x, const_like(x, 0)),
       // x != x -> false, for integers and bools: a float may be NaN
       rule("ne-self", x.of(kDiscrete) != x, cast(const_like(x, false), dtypes::bool_)),
-      // ---- constant operands
+      // ---- constant operands; arithmetic on bools
       rule("fold-unary", node(ops::Unary, node({Op::CONST, Op::VCONST})).as(a), with<fold_alu>(a)),
       rule("fold-binary", node(ops::Binary - Op::THREEFRY, node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST})).as(a), with<fold_alu>(a)),
       rule("fold-ternary", node(ops::Ternary, node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST})).as(a),
@@ -171,7 +171,7 @@ const RuleSet& symbolic_simple() {
       rule("add-bool", x.of(kBool) + y.of(kBool), x | y),
       // max(x, y) -> x | y, for bools
       rule("max-bool", maximum(x.of(kBool), y.of(kBool)), x | y),
-      // ---- division of floats
+      // ---- division of floats, and products with 0
       // 0 * (1 / 0) -> nan
       rule("zero-over-zero", fdiv(c.arg(0), 0), const_like(c, kNan)),
       // (x * 0) * (1 / 0) -> nan

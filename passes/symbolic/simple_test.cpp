@@ -36,7 +36,7 @@ TEST_CASE("each rule of symbolic_simple applies and declines") {
   }
   t.check_rule("compare-drops-invalid", gated.alu(Op::CMPEQ, y), x.alu(Op::CMPEQ, y));
 
-  // ---- neutral elements, and ops whose operands are the same
+  // ---- neutral elements, equal operands, quotients with remainders, choices of true and false, trunc of integers
   t.check_rule("add-zero", x + 0, x);
   t.check_declines("add-zero", x + 1);
   t.check_rule("mul-one", x * 1, x);
@@ -79,7 +79,7 @@ TEST_CASE("each rule of symbolic_simple applies and declines") {
   t.check_rule("ne-self", i.ne(i), num(dtypes::int32, 0).cast(dtypes::bool_));
   t.check_declines("ne-self", f.ne(f));  // NaN differs from itself
 
-  // ---- constants
+  // ---- constant operands; arithmetic on bools
   t.check_rule("fold-unary", num(dtypes::float32, 4.0).sqrt(), num(dtypes::float32, 2.0));
   t.check_rule("fold-binary", num(dtypes::int32, 6) + num(dtypes::int32, 7), num(dtypes::int32, 13));
   t.check_rule("fold-ternary", yes.where(num(dtypes::int32, 1), num(dtypes::int32, 2)), num(dtypes::int32, 1));
@@ -90,7 +90,7 @@ TEST_CASE("each rule of symbolic_simple applies and declines") {
   t.check_rule("max-bool", b.maximum(c), b | c);
   t.check_declines("max-bool", i.maximum(j));
 
-  // ---- division of floats
+  // ---- division of floats, and products with 0
   UOp nan = num(dtypes::float32, std::numeric_limits<double>::quiet_NaN()),
       inf = num(dtypes::float32, std::numeric_limits<double>::infinity());
   auto makes_nan = [&](std::string_view rule, UOp from) {

@@ -96,7 +96,7 @@ const RuleSet& sym() {
       rule("sink-flatten", node({Op::SINK, Op::GROUP}).as(root), with<flatten_sink>(root)),
       // end(noop, ranges...) -> noop
       rule("end-of-nothing", any_len(Op::END, leaf(Op::NOOP).as(x)), x),
-      // ---- combine terms (tinygrad calls these rules opinionated)
+      // ---- distribute factors over sums (tinygrad: "combine terms (opinionated)")
       rule("neg-of-sum", -1 * (x + y), (-x) + (-y)),
       // (x + y) * c -> x * c + y * c, for indices only: wrong for floats that overflow to infinity
       rule("mul-distribute", (x.of(dtypes::index) + y) * c, x * c + y * c),

@@ -91,7 +91,7 @@ std::vector<Rule> rules_of_terms() {
       // ---- boolean algebra
       // x | !x -> true
       rule("or-not-self", x.of(kBool) | logical_not(x), const_like(x, true)),
-      // ---- combine terms
+      // ---- combine terms, and distribute factors over sums
       rule("add-same-term", x * c0 + x * c1, x * (c0 + c1)),
       rule("add-same-term-in-sum", (y + x * c0) + x * c1, y + x * (c0 + c1)),
       rule("add-scaled-self", x + x * c, x * (c + 1)),
@@ -143,7 +143,7 @@ std::vector<Rule> rules_of_constants() {
            // ---- moving constants to the end
            rule("add-const-last", (x + c1) + y, (x + y) + c1),
            rule("mul-const-last", (x * c1) * y, (x * y) * c1),
-           // ---- comparisons of sums, and ranges
+           // ---- comparisons of sums and of negated values; remainders and quotients of ranges
            // a0 * x0 + ... + y < c -> (a0 / d) * x0 + ... < c / d, when d divides c and all ai, and 0 <= y < d
            rule("lt-fold-terms", x.of(dtypes::index) < c.scalar(), with<lt_folding>(x, c), when<is_positive>(c)),
            // -x < -y -> y < x

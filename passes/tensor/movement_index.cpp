@@ -224,6 +224,8 @@ std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape 
   return out;
 }
 
+// ---- any other reshape, and paddings
+
 UOp times(Sint s, UOp u) { return s.is_int() ? s.as_int() * u : s.uop() * u; }
 UOp mod(UOp u, Sint s) { return s.is_int() ? u % Const(s.as_int()) : u % s.uop(); }
 UOp div(UOp u, Sint s) { return s.is_int() ? u / Const(s.as_int()) : u / s.uop(); }

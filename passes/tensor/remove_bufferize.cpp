@@ -60,7 +60,7 @@ UOp remove_noop_bufferize(UOp idx, UOp b) {
   return shrink(tagged, bounds);
 }
 
-// ---- the cost of recomputing a value
+// ---- recomputing a value in place of its buffer, if that is cheap
 
 // The nodes that determine the cost of recomputing a value: the buffers and INDEX nodes that it reads, and its
 // reductions.
@@ -182,6 +182,8 @@ FoldingResult remove_bufferize(UOp src, UOp buf, UOp idx) {
   }
   return {substitute(src, ranges_to_indexes(buf, idx), &gated_substitute()), "whole"};
 }
+
+// ---- images, buffer requirements, rule sets
 
 UOp image_to_base(UOp x) { return x.dtype().is_image() ? x.with_dtype(x.dtype().base()) : UOp(); }
 

@@ -140,7 +140,7 @@ std::vector<Run> unroll(const std::vector<UOp>& steps) {
   return out;
 }
 
-// ---- buffers
+// ---- the buffers and items of the schedule
 
 class Buffers {
  public:

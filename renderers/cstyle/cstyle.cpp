@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// ---- functions of the rows for which a template is not enough
+// ---- conditions and functions of rows, and the rows of all dialects
 
 namespace {
 

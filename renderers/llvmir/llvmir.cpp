@@ -195,6 +195,8 @@ std::span<const LlvmRow> llvm_rows() {
   return rows;
 }
 
+// ---- the renderer
+
 void LlvmIr::append_type(DType d) {
   if (d.vcount() > 1) {
     output.append("<").append(std::to_string(d.vcount())).append(" x ");

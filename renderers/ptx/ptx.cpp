@@ -157,7 +157,7 @@ std::span<const PtxRow> ptx_rows() {
 
 }  // namespace
 
-// ---- functions of rows
+// ---- functions that fill in the templates of rows
 
 std::string_view Ptx::type(UOp u, DType d) const {
   std::string_view t = d.is_ptr() || d.count() > 1 ? std::string_view() : register_type(d.scalar_kind());

@@ -264,7 +264,7 @@ std::pair<UOp, UOp> Scheduler::shift_to(UOp rng, int64_t amount, AxisType type, 
   return {rest, new_rng};
 }
 
-// ---- the finished kernel
+// ---- the finished kernel, and records of opts
 
 std::vector<std::string_view> Scheduler::colors() const {
   auto output = output_rngs(), globalizable = globalizable_rngs();
