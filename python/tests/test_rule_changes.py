@@ -1,4 +1,4 @@
-"""Tests how the pytest plugin finds the rules that changed since a golden was made."""
+"""Tests how the pytest plugin finds the rules that changed since a golden was made, and how it numbers buffers."""
 from __future__ import annotations
 
 import json

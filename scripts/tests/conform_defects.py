@@ -3,7 +3,7 @@
 Writes a line to a file for each answer that a defect changed.
 
   tgc conform kernels.jsonl.gz --with='python scripts/tests/conform_defects.py changed.txt'
-  scripts/tests/conform        checks that tgc conform finds exactly the changed answers
+  scripts/tests/conform        checks that tgc conform finds exactly the changed answers or, by values, some of them
 """
 import collections, gzip, json, os, pathlib, re, subprocess, sys, tempfile
 

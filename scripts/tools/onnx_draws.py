@@ -204,7 +204,7 @@ def cast(r, op):
   return Node([x, np.zeros([1], helper.tensor_dtype_to_np_dtype(to))], attributes)
 
 
-# ---- shapes and movement
+# ---- shapes, movement, constants
 
 @draws("Identity")
 def identity(r, op): return Node([r.values(r.shape(0), r.pick(NUMBERS + [np.bool_]))], {})
@@ -367,7 +367,7 @@ def eye_like(r, op):
   return Node([r.values([r.int(1, 5), r.int(1, 5)], r.pick(NUMBERS))], r.some(dtype=r.pick(CAST[:8]), k=r.int(-4, 4)))
 
 
-# ---- reductions, scans, sorting
+# ---- reductions, scans, sorting, selection
 
 @draws("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare", "ReduceL1", "ReduceL2",
        "ReduceLogSum", "ReduceLogSumExp")

@@ -1,11 +1,12 @@
-"""Draws nodes of the ops of layers, indexing, quantization, signals, text and control flow, for onnx_draws.py."""
+"""Draws nodes of the ops of layers, products, indexing, images, quantization, signals, text, control flow and random
+values, for onnx_draws.py."""
 import math
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 from onnx_draws import FLOATS, INTS, NUMBERS, Node, draws
 
-# ---- convolution and pooling
+# ---- convolution, pooling, Col2Im
 
 
 def windows(r, spatial, most=3, pads=True):
@@ -109,7 +110,7 @@ def col2im(r, op):
   return Node([x, np.array(image, np.int64), np.array(block, np.int64)], attributes)
 
 
-# ---- products
+# ---- products and determinants
 
 @draws("MatMul", "MatMulInteger", "QLinearMatMul")
 def matmul(r, op):
@@ -151,7 +152,7 @@ def einsum(r, op):
 def det(r, op): return Node([r.values([*r.shape(0, 2, 3), n := r.int(1, 4), n])], {})
 
 
-# ---- normalization, losses, attention
+# ---- normalization, dropout, losses, attention
 
 @draws("BatchNormalization", "InstanceNormalization", "GroupNormalization")
 def normalization(r, op):
