@@ -14,7 +14,7 @@ struct BeamPlan {
   SearchPlan search_plan = {};
   Shard shard = {};       // the part of the kernels to search, chosen by their keys
   int confirm_turns = 5;  // number of turns of the final measurement (DeviceTimes::compare_times)
-  // seconds for all searches (the slowest kernels are searched first); 0: unlimited
+  // seconds for all searches (kernels with the largest share of the program's run time come first); 0: unlimited
   double budget_seconds = 0;
   std::string results_path = {};  // file of results; empty: results are not stored
   bool searches_again = false;    // also search kernels that have a stored result
@@ -23,9 +23,9 @@ struct BeamPlan {
 };
 
 // Calls `report` with the log of each kernel, in the order of the searches. Stores the result of a search before the
-// next search starts. A kernel that cannot be searched causes a warning; with `enumerates_only` or `replay_path`, an
-// error. Fails also if an input cannot be read, a device is missing, a file of results or times is unusable, `report`
-// fails, or no kernel can be searched.
+// next search starts. A kernel that cannot be searched causes a warning. So does a search or report that fails; with
+// `enumerates_only` or `replay_path`, it is an error. Fails also if an input cannot be read, a device is missing, a
+// file of results or times is unusable, or every search fails.
 Status run_beam(const Session& session, const BeamPlan& plan, const std::function<Status(const BeamLog&)>& report);
 
 // Returns the name, as in files of results, of this machine's hardware that runs kernels for `target`; empty: unknown.

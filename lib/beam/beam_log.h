@@ -11,7 +11,7 @@ struct CandidateLog {
   OptTexts opts;
   CandidateOutcome outcome = CandidateOutcome::Timed;
   double fastest_seconds = 0;  // seconds of the candidate's fastest run; 0 if it was not timed
-  std::string failure_reason;  // why the candidate was refused or failed
+  std::string failure_reason;  // why the candidate was refused, has no time or is wrong
   double num_operations = 0;   // arithmetic operations of a launch, without index math
   std::string code_digest;     // digest of the compiled code (Candidate::identity)
 };
@@ -65,8 +65,8 @@ struct ProgramOpts {
 // these opts. Empty if there are no kernels.
 std::string opts_for_program(std::span<const ProgramOpts> kernels);
 
-// Returns a self-contained SVG that draws the search round by round: a dot for the time of each timed candidate, and a
-// line for the time of the best one so far. The time axis is logarithmic.
+// Returns a self-contained SVG that draws the search round by round: a dot for the time of each timed candidate, and
+// lines for the best time so far and for the hand-coded opts. The time axis is logarithmic.
 std::string beam_plot(const BeamLog& log);
 
 }  // namespace tgc

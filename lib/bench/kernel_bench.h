@@ -36,7 +36,7 @@ struct BenchedKernel {
                                     // whichever share is larger; 0: the peaks are not known
   // what limits the speed: "compute", "memory", "cache", "launch" or "latency"; empty: not known
   std::string limiting_resource;
-  std::string opts;                 // the opts that the kernel was compiled with
+  std::string opts;                 // the opts that the kernel was compiled with; set only if is_explained
   bool is_explained = false;
   std::vector<Reason> reasons;
   // why there are no reasons, or why their opts do not build on the kernel's own opts

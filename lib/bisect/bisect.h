@@ -52,7 +52,7 @@ struct BisectPlan {
   std::string test_command;
   bool may_crash = false;    // compile in a worker first, because tgc itself may crash
   bool is_strict = false;    // a known fault of tinygrad (Verdict::Kind::Known) is a failure
-  double limit_seconds = 0;  // time limit of bisect(), after which the verdict is `unresolved`; 0: no limit
+  double limit_seconds = 0;  // time limit of a bisection, after which the verdict is `unresolved`; 0: no limit
 };
 
 // Finds why a kernel fails. Runs the kernel as run_kernel() does and, if it fails, looks for the culprit. If it passes

@@ -80,7 +80,7 @@ class Divergence {
     return std::nullopt;
   }
 
-  // Names the first rewrite that tinygrad does not make. If tinygrad's rewrites were not recorded, names the first one
+  // Names the first rewrite that tinygrad does not make. If the recorded rewrites do not show it, names the first one
   // whose result is in tgc's graph after the stage (`ours`), but not in tinygrad's graph (`theirs`).
   void name_culprit(const StageRun& run, const std::string& ours, const std::string& theirs) {
     const Application* culprit = nullptr;

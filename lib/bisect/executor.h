@@ -64,9 +64,9 @@ class Executor {
   Compilation begin_compilation() const { return begin_compilation(repro_.placement.target->name(), settings_); }
   // Returns whether the kernel passes if it is compiled for `target` and runs there; false if any error occurs.
   bool passes_on(const std::string& target);
-  // Compile the kernel, or the rest of the compilation `c`, run the result, and return the outcome. `watcher` may
-  // observe or suppress rewrites. A repro that is a linear list is only run. With --cmd, the command decides the
-  // outcome.
+  // Compile the kernel, or the rest of the compilation `c`, run the result (with --each-stage, also the graph after
+  // each stage, in REF), and return the outcome. `watcher` may observe or suppress rewrites. A repro that is a linear
+  // list is only run. With --cmd, the command decides the outcome.
   Outcome attempt(Watcher* watcher = nullptr);
   Outcome attempt(Compilation& c, Watcher* watcher = nullptr);
   // Returns true if no rewriting exceeds this REWRITE_STACK_LIMIT when the kernel is compiled.
@@ -118,7 +118,7 @@ class Executor {
     Outcome outcome;
     int num_requests = 0;  // number of requests to run this source again
   };
-  std::map<std::string, KnownOutcome> outcomes_;  // by source code; a source is compiled and run at most twice
+  std::map<std::string, KnownOutcome> outcomes_;  // by source code; a source is run at most twice
 };
 
 }  // namespace tgc

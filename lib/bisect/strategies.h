@@ -84,7 +84,7 @@ UOp first_wrong_node(Executor& executor, std::span<const UOp> list, bool stores_
 // ---- strategies that do not take a FailureRepro
 
 // Compares the compilation of `in` with a golden record, and names the first rewrite of the first differing stage that
-// tinygrad does not make. If the record has no rewrites of that stage, names the first rewrite whose result is in tgc's
+// tinygrad does not make. If the record's rewrites do not show it, names the first rewrite whose result is in tgc's
 // graph after the stage, but not in the record's. If tinygrad makes a rewrite that tgc lacks, names no rule; the
 // verdict's detail describes the missing rewrite. In divergence.cpp.
 std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, const GoldenRecord& record);

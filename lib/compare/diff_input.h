@@ -29,7 +29,7 @@ struct DiffReport {
 // Compares two inputs: graphs in any format, golden records (FILE or FILE#ID), or folders that `tgc dump -o` wrote. If
 // `b` is empty, compares the records of `a` with tgc's own compilation of their ASTs. Compares inputs for which
 // are_recordings() is true by process replay (process_replay.h), unless the plan names a stage. Warns if a file is
-// truncated. Fails if a file cannot be read, or if nothing can be compared.
+// truncated. Fails if a file cannot be read, if an option is invalid, or if nothing can be compared.
 Result<DiffReport> diff_inputs(const Session& session, const std::string& a, const std::string& b,
                                const DiffPlan& plan);
 

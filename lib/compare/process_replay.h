@@ -29,8 +29,8 @@ struct ReplayPair {
   bool is_same = false;
   std::string stage;            // the first stage whose results differ, or "source"
   bool is_same_source = false;  // the sources are equal although a stage differs
-  // The rule that caused the difference, such as "uop/symbolic.py:217"; "A -> B" if rule B matched in place of rule A.
-  // Empty if it is unknown.
+  // The rule that caused the difference, such as "uop/symbolic.py:217", or the name of tgc's own rule; "A -> B" if rule
+  // B matched in place of rule A. Empty if it is unknown.
   std::string rule;
   std::string first_match;               // if `rule` is empty: the rule of the first match that differs; may be empty
   std::map<std::string, size_t> op_counts;     // by op: number of nodes that differ

@@ -24,7 +24,8 @@ struct CheckPlan {
 // `forms`, `spec` and `resume`. Fails for an unknown name.
 Result<CheckPlan> make_check_plan(std::string_view stages);
 
-// The result of one comparison. Error: only one of the two compilers failed in this stage, or tgc could not compare it.
+// The result of one comparison. Error: tgc fails in this stage and tinygrad did not, or tgc cannot compare the results;
+// with a live pipeline, also: only one of the two tinygrads refuses the graph.
 // Skipped: the stage was not run, because it or an earlier stage failed or is unknown to tgc.
 enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
@@ -36,7 +37,7 @@ struct CheckItem {
 struct RecordReport {
   std::string id, target;
   uint32_t line = 0;             // number of the record's line in its file, from 1; 0 if unknown
-  std::vector<CheckItem> items;  // results in the order of comparison; `text`, `forms` and `spec` have several
+  std::vector<CheckItem> items;  // results in the order of comparison; several may have the same name, such as `text`
   // the first stage or output that differs from tinygrad's, or that has no result; empty if there is none
   std::string first_difference;
   std::string explanation;  // how `first_difference` differs, if CheckPlan::explains_difference is set

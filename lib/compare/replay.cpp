@@ -62,8 +62,8 @@ Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, con
 class LiveRecordChecker : public RecordChecker {
  public:
   explicit LiveRecordChecker(const Session& session) : session_(session) {}
-  // Accepts names of stages of any release, the outputs, `graphs`, and `all`. An empty list means `all`. Fails for the
-  // pseudo-stages, which need no tinygrad.
+  // Accepts names of stages of any release, the outputs, `graphs`, `kernels` and `all`. An empty list means `all`.
+  // Fails for the pseudo-stages, which need no tinygrad.
   Result<CheckPlan> make_plan(std::string_view stages) const override;
   // Compiles the AST of `record` in the session's live pipeline, for the record's target and with its settings, and
   // compares the results that `plan` selects: graphs after stages, listing, source, launch facts, and the kernels of a

@@ -82,7 +82,7 @@ Diag needs_all_stages(const InputGraph& in, const StageRow& begun_at) {
           .expected = "the tensor graph before its first stage"};
 }
 
-// Seeds those faults of TGC_FAULT whose kind is one of `in_rules` (faults in rules), or a fault in a shortcut.
+// Seeds those faults of TGC_FAULT whose kind is one of `in_rules` (faults in rules), and a fault in a shortcut.
 template <class State>
 Status arm(State& s, std::initializer_list<FaultSpec::Kind> in_rules) {
   std::optional<FaultSpec> faults;

@@ -71,7 +71,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const = 0;
 
   // ---- graphs as they are read
-  // Returns false if the record is not for --target. `producer` is the tinygrad release that made the record.
+  // Returns false if --target excludes the record. `producer` is the tinygrad release that made the record.
   virtual bool takes_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
   // Returns `in`, which was read from a file, with GraphInfo::settings set and, with --from, GraphInfo::stage. Fails if
   // the name of the stage is unknown or seems misspelt, or if an option has no effect on the graph.
@@ -94,7 +94,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   Result<Compilation> begin(InputGraph in) const;
   // Returns the record that a live pipeline makes of `in`, the AST of a kernel or a tensor graph of any release. Fails
   // without a live pipeline, for a graph after a stage, for options that a live pipeline cannot apply, if the running
-  // release cannot express the graph, and if tinygrad does not answer.
+  // release cannot express the graph, and if tinygrad does not start.
   virtual Result<GoldenRecord> record_of(const InputGraph& in) const = 0;
   // Returns the graph of `record`, which record_of() made of a graph of the file `file`. Imports the graph, if the
   // session imports graphs.
@@ -115,8 +115,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Fails unless this compiler can repeat a failure of a kernel that `release` of tinygrad compiled.
   virtual Status check_can_repeat(const std::string& release) const = 0;
   // Called before a run on `device`, the value of --device. The live compiler compiles before the run, so it sets
-  // an empty `over.target` to `device`. Returns true if the run uses the linear list of the record that this compiler
-  // made.
+  // an empty `over.target` to `device`, unless this is REF. Returns true if the run uses the linear list of the record
+  // that this compiler made.
   virtual bool compile_for(const std::string& device, Overrides& over) const = 0;
 
  protected:

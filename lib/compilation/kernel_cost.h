@@ -8,8 +8,8 @@ namespace tgc {
 struct KernelCost {
   // arithmetic operations on values, not those of addresses and gates; a reduction of n counts n, a MULACC counts 2
   double num_operations = 0;
-  double bytes_read = 0;     // bytes of different elements that are read; an element counts once
-  double bytes_written = 0;  // bytes of different elements that are written
+  double bytes_read = 0;     // bytes of different elements that each access reads; of a buffer at most its size
+  double bytes_written = 0;  // bytes of different elements that each STORE writes; of a buffer at most its size
   double total_bytes() const { return bytes_read + bytes_written; }
 };
 

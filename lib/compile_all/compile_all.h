@@ -32,7 +32,7 @@ struct CompilePlan {
 struct CompiledSource {
   std::string target, kernel;
   CompileJob job;
-  std::string failure;                            // the compiler's error; empty if the source compiled
+  std::string failure;                            // why compiling, loading or measuring failed; else empty
   double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the compile worker
   size_t output_bytes = 0;
   uint32_t group_threads = 0;  // threads of a work group; 0: unknown
@@ -49,9 +49,9 @@ class BatchCompiler {
  public:
   BatchCompiler(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
-  // Lowers every kernel, then compiles the sources, session.jobs at a time. Fails if an input cannot be read, if the
-  // inputs have no kernel, if a graph of another release has no record, or if the session is cancelled. If the pipeline
-  // or a renderer refuses a kernel, the report lists this kernel as refused, which is not a failure.
+  // Lowers every kernel, then compiles the sources, session.jobs at a time. Fails if an input cannot be read, if a
+  // target is unknown, if the inputs have no kernel, if a graph of another release has no record, or if the session is
+  // cancelled. If a stage or renderer refuses a kernel, the report lists the kernel as refused, which is not a failure.
   Status run();
 
   bool any_failed() const;

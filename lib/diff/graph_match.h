@@ -1,7 +1,7 @@
 // Matches the corresponding nodes of two graphs, which must be in one Graph: read both texts into it. The match depends
-// on structure, not on numbers: ranges, local buffers, buffers of a schedule and unique nodes may be numbered
-// differently, if each number of one graph corresponds to one number of the other. Nor does it depend on the order of
-// lines in a text.
+// on structure, not on numbers: ranges, local buffers, registers, buffers of a schedule and unique nodes may be
+// numbered differently, if each number of one graph corresponds to one number of the other. Nor does it depend on the
+// order of lines in a text.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -18,14 +18,14 @@ struct DiffOptions {
   bool compare_tags = true;
   bool compare_metadata = true;  // metadata of kernels
   bool compare_buffers = true;   // numbers of a kernel's arguments (DEFINE_GLOBAL)
-  bool compare_order = true;     // order of sources of commutative ops and of SINK, GROUP, BARRIER and AFTER
+  bool compare_order = true;     // order of sources of commutative ops and of SINK, GROUP, BARRIER, AFTER and END
 
   // Parses a list of properties to ignore, such as "names,tags". Returns an error for an unknown word.
   static Result<DiffOptions> ignoring(std::string_view list);
 };
 
-// Compares nodes by label: their op, dtype, arg and tag, but not the numbers of ranges, local buffers and unique nodes,
-// nor the properties that the options exclude.
+// Compares nodes by label: their op, dtype, arg and tag, but not the numbers that may differ (see above), nor the
+// properties that the options exclude.
 class NodeLabels {
  public:
   NodeLabels(Graph& graph, const DiffOptions& options) : graph_(graph), o_(options) {}

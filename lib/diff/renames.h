@@ -29,9 +29,9 @@ class Renames {
            forms_.empty();
   }
   std::string renamed_stage(std::string_view name) const;
-  // Returns the graph under `root` with the names of the later release, in the same Graph. Removes the suffix that
-  // distinguishes kernels of one name (n1 in "E_4n1"). If `is_older`, the graph is of the earlier release, and its
-  // representations are converted, too.
+  // Returns the graph under `root` with the names of the later release, in the same Graph. Removes color codes and the
+  // suffix n1 of "E_4n1" from names of kernels, and converts to one form what the two releases represent differently.
+  // `is_older`: the graph is of the earlier release.
   UOp rename_graph(UOp root, bool is_older = false) const;
   // Replaces each of several roots of one Graph by the result of rename_graph().
   void rename_graph(std::span<UOp* const> roots, bool is_older) const;

@@ -36,7 +36,7 @@ Status check_compiled(const InputGraph& in);
 // none. A CALL of a schedule has a callee without a value: a kernel, a program or a function.
 UOp find_call_of_value(UOp root);
 
-// Returns true if the exporter marked the record as a kernel of tinygrad's runtime. For records without the mark,
+// Returns true if the exporter marked the record as a kernel of tinygrad's runtime. For kernels without the mark,
 // returns true if the AST calls an address in data, has an unbounded loop and reads volatile memory, or has the name
 // and a tag of the runtime's kernel signal_prog. `producer` is that of the file's header.
 bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer);

@@ -52,7 +52,7 @@ struct DTypeInfo {
   uint8_t value_class = uint8_t(Scalar::Void);
   AddrSpace addrspace = AddrSpace::GLOBAL;
   int8_t priority = -1;      // promotion priority, the first key of operator<
-  char fmt = 0;              // format character of the scalar in Python's struct module; 0 if the module has none
+  char fmt = 0;              // format character in Python's struct module; 0 if there is none, and for vectors
   int32_t count = 1;         // number of elements of the value, or of the pointee
   int32_t v = 1;             // number of elements of a vector of pointers or images; otherwise 1
   int32_t bitsize = 0;       // number of bits of all elements of the value, or of the pointee
@@ -101,7 +101,7 @@ class DType {
   // Returns a pointer to `size` elements of this dtype (-1 if unlimited). Throws Failure if this is a pointer already.
   // For an image, returns the image itself; throws Failure for an image if `space` is not GLOBAL.
   DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
-  int64_t nbytes() const;      // bytes that a pointer may access; throws Failure if unlimited or not a pointer
+  int64_t nbytes() const;      // bytes that a pointer may access; throws Failure if unlimited, too many or no pointer
 
   const DTypeInfo* info() const { return info_; }
   friend bool operator==(DType, DType) = default;

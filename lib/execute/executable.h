@@ -34,7 +34,7 @@ struct VariableSpec {
 
 using VariableValues = std::map<std::string, int64_t>;
 
-// buffers_of returns the buffers of a graph's nodes, sorted by number; it throws Failure for a buffer of void.
+// buffers_of returns the buffers of a graph's nodes, sorted by number; it throws Failure if elements have no size.
 // variables_of returns the variables, sorted by name.
 std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes);
 std::vector<VariableSpec> variables_of(std::span<const UOp> nodes);
@@ -60,7 +60,7 @@ class Executable {
   const std::string& name() const { return name_; }  // with terminal colors; empty: the kernel has no name
   const std::vector<BufferSpec>& buffers() const { return buffers_; }      // in the order of the parameters
   const std::vector<VariableSpec>& variables() const { return variables_; }
-  const std::optional<ProgramInfo>& info() const { return info_; }  // launch facts; nullopt if REF runs a graph
+  const std::optional<ProgramInfo>& info() const { return info_; }  // launch facts; REF may have none
   const KernelSource& source() const { return source_; }            // empty for REF
   const std::string& code() const { return code_; }                 // the compiled code; empty for REF
 

@@ -32,8 +32,8 @@ struct Execution {
 
 // Returns an array for each of `buffers`: the array of that name in `given`, if there is one; else random numbers from
 // the distribution `draw` if the kernel reads the buffer, or zeros if it only writes the buffer. Errors: an array is
-// missing, and `draw` is unset or the buffer has no fixed size; an array has another dtype or size; memory does not
-// suffice. Errors about an array quote `source`, the file that `given` is from.
+// missing, and the buffer has no fixed size, or is read while `draw` is unset; an array has another dtype or size;
+// memory does not suffice. Errors about an array quote `source`, the file that `given` is from.
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<InputDistribution> draw);
 

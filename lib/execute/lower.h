@@ -35,8 +35,8 @@ class ExecuteObserver {
   // Called when the kernel is lowered to `sink`. `outputs` makes its linear list, source and code on demand. An error
   // stops the run.
   virtual Status on_kernel_lowered(UOp /*sink*/, KernelOutputs& /*outputs*/) { return Unit{}; }
-  // Called after a kernel of a schedule has run, if times_kernels() is true. `bytes` is the size of all buffers used so
-  // far; `seconds` has the time of each timed run.
+  // Called after a kernel of a schedule has run, if times_kernels() is true and the kernel has launch facts. `bytes` is
+  // the size of all buffers used so far; `seconds` has the time of each timed run.
   virtual void on_kernel_run(const ProgramInfo& /*info*/, const Target& /*target*/, double /*bytes*/,
                              std::span<const double> /*seconds*/) {}
 
@@ -63,8 +63,8 @@ struct LowerOptions {
 Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& target,
                                       const LowerOptions& options = {});
 
-// Makes the kernel ready to run at `place`. REF without a target runs the graph itself; every other place runs the
-// linear list.
+// Makes the kernel ready to run at `place`. REF without a target runs the kernel as it is, a graph or a linear list;
+// every other place runs the linear list.
 Result<Executable> make_executable(const KernelGraph& kernel, Placement& place, const LowerOptions& options = {});
 
 }  // namespace tgc

@@ -14,7 +14,7 @@ namespace tgc {
 
 struct Placement {
   std::unique_ptr<Device> device;
-  std::optional<Target> target;  // the target to lower for; none: REF runs the graph itself
+  std::optional<Target> target;  // the target to lower for; none: REF runs the kernel as it is
   bool is_ref = false;
   std::string label;             // "CPU:LLVM", "REF, lowered for METAL", "plugin:./mine.so, lowered for CPU:CLANG";
                                  // "CUDA:PTX:sm_80, emulated"

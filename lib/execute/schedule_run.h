@@ -74,7 +74,7 @@ struct TimedKernel {
 
 struct ScheduleOptions {
   bool runs_in_process = false;  // run in this process, not in a worker
-  double timeout_seconds = 0;    // time limit for each kernel; 0: no limit, but REF stops after Limit::RefSeconds
+  double timeout_seconds = 0;    // limit for each kernel in a worker; 0: none, but REF stops after Limit::RefSeconds
   double trial_seconds = 0;      // time limit for each kernel together with before_kernel and on_kernel; 0: no limit
   double compile_seconds = 0;    // time limit for compiling each kernel; 0: the compiler's default limit
   int timed_runs = 0;            // number of runs of the schedule after the first, in which each kernel is timed

@@ -74,7 +74,7 @@ UOp equivalent_kernel(UOp ast, RandomSource& chance);
 UOp edge_kernel(Graph& graph, RandomSource& chance);
 
 // Returns an AST whose loops become GPU threads. At least one size of the grid exceeds the target's launch limit.
-// Returns the empty UOp if the target has no launch limit, or if exceeding the limit takes too many threads for REF.
+// Returns the empty UOp if the target has no work groups or launch limit, or if a larger grid is too large for REF.
 UOp grid_kernel(Graph& graph, RandomSource& chance, const Target& target);
 
 // Generator of kernels from the patterns (left sides) of rules. A kernel stores a node that matches the pattern; where

@@ -80,7 +80,7 @@ int64_t product(std::span<const int64_t> sizes);
 size_t axis(int64_t n, size_t count);
 // Returns item `n` of the tuple `tuple`. Throws Refusal if it is no tuple or has no item `n`.
 Arg item(Arg tuple, size_t n);
-// Returns the value of `arg`. Throws Refusal if it is not an integer of 64 bits.
+// Returns the value of `arg`. Throws Refusal if it is no integer, Failure if it does not fit into 64 bits.
 int64_t integer(Arg arg);
 // Returns the value of `arg`. Throws Refusal unless it is a slot: an integer from 0 to kMaxSlot.
 inline constexpr int64_t kMaxSlot = 1 << 20;

@@ -134,12 +134,12 @@ class TinygradPool {
 
   // Returns the release and the settings of this tinygrad. Fails if the command does not run a tinygrad.
   Result<TinygradFacts>& facts();
-  // Asks a process that is not in use; if there is none, waits for one. If the process crashes or exceeds the time
-  // limit, the returned record has this as its error, and a new process is used later. Fails if facts() fails, or if
-  // the `stop` callback returns true.
+  // Asks a process that is not in use; if there is none, waits for one. If TinygradProcess::ask() fails, the returned
+  // record has this as its error, and a new process is used later. Fails if facts() fails, or if the `stop` callback
+  // returns true.
   Result<GoldenRecord> ask(const CompileQuestion& question);
   // Returns the records of the kernels that tinygrad makes of a model on the CPU, in the order of their compilation.
-  // Fails if facts() fails, or if tinygrad cannot run the model.
+  // Fails if facts() or the process fails, or if tinygrad cannot run the model or makes no kernel of it.
   Result<std::vector<GoldenRecord>> ask(const ModelQuestion& question);
   // Sets the time limit of later answers in seconds.
   void set_limit_seconds(double seconds) { limit_seconds_ = seconds; }

@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// A command that the editor offers above each graph and, in a recording, above each record.
+// A command that the editor offers above each graph or, in a recording, above each record.
 struct LspCommand {
   const char* name;         // the command's name in the protocol
   const char* title;        // the text that the editor shows for the command (the title of the code lens)

@@ -17,8 +17,8 @@ class LspServer {
   LspServer(std::function<void(const std::string& json)> send, std::string program);
   ~LspServer();
 
-  // Handles a message of the client. Answers a request, at once or later. Does not answer a notification. Answers a
-  // message that is no JSON or no request with an error.
+  // Handles a message of the client. Answers a request, at once or later. Does not answer a notification, nor an answer
+  // of the client. Answers any other message with an error.
   void receive_message(std::string_view message);
 
   // Returns true if there is work to do while no messages arrive, such as searching recordings for problems. do_work()
