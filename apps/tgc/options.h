@@ -58,8 +58,8 @@ Session terminal_session(Overrides over, unsigned jobs = 1);
 void note_unchecked_schedules(const Session& session, const std::string& input, std::string_view command);
 
 // If BEAM=N is set (by --set or the environment), makes all later compilations use the opts that `tgc beam` found.
-// Warns if these opts cannot be read. Returns `over` without BEAM and the other variables of the search that are not
-// also settings of the pipeline.
+// Warns if these opts cannot be read, or if a variable of the search has a wrong value. Returns `over` without BEAM and
+// the other variables of the search that are not also settings of the pipeline.
 Overrides install_found_opts(Overrides over);
 
 }  // namespace tgc

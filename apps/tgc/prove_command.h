@@ -38,9 +38,9 @@ class ProgramWriter {
  public:
   // Throws Failure if --program is given without --live, or if --live needs $TGC_TINYGRAD and it is not set.
   explicit ProgramWriter(const ProveOptions& options);
-  // Asks the tinygrad of --live for a program that shows a refuted rule, or one of a kernel's first refuted rewrites,
-  // and writes it to the next file. Stores in the proof which file it is, or why there is no program. If tinygrad
-  // computes the left side of a rule rightly as a kernel, the program applies the rule alone.
+  // Asks the tinygrad of --live for a program that shows that a rule is refuted or conditional, or that one of a
+  // kernel's first refuted rewrites is wrong, and writes it to the next file. Stores in the proof which file it is, or
+  // why there is no program. If tinygrad computes a rule's left side rightly as a kernel, applies the rule alone.
   void write_proof(LiveRuleProof& rule);
   void write_proof(KernelProof& proof);
 

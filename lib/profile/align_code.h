@@ -24,7 +24,7 @@ struct AlignedPair {
 std::string mask_registers(std::string_view assembly);
 
 // Returns all instructions of both versions in order, paired for the largest sum: a pair with the same text counts 4,
-// one that differs in registers 3. Returns nullopt if the versions are too long.
+// one that differs in registers 3. Returns nullopt if the parts that differ are too long.
 std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> a, std::span<const std::string> b);
 
 }  // namespace tgc::profile

@@ -62,8 +62,8 @@ struct CodeSource {
 using CodeSources = std::map<const Program*, CodeSource>;
 
 // Returns the nodes of a line as text, such as "12 LOAD float (8 MUL, 9..11 ADD)": those with has_own_line, and in
-// parentheses those that are printed inside the line, without nodes that only compute addresses, convert, or take apart
-// or combine vectors.
+// parentheses those that are printed inside the line, without nodes that only compute addresses, convert, order, or
+// take apart or combine vectors.
 std::string nodes_text(const std::vector<LinearNode>& nodes);
 
 // Finds the sources of all chosen kernels in the INPUT `input`; if it is empty, compiles the ASTs in the profile. A

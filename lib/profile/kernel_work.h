@@ -34,7 +34,8 @@ Session native_session(const Session& session);
 // Throws Failure if the profile has no such AST, or if tgc cannot read it.
 InputGraph profile_ast(const Session& session, const Trace& trace, const std::string& name, const std::string& target);
 
-// Returns the work of all kernels whose AST the profile has. Kernels that tgc cannot compile are left out.
+// Returns the work of all kernels whose AST the profile has. Leaves out kernels that cannot be read or compiled and, if
+// the session is cancelled, the rest.
 KernelWorks find_works(const Session& session, const Trace& trace);
 
 // Returns the registers and memory of a kernel, from the descriptor and the metadata of its binary (as LLVM's

@@ -25,8 +25,8 @@ inline constexpr uint32_t kCacheLine = 128;  // bytes of a line of the L2 cache,
 std::array<int64_t, 3> group_sizes(std::span<const UOp> list);
 
 // Returns how the first wave of the first work group accesses memory in the first iteration of all loops. `access` is a
-// LOAD or STORE of a linear list. Returns nullopt if it does not access global memory, if its address depends on loaded
-// values, or if fewer than two lanes access memory.
+// LOAD or STORE of a linear list. Returns nullopt if it does not access global memory, if its address is unknown (for
+// example, because it depends on loaded values), or if fewer than two lanes access memory.
 std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes);
 
 // The accesses of a wave's lanes to local memory, which has 32 banks of 4 bytes, in one LOAD or STORE.
@@ -46,11 +46,12 @@ std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std:
 LaneAccess merged_access(const LaneAccess& access, uint32_t bytes);
 BankAccess merged_access(const BankAccess& access, uint32_t bytes, uint32_t places);
 
-// Returns the innermost loop, a RANGE, that the address of an access depends on; null if it depends on none.
+// Returns the innermost loop, a RANGE, that the address of an access depends on; null if it depends on none,
+// and if the access is neither to global nor to local memory.
 UOp loop_of(UOp access);
 
 // Returns the address in the second iteration of `loop`, a RANGE around `access`, minus that in the first, in bytes.
-// Returns nullopt if the access is not to global memory, or if its address depends on loaded values.
+// Returns nullopt if the access is not to global memory, or if its address is unknown.
 std::optional<int64_t> loop_stride(UOp access, UOp loop);
 
 // Returns the offset in its buffer, in bytes, of the address that the first thread accesses in the first iteration of

@@ -62,7 +62,7 @@ struct Profile {
 // Fails if `options` names a kernel or run that has no hardware events.
 Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
 
-// Returns the assembly of a program by address, as LLVM prints it; empty if this build's LLVM cannot disassemble the
-// code. Runs in a worker process, because LLVM can crash.
+// Returns the assembly of a program by address, as LLVM prints it; empty if the architecture is unknown, or if this
+// build's LLVM cannot disassemble the code. Runs in a worker process, because LLVM can crash.
 std::map<uint64_t, std::string> disassemble_program(const Program& program, const std::string& arch);
 }  // namespace tgc::profile

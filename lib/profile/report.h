@@ -78,7 +78,7 @@ struct Total {
 };
 
 // Returns the totals, the longest first. Operations and bytes are those that the kernel's AST needs; without an AST,
-// the operations that the chosen runs executed, and the bytes of the kernel's buffers.
+// the operations that the chosen runs executed, and the bytes of the kernel's buffers; for a copy, the copied bytes.
 std::vector<Total> event_totals(const Profile& p, Listings& listings);
 
 }  // namespace tgc::profile

@@ -58,7 +58,7 @@ struct StallReport {
   bool is_modeled = false;  // true for an emulated run: the times are those of a model (README.md)
   std::vector<uint32_t> busy_cycles;      // for a modeled run: by instruction, cycles in which it occupies its unit
   std::vector<FollowedWave> followed_waves;        // in the order of the traces
-  // Returns the reason of most of an instruction's stalls.
+  // Returns the reason with the largest share of an instruction's stalls.
   static StallReason main_reason(const InstructionStalls& i);
 };
 
@@ -74,8 +74,8 @@ std::vector<uint64_t> issues_of_wave(const Profile& profile, size_t kernel, cons
 // whose traces only count instructions.
 std::vector<InstructionTimes> times_of(const Profile& profile, size_t kernel, const StallReport& stalls);
 
-// Returns the reasons with their shares, and the instructions that are waited for most, as lines of text; "" without
-// stalls.
+// Returns the reasons with shares of at least 0.1 %, and the instructions that are waited for most, as lines of text.
+// Returns "" without stalls.
 std::string stalls_text(const Profile& profile, size_t kernel, const StallReport& stalls,
                         const Listings::Listing& listing);
 // Returns the text of an instruction, at most 80 characters of it; "" if the listing does not have it.

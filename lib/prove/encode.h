@@ -51,7 +51,8 @@ class Intervals {
   // Returns the number of scalars in the memory that an INDEX of an isolated expression addresses; -1 if not known.
   int64_t elements_of(UOp index) const;
   // Returns true if a leaf, or an element of a memory, is finite whenever the kernel's inputs are and no arithmetic
-  // operation overflows: it does not depend on an infinite or NaN constant.
+  // operation overflows: it depends neither on an infinite or NaN constant nor, after allow_infinities(), on
+  // registers, shared memory or memory after stores.
   bool is_number(UOp u);
   // Must be called if registers and shared memory of the kernel may contain infinities.
   void allow_infinities() { has_infinities_ = true; }

@@ -49,7 +49,7 @@ class NormalForms {
   Form is_zero(const LinearSum& s);
   Form negated_form(Form f);
   Form and_or_form(bool is_and, Form a, Form b);
-  // Returns the form of `f` where `valid` is true: if `f` is a choice by `valid`, the form that is chosen.
+  // Returns the form of `f` where `valid` is true: if `f` is a choice that `valid` decides, the form that is chosen.
   Form where_valid(Form f, Form valid) const;
 
   Intervals& intervals_;

@@ -27,7 +27,7 @@ class LineReader {
   bool line_ended() const { return line_ended_; }        // false if the last line read has no line end
   // true if the last error was a truncated gzip file; all text before the truncation was returned
   bool was_cut() const { return was_cut_; }
-  // Appends the rest of the file to `out`. Returns an error if the rest has more than Limit::InputBytes bytes.
+  // Appends the rest of the file to `out`. Returns an error if reading fails, or if `out` exceeds Limit::InputBytes.
   Status read_rest(std::string& out);
 
  private:

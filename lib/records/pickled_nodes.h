@@ -68,7 +68,7 @@ class PickledNodes {
 };
 
 // Returns the graph under `root`, a kernel's AST, as tgc's JSON (graph_json.h). Returns an error if a node is
-// malformed, or if the numbers of ops fit no version of tinygrad, or several.
+// malformed; other errors are those of fitting_dialect().
 Result<std::string> pickled_graph(PickleValue root);
 
 // Returns the dialect whose numbers of ops fit all nodes of a pickle: a node with a KernelInfo must be a SINK, a RANGE

@@ -46,7 +46,8 @@ struct ReadReport {
 };
 
 // Reads the graph of a text of kind Pyrender, Repr, Uops, Json or Repro. Unless `accepts_malformed` is set,
-// returns an error if a node is not well formed (lib/uop/wellformed.h). `file` is the name of the input in messages.
+// returns an error if a node is not well formed or a list is out of order (lib/uop/wellformed.h). `file` is the name of
+// the input in messages.
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 

@@ -16,7 +16,7 @@ bool looks_like_rewrites(std::string_view head);
 class RewriteTrace {
  public:
   // Parses the bytes of a rewrites.pkl. Returns an error if they are malformed, or if the numbers of ops fit no known
-  // version of tinygrad, or several. `file` is the file's name in messages.
+  // version of tinygrad, or several that read them differently. `file` is the file's name in messages.
   static Result<std::unique_ptr<RewriteTrace>> read(std::string pickle, const std::string& file);
   ~RewriteTrace();
 

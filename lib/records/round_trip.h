@@ -19,8 +19,8 @@ std::string graph_difference(UOp a, UOp b);
 inline bool same_graph(UOp a, UOp b) { return graph_difference(a, b).empty(); }
 
 // Writes the graph under `root` in `format` (Pyrender, Repr or Json), reads the text into the graph `into` and returns
-// the new root. Returns an error if writing or reading fails, or if the read graph, or the GraphInfo that
-// the text states, differs from the written one. Accepts graphs with nodes that are not well formed.
+// the new root. Returns an error if writing or reading fails, if detect_kind() takes the text for another format, or if
+// the read graph, or the GraphInfo that the text states, differs from the written one. Accepts malformed graphs.
 Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& into);
 
 }  // namespace tgc

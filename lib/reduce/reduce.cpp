@@ -352,7 +352,7 @@ class Reduction {
     }
   }
 
-  // Returns the nodes that dominate the most other nodes, except those in `needed`. No returned node is below another.
+  // Returns the storable nodes that dominate at least kWorthACut nodes and are not in `needed`. None is below another.
   std::vector<UOp> large_parts(const std::set<std::string>& needed) const {
     std::vector<UOp> out;
     UOp value = stored_value(best_.root);

@@ -26,8 +26,8 @@ class DebugPrints : public ExecuteObserver {
   bool watches_kernels() const override;
 
   // Runs the remaining stages of a compilation and prints the kernel or the schedule, for commands that compile but do
-  // not run it. Fails if a stage or the renderer fails or, with IGNORE_OOB=0, if an access of a kernel may be out of
-  // bounds; that error has a counterexample if there is one.
+  // not run it. Does nothing for a linear list, and for any kernel unless watches_kernels(). Fails if a stage or the
+  // renderer fails or, with IGNORE_OOB=0, if an access may be out of bounds; that error has a counterexample if known.
   Status print_compiled(Compilation& compilation);
 
   // ---- events of the executor

@@ -74,7 +74,7 @@ class Explanation {
 
  private:
   // Sets `found_` to the find to explain: that of the kernel that `#ID` names or, without one, the first find that is
-  // not masked. Returns the other finds. Recordings of older versions have one find.
+  // not masked, else the first. Returns the other finds. Recordings of older versions have one find.
   std::vector<NanReport::OtherFind> choose_find(const Json& document) {
     std::vector<Json> finds{document["found"]};
     if (auto later = document.find("later"); later != document.end())

@@ -15,8 +15,8 @@ namespace {
 // run_recorded_schedule().
 constexpr double kRunSeconds = 10, kBisectSeconds = 2, kBusySeconds = 60;
 
-// Returns whether, for each array that differs, no time was left to find out if rounding alone decides its elements.
-// `report` must be that of a failed run.
+// Returns whether in `report`, that of a failed run, only arrays are wrong, and for each of them, no time was left to
+// find out if rounding alone decides its elements.
 bool is_undecided(const ModelReport& report) {
   return report.error.empty() && report.order_report.faults.empty() && report.hazard_text.empty() &&
          !report.comparisons.empty() && std::ranges::all_of(report.comparisons, [](const Comparison& c) {

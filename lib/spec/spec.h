@@ -40,7 +40,7 @@ const RuleSet& rules_of(Spec spec);
 struct SpecViolation {
   UOp node;
   size_t position;           // index of the node in the verified list
-  const Rule* rule;          // the rule that rejects the node; null if no rule accepts the node
+  const Rule* rule;          // the rule that rejects the node; null if no rule accepts the node, or `reason` is set
   std::string reason = {};   // the reason, if verify_loops found the violation; else empty
   std::string text() const;  // returns "node 3, Ops.ADD dtypes.float: ..." and a line for each source
 };

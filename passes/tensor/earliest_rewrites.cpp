@@ -148,8 +148,8 @@ std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size)
 }
 
 // Splits a reduction of many elements to few into two kernels, because one kernel with few outputs would use few of the
-// device's threads. Declines if a size is symbolic, if each output has few elements, or if no reduced axis can be
-// split.
+// device's threads. Declines with SPLIT_REDUCEOP=0, without outputs, if a size is symbolic, if each output has few
+// elements, or if no reduced axis can be split.
 UOp split_reduceop(UOp reduce, UOp x) {
   const Settings& settings = x.graph().settings();
   Shape shape = shape_of(x), out = shape_of(reduce);

@@ -180,7 +180,7 @@ class RangeAssigner {
   }
 
   // Returns the ranges of x's output: new ranges if `x` is realized, else the merged ranges of the users. Returns
-  // nullopt if no user has ranges. Clears `ending` if `x` is realized.
+  // nullopt if no user has ranges, and for MSTACK and MSELECT. Clears `ending` if `x` is realized.
   std::optional<std::span<const UOp>> output_ranges(UOp x, std::span<const uint32_t> users,
                                                     std::span<const UOp>& ending) {
     if (auto* realized = ctx_.realize_map.find(x)) {
