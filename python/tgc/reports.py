@@ -27,7 +27,8 @@ from tgc.results import (
 
 
 def find_nan(x: Recording) -> NanFind | None:
-  """Explains the first NaN that a kernel made of numbers, in a recording of tgc.record(watch_nan=True). None if none did."""
+  """Explains the first NaN that a kernel made of numbers and no later kernel masked (if all are masked, the first of
+  all), in a recording of tgc.record(watch_nan=True). None if no kernel made one."""
   if not nan_file(x.file("kernel")).exists(): return None
   return NanFind.from_json(call_json("run", "--nan", str(x.file("kernel")), "--json", allowed=(1, 2)))
 

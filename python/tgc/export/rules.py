@@ -1,6 +1,6 @@
 """Makes instances of the rewrite rules of the installed tinygrad, for `tgc prove --rules --live`: nodes that a rule's
-pattern matches, and what the rule makes of them. For patterns that the generator cannot fill, takes instances from the
-programs of rule_programs."""
+pattern matches, and what the rule makes of them. For rules with few instances, also takes instances from the programs
+of rule_programs."""
 from __future__ import annotations
 
 import contextlib
@@ -49,7 +49,7 @@ def compiler_modules() -> Iterator[Any]:
 
 
 def all_rules() -> Iterator[tuple[Any, Function]]:
-  """Yields the pattern and the function of each rule in the modules of the compiler, each once."""
+  """Yields the pattern and the function of each rule in the modules of the compiler but NO_REWRITES, each once."""
   seen: set[Any] = set()
   for module in compiler_modules(): yield from rules_of(module, seen)
 
@@ -61,7 +61,7 @@ def matchers_of(module: Any) -> list[tuple[str, Any]]:
 
 
 def rules_of(module: Any, seen: set[Any]) -> Iterator[tuple[Any, Function]]:
-  """Yields the rules of a module's matchers, without those that were seen before."""
+  """Yields the rules of a module's matchers, without those of NO_REWRITES and those that were seen before."""
   for _, matcher in matchers_of(module):
     for pattern, function in matcher.patterns:
       where = rule_location(pattern)
@@ -100,7 +100,7 @@ def no_rule(wanted: str, rules: list[tuple[Any, Function]], why: str) -> str:
 
 
 def is_of_values(pattern: Any) -> bool:
-  """Returns True if the pattern's root is an operation on values: an ALU op, a cast or a vector."""
+  """Returns True if the pattern's root is an operation on values (an ALU op, a cast or a vector) and needs no tag."""
   from tinygrad.uop.ops import GroupOp, Ops
   values = {*GroupOp.ALU, Ops.CAST, Ops.BITCAST, *(getattr(Ops, n) for n in ("STACK", "VECTORIZE", "GEP") if hasattr(Ops, n))}
   return pattern.op is not None and values.issuperset(pattern.op) and not getattr(pattern, "match_tag", None)

@@ -41,7 +41,8 @@ class Folders:
     return path
 
   def input(self, name: str) -> str:
-    """Returns an INPUT of tgc's commands, FILE or FILE#ID, with the file's full path. Raises Refused as file()."""
+    """Returns an INPUT of tgc's commands, FILE or FILE#ID, with the file's full path. Raises Refused as file(), and if a
+    file has the name FILE#ID."""
     file, mark, record = name.partition("#")
     path = self.file(file)
     whole = f"{path}{mark}{record}"

@@ -72,7 +72,7 @@ class Commands:
 
   async def run(self, *words: str, allowed: Sequence[int] = (0, 1), keep: bool = True) -> Output:
     """Runs tgc. Raises TgcError if the exit code is none of `allowed`, or the time is over. `keep`: returns the last
-    output of the same words, if it is still kept."""
+    output of the same words, if it is still kept and the files that the words name have not changed."""
     key = (*words, *map(changed_at, words))
     if keep and key in self.kept: return self.kept[key]
     done = await self.execute([binary(), *words])
