@@ -12,14 +12,14 @@ namespace tgc {
 // Whether a candidate has a time that counts, or the reason why not.
 enum class CandidateOutcome : uint8_t {
   Timed,
-  Refused,    // a stage, the renderer or the compiler refused it
-  TooLarge,   // has BEAM_UOPS_MAX or more UOps
-  Duplicate,  // has the same code as an earlier candidate
+  Refused,            // a stage, the renderer or the compiler refused it
+  TooLarge,           // has BEAM_UOPS_MAX or more UOps
+  Duplicate,          // has the same code as an earlier candidate
   TooManyOperations,  // has more than 1000 times the operations of an earlier candidate of the round
-  TooSlow,    // stopped, because it took too long to be kept
-  Failed,     // did not run to its end: for example, it crashed or exceeded the time limit
-  Wrong,      // computes a wrong result
-  Unknown,    // not classified yet, only listed (--enumerate), or without a time in the file of --replay-times
+  TooSlow,            // stopped, because it took too long to be kept
+  Failed,             // was not timed: it cannot be loaded, crashed, or exceeded the time limit
+  Wrong,              // computes a wrong result, or fails in the run that checks it
+  Unknown,            // not classified yet, only listed (--enumerate), or without a time in the file of --replay-times
 };
 inline constexpr size_t kNumOutcomes = size_t(CandidateOutcome::Unknown) + 1;
 std::string_view name_of(CandidateOutcome outcome);
