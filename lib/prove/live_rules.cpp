@@ -137,7 +137,11 @@ class LiveRulesProver {
         return (void)(rule.num_general_proofs = 0);
       }
       SidePairs pairs;
-      auto proof = catch_failures([&] { return decide(*m, pairs); });
+      const auto known = general_proofs_.find(m);
+      auto proof = catch_failures([&] {
+        const bool is_known = known != general_proofs_.end() && known->second.kind == Kind::Proven;
+        return is_known ? (pairs = sides_of(*m), known->second) : decide(*m, pairs);
+      });
       const bool is_open = proof && !pairs.empty() && proof->kind != Kind::Proven && proof->kind != Kind::Refuted;
       if (is_open && any_node(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
         rule.ignores_fp8 = true;
@@ -429,12 +433,12 @@ class LiveRulesProver {
     const auto of = std::ranges::find_if(general, [&](const Rewrite* g) { return is_instance_of(m, *g); });
     // the unknown values of general sides have at most 64 bits
     if (of == general.end() || any_node(pairs, [](UOp u) { return is_index_over_64_bits(u); })) return decide(pairs);
-    const auto [known, is_new] = general_proofs_.try_emplace(*of);
-    if (is_new) {
-      SidePairs sides;
-      if (auto proof = catch_failures([&] { return decide(**of, sides); })) known->second = *proof;
-    }
-    return known->second.kind == Kind::Proven ? known->second : decide(pairs);
+    const auto known = general_proofs_.find(*of);
+    if (known != general_proofs_.end()) return known->second.kind == Kind::Proven ? known->second : decide(pairs);
+    SidePairs sides;
+    const auto proof = catch_failures([&] { return decide(**of, sides); });
+    if (proof && !sides.empty()) general_proofs_[*of] = *proof;
+    return proof && proof->kind == Kind::Proven ? *proof : decide(pairs);
   }
 
   const std::string producer_;  // the tinygrad that has the rules, such as "tinygrad 0.14.0"
@@ -467,16 +471,16 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     const size_t because = m.caller.find(kBecause);
     if (because != m.caller.npos) rule.missing_cases = m.caller.substr(because + kBecause.size());
     const DeadlineScope limit(options.limit_seconds.value_or(0));
-    const double work = options.limit_seconds ? std::numeric_limits<double>::infinity() : kRuleSeconds / 2;
+    const double work = options.limit_seconds ? std::numeric_limits<double>::infinity() : kRuleSeconds;
+    const ProcessorLimit of_rule(work);
     {
-      const ProcessorLimit of_instances(work);
+      const ProcessorLimit of_instances(work / 2);
       auto done = catch_failures([&] {
         prover.decide(rule, instances[m.name], instances[m.name + "*"]);
         return Unit{};
       });
       if (!done) rule.verdict = "unknown", rule.reason = first_line(done.diag().message);
     }
-    const ProcessorLimit of_sides(work);
     prover.generalize(rule, instances[m.name + "*"]);
     if (rule.verdict != "instances") rule.missing_cases.clear();
     if (rule.verdict == "proven" || rule.verdict == "refuted") rule.unreached_lines.clear();

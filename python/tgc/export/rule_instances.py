@@ -169,7 +169,7 @@ class Maker:
       value = self.number(float(value) if is_float else value)
       if has_width and not dtype.min <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
     elif self.dtypes.is_unsigned(dtype) and value < 0:
-      if hasattr(self.dtypes, "weakint"): return self.weak_constant(value, dtype)
+      if hasattr(self.dtypes, "weakint") or self.makes_weak_constants: return self.weak_constant(value, dtype)
       raise Unmakeable("a negative constant of an unsigned dtype")
     elif self.makes_weak_constants and self.dtypes.is_int(dtype): return self.weak_constant(value, dtype)
     out = constant_of(value, None if self.is_weak(dtype) else dtype)
@@ -177,11 +177,11 @@ class Maker:
     return out
 
   def weak_constant(self, value: int, dtype: Any) -> Any:
-    """Returns a constant without a width that stands beside operands of the dtype: within its bounds, or a negative number of as many
-    bits if it is unsigned."""
+    """Returns a constant that stands beside operands of the dtype, without a width from 0.14 on: within the dtype's bounds, or a
+    negative number of as many bits if it is unsigned."""
     least = -(1 << (self.bits(dtype) - 1)) if self.dtypes.is_unsigned(dtype) else dtype.min
     if not self.is_weak(dtype) and not least <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
-    return constant_of(value)
+    return constant_of(value, None if hasattr(self.dtypes, "weakint") else dtype)
 
   # -- the parts of a pattern
 

@@ -97,7 +97,6 @@ class Search:
     from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher
     self.pattern, self.matcher = pattern, PatternMatcher([(pattern, function)])
     self.guards = guard_numbers(pattern, function)
-    self.has_weak = hasattr(d, "weakint")
     weak = getattr(d, "weakint", None) or d.index
     self.dtypes = [weak, d.int, d.float, d.bool, weak, d.uint, d.long, d.half, d.uchar, weak, d.short, d.char, d.ulong, d.ushort, d.double]
     # also try NaN and infinity for these ops: bools must be equal even for a NaN, and a WHERE computes no float
@@ -113,7 +112,7 @@ class Search:
     dtype = self.dtypes[seed % len(self.dtypes)]
     maker = Maker(dtype, random.Random(seed), self.guards, changes, seed >= ODD)
     maker.makes_special, maker.makes_sums = self.makes_special, seed >= SUMS
-    maker.makes_weak_constants = self.has_weak and seed // len(self.dtypes) % 2 == 1
+    maker.makes_weak_constants = seed // len(self.dtypes) % 2 == 1
     try:
       with limited(MOST_SECONDS):
         before = maker.make(self.pattern, dtype)
