@@ -51,7 +51,8 @@ class ProgramWriter {
   std::unique_ptr<TinygradProcess> tinygrad_;  // null: no program is wanted
 };
 
-// Returns the weakest sense that --strict accepts: `name`, the value of --floats. Throws Failure for other names.
+// Reads `name`, the value of --floats: the weakest sense of floats with which --strict accepts a proof. Throws Failure
+// for other names.
 FloatSense weakest_sense(const std::string& name);
 
 // Merges the files `reports_to_merge` into the file `merged_report` (empty: standard output). Returns the exit code.

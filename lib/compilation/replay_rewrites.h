@@ -1,4 +1,4 @@
-// Repeats the rewrites of a graph_rewrite of tgc's own pipeline.
+// Repeats the recorded rewrites of a graph_rewrite, of tgc's own pipeline or of another one.
 #pragma once
 #include <span>
 #include <utility>

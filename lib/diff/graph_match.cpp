@@ -257,7 +257,7 @@ class GraphMatcher {
   }
 
   // Pairs the sources in sx and sy that are not used yet, which have no equal partner: first those with equal labels,
-  // then any, at nearby positions.
+  // then all but constants and devices, at nearby positions.
   void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
                  std::vector<uint8_t>& used_y) {
     constexpr size_t kWindow = 64;  // maximum distance of the positions of paired sources

@@ -47,6 +47,7 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
 }
 
 // Returns true if `stage` has the values of `u`; false if it has those of a source that the movement op `u` moves.
+// Throws Refusal for a movement op if it is not known.
 bool TensorLowering::stage_has_value(UOp u, UOp stage) const {
   auto it = contents_.find(ids(stage.src().subspan(1)));
   if (it != contents_.end() && it->second) return it->second == u;

@@ -128,7 +128,8 @@ class LiveRulesProver {
   }
 
   // If all instances of the rule are proven, tries to prove `sides`, which are those of the rule with unknown values in
-  // place of operands. If all are proven, sets the verdict to "proven"; else sets rule.missing_cases.
+  // place of operands. If all are proven, sets the verdict to "proven"; else sets rule.missing_cases. Leaves out pairs
+  // with fp8 dtypes that are not decided.
   void generalize(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
     if (rule.verdict != "instances" || sides.empty()) return;
     for (const Rewrite* m : sides) {

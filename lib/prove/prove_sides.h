@@ -75,8 +75,8 @@ class SidesProver {
   // Must be called if registers and shared memory of the kernel may contain infinities.
   void allow_infinities() { prover_.allow_infinities(), has_infinities_ = true; }
 
-  // Returns values of leaves, NaN or infinities among them, for which REF computes different values; empty if none is
-  // found.
+  // Returns values of leaves for which REF computes different values, and the values of the sides, "before" and
+  // "after"; empty if none are found. Tries NaN, infinities, zeros, and the smallest and largest floats.
   std::map<std::string, std::string> special_counterexample(const SidePairs& pairs);
 
   // Returns the largest error of the pairs at sample points (largest_error()); nullopt if it is not known.

@@ -87,7 +87,7 @@ std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
   struct Running {
     const Rewrite* rewrite;
     bool is_stage;
-    size_t first;  // index in `pending` of the first graph rewrite inside this one
+    size_t first;  // index of this graph rewrite in `pending`; those inside it follow
   };
   constexpr size_t kMaxNesting = 1000;
   std::vector<Running> running;  // outermost first

@@ -36,7 +36,7 @@ struct ModelReport {
   // all sizes"; else empty
   std::string input_sizes = {};
   double load_seconds = 0;        // time of reading the file
-  double build_seconds = 0;       // time of building the graph, or of scheduling it
+  double build_seconds = 0;       // of building or scheduling the graph, or reading a recorded schedule
   double total_seconds = 0;       // time of scheduling, compiling and running
   ScheduleResult schedule_result;
   int timed_runs = 0;

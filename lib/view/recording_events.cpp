@@ -116,8 +116,9 @@ void EventWriter::add_rewrite(const RecordedEvent& e) {
   record_replacement(before, after);
 }
 
-// Adds the event that `after` is `before` with replaced sources. The row of `after` can be derived if no other row has
-// its hash, no earlier event refers to it, and all rows that were derived so far precede it in the table.
+// Adds the event that `after` is `before` with replaced sources. A reader can derive the row of `after` if its sources
+// are what replaced those of `before`, nothing else differs, no other row has its hash, no earlier event refers to it,
+// and all rows that were derived so far precede it in the table.
 void EventWriter::add_rebuilt(const RecordedEvent& e) {
   int64_t before = row_of_node(e.event_node), after = row_of_node(e.new_node);
   mark_written(before);

@@ -51,9 +51,9 @@ AxisType axis_type(UOp range) {
   return range.arg().items().back().axis_type();
 }
 
-// Returns `u` with the loops r0 and r1 merged. tinygrad substitutes and rewrites in one pass. Two passes return the
-// same result: no rule matches a node with r0 or r1, and earlier merges have already rewritten the nodes outside of the
-// loops.
+// Returns `u` with the loops r0 and r1 merged. tinygrad substitutes and rewrites in one pass, tgc in two. The
+// result is the same: in one pass, too, the rules get nodes whose loops are replaced already. The rules do not change
+// other nodes, since an earlier pass has applied them.
 UOp merged(UOp u, UOp r0, UOp r1) {
   UOp s1 = r1.src(0), both = r0.with_src(r0.src(0) * s1);
   return graph_rewrite(substitute(u, {{r0, both / s1}, {r1, both % s1}}), check_merge());

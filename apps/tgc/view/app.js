@@ -263,7 +263,7 @@ export class App {
     }
     return [written(accused.before), written(accused.after)];
   }
-  // Returns the first point between stages at which the graphs of the two inputs differ.
+  // Returns the first point between stages at which the graphs of the two inputs differ; 0 if there is none.
   #firstPlace() {
     for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
     return 0;

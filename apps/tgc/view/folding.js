@@ -5,7 +5,7 @@
 // the blocks unfolds it.
 import {isValue} from "./values.js";
 
-const kMostTitle = 15;  // letters of a file and its lines that a box has room for
+const kMostTitle = 15;  // characters of a text such as "train.py:14–15" that a box has room for
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 /** A graph to draw: the keys of its nodes, sources first.

@@ -71,7 +71,7 @@ UOp cast_float_to_bf16(UOp x) {
     throw Failure("a cast to bfloat16 by bits takes float, not " + std::string(x.dtype().repr()));
   UOp bits = x.bitcast(dtypes::uint32);
   UOp rounded = bits + ((bits >> Const(16)) & Const(1)) + Const(0x7fff);
-  // keep the bits of infinity; set a bit in the upper half of a NaN, so that the upper half alone is a NaN
+  // for zeros and NaNs, which are not rounded: a bit in the upper half of a NaN, so that this half alone is a NaN
   UOp special = (bits & Const(0xffff)).ne(0).where(bits | Const(0x10000), bits);
   UOp out = (-bits & Const(0x7f800000)).ne(0).where(rounded, special);
   return (out >> Const(16)).cast(dtypes::uint16).bitcast(dtypes::bfloat16);

@@ -255,7 +255,7 @@ class GraphRecorder(Recorder):
 
   def replay_kernel(self, name: str, target: str, ast: Node, settings: Settings, metadata: Any) -> None:
     """Compiles a kernel that was read from a file, under the settings in force."""
-    import tinygrad.engine.realize  # noqa: F401, watches its functions
+    import tinygrad.engine.realize  # noqa: F401, the recorder watches its functions from then on
     self.recorded.clear()
     self.kernel_ids[self.identity(ast)], self.metadata[ast.key] = name, metadata
     function = next(self.functions[f] for _, f in KERNELS if f in self.functions)

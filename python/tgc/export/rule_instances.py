@@ -188,7 +188,7 @@ class Maker:
   def choice(self, options: Any) -> Any: return self.random.choice(known_options(options))
 
   def make(self, p: Any, wanted: Any) -> Any:
-    """Returns a node for the pattern `p`, of the dtype `wanted` if the pattern leaves it open."""
+    """Returns a node for the pattern `p`; if the pattern and its ops leave the dtype open, mostly of the dtype `wanted`."""
     if p is None: return self.leaf(wanted)
     if p.name is not None and p.name in self.named: return self.named[p.name]
     if p.is_any: return self.make(self.random.choice(list(p.src[0])), wanted)
