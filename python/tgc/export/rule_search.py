@@ -97,6 +97,7 @@ class Search:
     from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher
     self.pattern, self.matcher = pattern, PatternMatcher([(pattern, function)])
     self.guards = guard_numbers(pattern, function)
+    self.unsigned = d.uints
     weak = getattr(d, "weakint", None) or d.index
     self.dtypes = [weak, d.int, d.float, d.bool, weak, d.uint, d.long, d.half, d.uchar, weak, d.short, d.char, d.ulong, d.ushort, d.double]
     # also try NaN and infinity for these ops: bools must be equal even for a NaN, and a WHERE computes no float
@@ -187,6 +188,11 @@ class Search:
           if one is not None: yield one
     yield from later
 
+  def is_negative(self, one: Instance) -> bool:
+    """Returns True if an instance has a negative constant beside unsigned operands, which stands for a large number."""
+    constants = [s for u in one.before.toposort() for s in u.src if s.op.name == "CONST" and any(t.dtype in self.unsigned for t in u.src)]
+    return not is_constant(one) and any(isinstance(s.arg, int) and s.arg < 0 for s in constants)
+
   def of_lines(self, found: list[Instance]) -> Iterator[Instance]:
     """Yields instances, those in `found` first, that run lines of the rule's function that none before them runs; none if there
     is one way to a result. Their numbers are moved only as far as these lines run."""
@@ -210,14 +216,14 @@ class Search:
 
   def instances(self, most: int) -> list[tuple[Node, Node]]:
     """Returns up to `most` instances, as pairs of both sides; twice as many if there are several ways to a result. First those that
-    run further lines of the rule's function, then in turn one at an edge of these, one of a new kind, one at an edge of that
+    run further lines of the rule's function, and two with negative constants, then in turn one at an edge of these, one of a new kind, one at an edge of that
     kind, and one made by chance."""
     if not self.lines.is_simple: most *= 2
     found = self.by_chance()
     kinds: dict[Any, Instance] = {}
     for one in sorted(found, key=is_constant): kinds.setdefault(one.kind, one)
     of_lines = list(itertools.islice(self.of_lines(found), most // 2))
-    out = {one.before: one.after for one in of_lines}
+    out = {one.before: one.after for one in [*of_lines, *itertools.islice(filter(self.is_negative, found), 2)]}
     for turn in itertools.zip_longest(self.edges(of_lines), kinds.values(), self.edges(kinds.values()), found):
       for one in turn:
         if one is not None and len(out) < most: out[one.before] = one.after
