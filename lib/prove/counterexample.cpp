@@ -137,11 +137,11 @@ void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_
 // earlier point: conversions and comparisons are often wrong there.
 void add_near_constants(std::vector<Point>& points, std::span<const Input> inputs, const ComparedValues& values) {
   if (points.empty()) return;
-  constexpr size_t kMostNear = 64;  // most constants
+  constexpr size_t kMostNear = 192;  // no further constant is taken if there are more values
   std::set<Int> near;
   for (UOp side : {values.before, values.after})
     for (UOp u : toposort(side)) {
-      if (!u.is_const() || u.is_invalid() || near.size() > 3 * kMostNear) continue;
+      if (!u.is_const() || u.is_invalid() || near.size() > kMostNear) continue;
       const Const c = u.arg().to_const();
       const double number = c.is_float() ? c.as_float() : 0;
       if (c.is_bool() || !std::isfinite(number) || std::fabs(number) > 0x1p62) continue;
@@ -149,12 +149,14 @@ void add_near_constants(std::vector<Point>& points, std::span<const Input> input
       for (int by : {0, -1, 1}) near.insert(middle + by), near.insert(-middle + by);
     }
   const size_t earlier = points.size();
-  for (size_t i = 0; i < inputs.size(); i++)
-    for (const Int& v : near)
-      if (dtypes::is_int(inputs[i].dtype) && v >= inputs[i].least && v <= inputs[i].most) {
-        points.push_back(points[points.size() * 7919 % earlier]);
-        points.back()[i] = v;
-      }
+  for (size_t i = 0; i < inputs.size(); i++) {
+    if (!dtypes::is_int(inputs[i].dtype)) continue;
+    for (const Int& v : near) {
+      if (v < inputs[i].least || v > inputs[i].most) continue;
+      points.push_back(points[points.size() * 7919 % earlier]);
+      points.back()[i] = v;
+    }
+  }
 }
 
 // Adds points in which one float is special, and all other values are those of an earlier point. The special floats are

@@ -24,11 +24,12 @@ class SideMatcher {
   }
 
  private:
-  // Returns the element of memory that is the unknown value `u`, or that `u` casts to the dtype of indices; null if `u`
-  // is no unknown value.
+  // Returns the element of memory that is the unknown value `u`, or the int64 element that `u` casts to the dtype of
+  // indices; null if `u` is no unknown value. Narrower elements do not have the values of all indices.
   static UOp element_of(UOp u) {
     if (u.is(Op::INDEX)) return u;
-    return u.is(Op::CAST) && u.src(0).is(Op::INDEX) && is_index(u.dtype()) ? u.src(0) : UOp();
+    const bool is_cast = u.is(Op::CAST) && u.src(0).is(Op::INDEX) && is_index(u.dtype());
+    return is_cast && u.src(0).dtype() == dtypes::int64 ? u.src(0) : UOp();
   }
   static bool is_index(DType dtype) { return dtype.name() == "weakint" || dtype.name() == "index"; }
 

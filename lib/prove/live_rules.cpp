@@ -138,11 +138,7 @@ class LiveRulesProver {
         return (void)(rule.num_general_proofs = 0);
       }
       SidePairs pairs;
-      const auto known = general_proofs_.find(m);
-      auto proof = catch_failures([&] {
-        const bool is_known = known != general_proofs_.end() && known->second.kind == Kind::Proven;
-        return is_known ? (pairs = sides_of(*m), known->second) : decide(*m, pairs);
-      });
+      auto proof = catch_failures([&] { return decide(*m, pairs); });
       const bool is_open = proof && !pairs.empty() && proof->kind != Kind::Proven && proof->kind != Kind::Refuted;
       if (is_open && any_node(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
         rule.ignores_fp8 = true;
@@ -422,6 +418,7 @@ class LiveRulesProver {
     return out;
   }
 
+  static bool is_proven(const RewriteProof& proof) { return proof.kind == Kind::Proven; }
   static bool is_index_over_64_bits(UOp u) {
     auto fits = [](const Const& c) { return !c.is_int() || c.to_int().to_int64(); };
     return u.dtype().is(Scalar::Index) && !(fits(u.vmin()) && fits(u.vmax()));
@@ -431,15 +428,17 @@ class LiveRulesProver {
   RewriteProof decide(const Rewrite& m, SidePairs& pairs, std::span<const Rewrite* const> general = {}) {
     pairs = sides_of(m);
     if (pairs.empty()) return {};
+    if (const auto known = general_proofs_.find(&m); known != general_proofs_.end() && is_proven(known->second))
+      return known->second;
     const auto of = std::ranges::find_if(general, [&](const Rewrite* g) { return is_instance_of(m, *g); });
-    // the unknown values of general sides have at most 64 bits
+    // the unknown values of general sides have 64 bits
     if (of == general.end() || any_node(pairs, [](UOp u) { return is_index_over_64_bits(u); })) return decide(pairs);
-    const auto known = general_proofs_.find(*of);
-    if (known != general_proofs_.end()) return known->second.kind == Kind::Proven ? known->second : decide(pairs);
-    SidePairs sides;
-    const auto proof = catch_failures([&] { return decide(**of, sides); });
-    if (proof && !sides.empty()) general_proofs_[*of] = *proof;
-    return proof && proof->kind == Kind::Proven ? *proof : decide(pairs);
+    const auto [known, is_new] = general_proofs_.try_emplace(*of);
+    if (is_new) {
+      SidePairs sides;
+      if (auto proof = catch_failures([&] { return decide(**of, sides); })) known->second = *proof;
+    }
+    return is_proven(known->second) ? known->second : decide(pairs);
   }
 
   const std::string producer_;  // the tinygrad that has the rules, such as "tinygrad 0.14.0"

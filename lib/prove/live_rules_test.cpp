@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/prove/instance_of.h"
+#include "lib/uop/graph.h"
+
 using namespace tgc;
 
 namespace {
@@ -48,4 +51,26 @@ TEST_CASE("live rules: the report lists instances, and why no more is proven") {
   for (size_t at = 0; (at = json.find("\"leaves\"", at)) != json.npos; at++) listed++;
   CHECK(listed == 14);
   CHECK(live_rules_table({r}, "tinygrad").find("not proven for all operands: it looks at the op") != std::string::npos);
+}
+
+TEST_CASE("live rules: an instance of sides that are proven for all operands") {
+  Graph g;
+  auto element = [&](int64_t number, DType d) {
+    const UOp memory = g.node(Op::DEFINE_GLOBAL, d.ptr(16), {}, number);
+    return memory.index_ptr(g.constant(dtypes::index, Const(int64_t(3)))).replace({.dtype = d});
+  };
+  auto sum = [&](UOp a, UOp b) { return Rewrite{.before = a + b, .after = b + a}; };
+  const UOp x = element(1, dtypes::int32), y = element(2, dtypes::int32);
+  const UOp a = element(3, dtypes::int32), b = element(4, dtypes::int32);
+  CHECK(is_instance_of(sum(a * b, a), sum(x, y)));
+  CHECK(is_instance_of(sum(a, a), sum(x, x)));
+  CHECK_FALSE(is_instance_of(sum(a, b), sum(x, x)));
+  CHECK_FALSE(is_instance_of(Rewrite{.before = a + b, .after = a + b}, sum(x, y)));
+  CHECK_FALSE(is_instance_of(Rewrite{.before = x + x, .after = y}, Rewrite{.before = x + x, .after = x}));
+  CHECK_FALSE(is_instance_of(sum(g.constant(dtypes::int32, Const::invalid()), a), sum(x, y)));
+  // an int32 that is cast to an index does not have the values of all indices
+  const UOp i = g.variable("i", Const(int64_t(0)), Const(int64_t(1) << 40)), wide = element(5, dtypes::int64);
+  auto of_index = [&](UOp u) { return Rewrite{.before = u + u, .after = u * 2}; };
+  CHECK(is_instance_of(of_index(i), of_index(wide.cast(dtypes::index))));
+  CHECK_FALSE(is_instance_of(of_index(i), of_index(x.cast(dtypes::index))));
 }

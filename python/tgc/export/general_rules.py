@@ -95,12 +95,11 @@ class GeneralMaker(Maker):
 
   def constant(self, dtype: Any, arg: Any) -> Any:
     if arg is not None: return super().constant(dtype, arg)
-    # from 0.14 on, constants that are written beside operands have no width, and may be negative beside unsigned ones
-    is_unsigned = dtype in self.dtypes.uints and hasattr(self.dtypes, "weakint")
-    is_signed = is_unsigned and self.choice([False, True])
-    signed = {self.dtypes.uchar: self.dtypes.char, self.dtypes.ushort: self.dtypes.short, self.dtypes.uint: self.dtypes.int}
-    out = self.unknown(signed.get(dtype, self.dtypes.long)).cast(self.weak()) if is_signed else self.unknown(dtype)
-    self.constants.add(out)
+    d, out = self.dtypes, None
+    if self.has_weak and dtype in d.uints and self.choice([False, True]):  # a constant without a width may be negative
+      signed = {d.uchar: d.char, d.ushort: d.short, d.uint: d.int, d.ulong: d.long}[dtype]
+      out = self.unknown(signed).cast(self.weak())
+    self.constants.add(out := self.unknown(dtype) if out is None else out)
     return out
 
   def is_weak_constant(self, node: Any) -> bool: return super().is_weak_constant(node) or (node in self.constants and self.is_weak(node.dtype))

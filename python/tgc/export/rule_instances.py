@@ -60,6 +60,7 @@ class Maker:
     from tinygrad.uop.ops import GroupOp, Ops, UOp
     self.dtypes, self.groups, self.ops, self.node = dtypes, GroupOp, Ops, UOp
     self.dtype, self.random = dtype, choose
+    self.has_weak = hasattr(dtypes, "weakint")  # from 0.14 on, constants that are written beside operands have no width
     self.named: dict[str, Node] = {}
     self.leaves = 0
     self.bounds: list[int] = []  # bounds of variables: constants at bounds show guards that are wrong by one
@@ -171,7 +172,7 @@ class Maker:
       value = self.number(float(value) if is_float else value)
       if has_width and not dtype.min <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
     elif self.dtypes.is_unsigned(dtype) and value < 0:
-      if hasattr(self.dtypes, "weakint") or self.makes_weak_constants: return self.weak_constant(value, dtype)
+      if self.has_weak or self.makes_weak_constants: return self.weak_constant(value, dtype)
       raise Unmakeable("a negative constant of an unsigned dtype")
     elif self.makes_weak_constants and self.dtypes.is_int(dtype): return self.weak_constant(value, dtype)
     out = constant_of(value, None if self.is_weak(dtype) else dtype)
@@ -183,7 +184,7 @@ class Maker:
     negative number of as many bits if it is unsigned."""
     least = -(1 << (self.bits(dtype) - 1)) if self.dtypes.is_unsigned(dtype) else dtype.min
     if not self.is_weak(dtype) and not least <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
-    return constant_of(value, None if hasattr(self.dtypes, "weakint") else dtype)
+    return constant_of(value, None if self.has_weak else dtype)
 
   # -- the parts of a pattern
 
@@ -299,7 +300,7 @@ class Maker:
 
   def is_weak_constant(self, node: Node) -> bool:
     """Returns True if the node is a constant without a width that may stand beside operands of each integer dtype."""
-    return node.op is self.ops.CONST and self.is_weak(node.dtype) and hasattr(self.dtypes, "weakint")
+    return node.op is self.ops.CONST and self.is_weak(node.dtype) and self.has_weak
 
   def of_sources(self, p: Any, op: Any, wanted: list[Any]) -> Any:
     """Makes the operands that the pattern constrains most first. The others have the same dtype, except a condition and

@@ -216,8 +216,8 @@ class Search:
 
   def instances(self, most: int) -> list[tuple[Node, Node]]:
     """Returns up to `most` instances, as pairs of both sides; twice as many if there are several ways to a result. First those that
-    run further lines of the rule's function, and two with negative constants, then in turn one at an edge of these, one of a new kind, one at an edge of that
-    kind, and one made by chance."""
+    run further lines of the rule's function, and two with negative constants; then in turn one at an edge of the former, one
+    of a new kind, one at an edge of that kind, and one made by chance."""
     if not self.lines.is_simple: most *= 2
     found = self.by_chance()
     kinds: dict[Any, Instance] = {}
