@@ -1,7 +1,9 @@
 #include "lib/validate/local_race.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +15,7 @@ namespace {
 constexpr int64_t kMostPoints = 1 << 18;  // largest product of the numbers of threads and iterations of one access
 constexpr size_t kMostAccesses = 1 << 14;  // most accesses; those in a loop count twice for each loop
 constexpr size_t kMostPairs = 1 << 18;
+constexpr size_t kMostComparisons = 1 << 24;  // of elements, for one pair of accesses
 constexpr size_t kMostLoops = 6;  // most loops around an access
 constexpr int64_t kMostOperand = 1 << 30;  // largest operand that is evaluated, so that no product overflows 64 bits
 
@@ -73,9 +76,20 @@ struct Access {
   UOp node, memory, index;
   bool stores = false;
   int64_t width = 1;
-  std::vector<int> copies;  // for each loop around the access: 0 in an earlier iteration, 1 in a later one
+  std::vector<UOp> gates;   // the access happens if all of them are true
+  std::vector<UOp> loops;   // the loops around the access, from the outermost
+  std::vector<int> copies;  // for each loop: 0 in an earlier iteration, 1 in a later one
 };
-using Touched = std::vector<std::pair<int64_t, int64_t>>;  // pairs of an element and a thread that accesses it, sorted
+
+// An element that a thread accesses in some iteration of the loops around the access: kAny where the loop has no
+// influence.
+struct Touch {
+  int64_t element, thread;
+  std::array<int64_t, kMostLoops> iteration;
+  auto operator<=>(const Touch&) const = default;
+};
+constexpr int64_t kAny = -1;
+using Touched = std::vector<Touch>;  // sorted
 
 class RaceFinder {
  public:
@@ -86,8 +100,7 @@ class RaceFinder {
 
   std::optional<LocalRace> find() {
     if (threads_.empty()) return std::nullopt;
-    std::vector<int> copies;
-    walk(0, list_.size(), copies);
+    walk(0, list_.size());
     return std::move(found_);
   }
 
@@ -102,79 +115,110 @@ class RaceFinder {
     return end;
   }
 
-  void walk(size_t begin, size_t end, std::vector<int>& copies) {
+  void walk(size_t begin, size_t end) {
     for (size_t i = begin; i < end && !found_; i++) {
       UOp u = list_[i];
       if (u.is(Op::RANGE)) {
         const size_t last = end_of(i, end);
         const bool is_once = u.num_src() && number(u.src(0)) == 1;
-        for (int copy = 0; copy < (is_once ? 1 : 2) && copies.size() < kMostLoops; copy++)
-          copies.push_back(copy), walk(i + 1, last, copies), copies.pop_back();
+        for (int copy = 0; copy < (is_once ? 1 : 2) && loops_.size() < kMostLoops; copy++) {
+          loops_.push_back(u), copies_.push_back(copy);
+          walk(i + 1, last);
+          loops_.pop_back(), copies_.pop_back();
+        }
         i = last;
+      } else if (u.is(Op::IF)) {
+        conditions_.push_back(u.src(0));
+      } else if (u.is(Op::ENDIF)) {
+        if (!conditions_.empty()) conditions_.pop_back();
       } else if (u.is(Op::BARRIER)) {
         since_.clear();
       } else if (u.in({Op::LOAD, Op::STORE})) {
-        add(u, copies);
+        add(u);
       }
     }
   }
 
-  void add(UOp u, const std::vector<int>& copies) {
-    Access now{u, memory_of(u.src(0)), index_of(u.src(0)), u.is(Op::STORE), 1, copies};
+  void add(UOp u) {
+    Access now{u, memory_of(u.src(0)), index_of(u.src(0)), u.is(Op::STORE), 1, conditions_, loops_, copies_};
     if (!now.memory || !now.index || since_.size() > kMostAccesses) return;
     now.width = std::max(1, (now.stores ? u.src(1).dtype() : u.dtype()).count());
+    for (UOp gated : {now.index, u})
+      for (size_t i = 2; i < gated.num_src(); i++)
+        if (gated.src(i).dtype() == dtypes::bool_) now.gates.push_back(gated.src(i));
     for (const Access& before : since_) {
       if (before.memory != now.memory || before.stores == now.stores) continue;
-      if (now.stores && !is_earlier_iteration(before, now)) continue;  // skip a load and a later store of one iteration
-      if (races(before, now)) return;
+      const size_t same = num_same_iterations(before, now);
+      const bool is_earlier = is_earlier_iteration(before, now, same);
+      if (now.stores && !is_earlier) continue;  // skip a load and a later store of one iteration
+      if (races(before, now, same, is_earlier)) return;
     }
     since_.push_back(std::move(now));
   }
-  static bool is_earlier_iteration(const Access& before, const Access& now) {
-    for (size_t i = 0; i < std::min(before.copies.size(), now.copies.size()); i++)
-      if (before.copies[i] != now.copies[i]) return before.copies[i] < now.copies[i];
-    return false;
+  // Returns the number of loops, from the outermost, in whose same iteration both accesses are.
+  static size_t num_same_iterations(const Access& a, const Access& b) {
+    size_t i = 0;
+    while (i < std::min(a.loops.size(), b.loops.size()) && a.loops[i] == b.loops[i] && a.copies[i] == b.copies[i]) i++;
+    return i;
+  }
+  // Returns true if loop number `same` is around both accesses.
+  static bool is_earlier_iteration(const Access& before, const Access& now, size_t same) {
+    return same < std::min(before.loops.size(), now.loops.size()) && before.loops[same] == now.loops[same];
   }
 
-  bool races(const Access& a, const Access& b) {
-    if (pairs_.size() > kMostPairs || !pairs_.insert({a.node.id(), b.node.id()}).second) return false;
+  // Looks for a race between two accesses that are in the same iteration of the first `same` loops. With `is_earlier`,
+  // the first access is in an earlier iteration of the next loop.
+  bool races(const Access& a, const Access& b, size_t same, bool is_earlier) {
+    if (pairs_.size() > kMostPairs || !pairs_.insert({a.node.id(), b.node.id(), same, is_earlier}).second) return false;
     const Touched *x = touched(a), *y = touched(b);
     if (!x || !y) return false;
+    auto may_precede = [&](const Touch& p, const Touch& q) {
+      for (size_t i = 0; i < same; i++)
+        if (p.iteration[i] != kAny && q.iteration[i] != kAny && p.iteration[i] != q.iteration[i]) return false;
+      if (!is_earlier) return true;
+      const int64_t last = number(a.loops[same].src(0)).value_or(INT64_MAX) - 1;
+      const int64_t first = std::max<int64_t>(p.iteration[same], 0);
+      return first < (q.iteration[same] == kAny ? last : q.iteration[same]);
+    };
+    size_t comparisons = 0;
     for (size_t i = 0, j = 0; i < x->size() && j < y->size();) {
-      const int64_t element = (*x)[i].first;
-      if (element != (*y)[j].first) {
-        element < (*y)[j].first ? i++ : j++;
+      const int64_t element = (*x)[i].element;
+      if (element != (*y)[j].element) {
+        element < (*y)[j].element ? i++ : j++;
         continue;
       }
       size_t last_i = i, last_j = j;
-      while (last_i < x->size() && (*x)[last_i].first == element) last_i++;
-      while (last_j < y->size() && (*y)[last_j].first == element) last_j++;
+      while (last_i < x->size() && (*x)[last_i].element == element) last_i++;
+      while (last_j < y->size() && (*y)[last_j].element == element) last_j++;
       for (size_t p = i; p < last_i; p++)
-        for (size_t q = j; q < last_j; q++)
-          if ((*x)[p].second != (*y)[q].second) {
-            found_ = LocalRace{"local" + a.memory.arg().repr(), b.stores, element, (*x)[p].second, (*y)[q].second};
+        for (size_t q = j; q < last_j; q++) {
+          if (++comparisons > kMostComparisons) return false;
+          if ((*x)[p].thread != (*y)[q].thread && may_precede((*x)[p], (*y)[q])) {
+            found_ = LocalRace{"local" + a.memory.arg().repr(), b.stores, element, (*x)[p].thread, (*y)[q].thread};
             return true;
           }
+        }
       i = last_i, j = last_j;
     }
     return false;
   }
 
-  // Returns the elements that an access touches in any iteration of the first work group, each with its thread. Returns
-  // null if the index cannot be evaluated, or if there are too many combinations of threads and iterations.
+  // Returns the elements that an access touches in the first work group, each with its thread and iteration. Returns
+  // null if the index or a gate cannot be evaluated, or if there are too many combinations of threads and iterations.
   const Touched* touched(const Access& a) {
     auto [it, is_new] = touched_.try_emplace(a.node);
     if (is_new) it->second = compute(a);
     return it->second ? &*it->second : nullptr;
   }
   std::optional<Touched> compute(const Access& a) const {
-    const UOp at = a.index.src(1);
-    std::vector<UOp> axes = threads_;
+    std::vector<UOp> parts = a.gates, axes = threads_;
+    parts.push_back(a.index.src(1));
     Values values;
-    for (UOp u : toposort(at)) {
-      if (u.is(Op::RANGE)) axes.push_back(u);
-      if (u.is(Op::SPECIAL) && !is_thread_index(u)) values[u] = 0;
-    }
+    for (UOp part : parts)
+      for (UOp u : toposort(part)) {
+        if (u.is(Op::RANGE) && !std::ranges::count(axes, u)) axes.push_back(u);
+        if (u.is(Op::SPECIAL) && !is_thread_index(u)) values[u] = 0;
+      }
     std::vector<int64_t> sizes;
     int64_t points = 1, iterations = 1;
     for (size_t i = 0; i < axes.size(); i++) {
@@ -188,9 +232,20 @@ class RaceFinder {
       Values now = values;
       int64_t rest = p;
       for (size_t i = axes.size(); i-- > 0; rest /= sizes[i]) now[axes[i]] = rest % sizes[i];
-      auto element = value_of(at, now);
+      bool happens = true;
+      for (size_t i = 0; i + 1 < parts.size() && happens; i++) {
+        auto gate = value_of(parts[i], now);
+        if (!gate) return std::nullopt;
+        happens = *gate;
+      }
+      if (!happens) continue;
+      auto element = value_of(parts.back(), now);
       if (!element) return std::nullopt;
-      for (int64_t w = 0; w < a.width; w++) out.emplace_back(*element + w, p / iterations);
+      Touch touch{*element, p / iterations, {}};
+      touch.iteration.fill(kAny);
+      for (size_t i = 0; i < a.loops.size(); i++)
+        if (auto it = now.find(a.loops[i]); it != now.end()) touch.iteration[i] = it->second;
+      for (int64_t w = 0; w < a.width; w++, touch.element++) out.push_back(touch);
     }
     std::ranges::sort(out);
     out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -198,9 +253,11 @@ class RaceFinder {
   }
 
   std::span<const UOp> list_;
-  std::vector<UOp> threads_;
+  std::vector<UOp> threads_, loops_, conditions_;  // loops and conditions around the present place of the list
+  std::vector<int> copies_;                        // see Access::copies
   std::vector<Access> since_;  // the accesses since the last barrier
-  std::set<std::pair<uint32_t, uint32_t>> pairs_;  // node ids of the pairs of accesses that were compared
+  // the pairs of accesses that were compared: their node ids, and the arguments of races()
+  std::set<std::tuple<uint32_t, uint32_t, size_t, bool>> pairs_;
   std::unordered_map<UOp, std::optional<Touched>> touched_;
   std::optional<LocalRace> found_;
 };
