@@ -7,6 +7,7 @@
 #include "lib/beam/live_candidates.h"
 #include "lib/beam/results.h"
 #include "lib/compilation/pipeline.h"
+#include "lib/driver/recorded_facts.h"
 #include "lib/driver/source.h"
 #include "lib/runtime/devices.h"
 #include "lib/support/pytext.h"
@@ -131,7 +132,11 @@ class KernelCollector {
   KernelCollector(const Session& session, const BeamPlan& plan) : session_(session), plan_(plan) {}
 
   Result<std::vector<SearchItem>> all() {
-    auto status = for_each_graph(session_, plan_.input, plan_.kernel, [&](InputGraph g) { return add(std::move(g)); });
+    auto status = for_each_graph(session_, plan_.input, plan_.kernel, [&](InputGraph g) -> Status {
+      if (!g.record || !is_runtime_kernel(*g.record, g.info.producer)) return add(std::move(g));
+      session_.report_note("'" + g.info.name + "' is a kernel of tinygrad's runtime: it is not searched");
+      return Unit{};
+    });
     if (!status) return status.diag();
     return std::move(items_);
   }

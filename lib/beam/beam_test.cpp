@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -114,6 +115,19 @@ TEST_CASE("beam: --set sets the variables of the search and keeps those of the p
   CHECK(sets == std::vector<std::string>{"NOOPT=1", "TC_OPT=1"});
   std::vector<std::string> wrong{"BEAM_UOPS_MAX=many"};
   CHECK_FALSE(BeamSettings::take_settings(wrong));
+}
+
+TEST_CASE("beam: a kernel of tinygrad's runtime is not searched") {
+  auto lines = LineReader::open(test_path("golden/kernels.jsonl.gz"));
+  REQUIRE(lines);
+  std::string header, record;
+  REQUIRE((*lines)->next_line_text(header));
+  REQUIRE((*lines)->next_line_text(record));
+  record.insert(1, "\"runtime\":true,");
+  const std::string path = scratch_file("runtime.jsonl");
+  std::ofstream(path) << header << "\n" << record << "\n";
+  CHECK(run({.input = path, .enumerates_only = true}).empty());
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("beam: a part of a large grid is timed, with tinygrad's size") {
