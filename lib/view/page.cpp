@@ -126,7 +126,7 @@ std::vector<Group> groups_of(const std::vector<RecordedGraph>& graphs) {
   for (size_t i = 0, bytes = 0; i < graphs.size(); i++) {
     const size_t own = graphs[i].data_json.size() + graphs[i].events_json.size();
     const bool fits = !out.empty() && i - out.back().first < most && bytes + own <= kMostGroupBytes;
-    if (!fits || !own || graphs[i].is_tensor_graph || graphs[out.back().first].is_tensor_graph)
+    if (!fits || !own || !bytes || graphs[i].is_tensor_graph || graphs[out.back().first].is_tensor_graph)
       out.push_back({i, i}), bytes = 0;
     out.back().last = i + 1, bytes += own;
   }

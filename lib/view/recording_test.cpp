@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/view/page.h"
+
 namespace tgc {
 namespace {
 
@@ -37,6 +39,16 @@ TEST_CASE("RecordingWriter: shortens long literals, and keeps different ones dif
   CHECK(a != b);
   CHECK(data_of("short").find("'short'") != a.npos);
   CHECK(data_of("r\x1b[31m_\x1b[0m" + same).find(same) != a.npos);  // a name of a kernel with colours is not shortened
+}
+
+TEST_CASE("view_page: graphs that are not compiled yet stand between others in a page of many graphs") {
+  ViewContent content;
+  content.graphs.resize(40);
+  for (size_t i = 0; i < content.graphs.size(); i++) {
+    content.graphs[i].name = "k" + std::to_string(i);
+    if (i != 7) content.graphs[i].data_json = content.graphs[i].events_json = R"({"nodes":[1]})";
+  }
+  CHECK_NOTHROW(view_page(kDataMark, content));
 }
 
 }  // namespace
