@@ -157,7 +157,7 @@ int run_mutants(const CampaignOptions& o) {
   const MutantRunOptions run{.use_processes = true};
   // failing runs may leave files: run in a temporary folder, which is removed at the end
   std::string folder = (fs::temp_directory_path() / "tgc-mutants-XXXXXX").string();
-  if (!mkdtemp(folder.data())) return std::perror("fuzz: a temporary folder"), 1;
+  if (!mkdtemp(folder.data())) std::perror("fuzz: a temporary folder"), std::exit(2);
   Findings findings(o.findings_folder.empty() ? "" : fs::absolute(o.findings_folder).string());
   fs::current_path(folder);
   SharedMemory<MutantLog> log;

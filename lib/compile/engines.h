@@ -43,7 +43,6 @@ struct PassPlan {
   std::string wrong_pass;         // a fault of kLlvmFaults (compile.h), such as a wrong pass to add; empty: none
   bool lists_passes = false;      // return the list of passes, one per line, instead of the compiled code
   bool fast_passes_only = false;  // run only passes that are fast for huge sources, and generate code as -O0 does
-  bool is_default() const { return max_passes < 0 && wrong_pass.empty() && !lists_passes; }
 };
 
 class LlvmEngine {

@@ -51,7 +51,7 @@ TEST_CASE("algebra_kernel makes well-formed kernels, which mostly run, the same 
   CHECK(compared > 40);
 }
 
-TEST_CASE("check_kernel counts a kernel as refused if the renderer lacks a type") {
+TEST_CASE("check_kernel counts no run on a device whose renderer lacks a type") {
   // The kernel casts a bfloat16 to an index. The LLVM renderer of the device refuses this cast, so no device run
   // counts.
   const std::string text =
@@ -206,7 +206,7 @@ TEST_CASE("is_kernel rejects a kernel that reads an element of another iteration
   }
 }
 
-TEST_CASE("fuzz finds a seeded fault, reduces it and reports it once") {
+TEST_CASE("fuzz finds a seeded fault, reduces it and reports its rule") {
   ScopedEnvironment fault("TGC_FAULT", "lower-binary");
   FuzzReport report = fuzz(Session(), {.num_graphs = 60});
   CHECK(report.error == "");
