@@ -366,11 +366,11 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
         command + write_scratch_file("second.jsonl", golden_header + good_record + "{\"id\":\"b\",\"ast\":7}\n"),
         "second.jsonl:3:17: found '7', expected a string");
   std::string many = golden_header;  // records whose output exceeds the buffer of HeldOutput
-  for (int i = 0; i < 60000; i++) many += good_record;
+  for (int i = 0; i < 65000; i++) many += good_record;
   std::string many_file = write_scratch_file("many.jsonl", many);
-  CHECK(run_tgc("dump " + many_file).out.size() == 60000 * std::string("ast = UOp.sink()\n").size());
+  CHECK(run_tgc("dump " + many_file).out.size() == 65000 * std::string("ast = UOp.sink()\n").size());
   expect_error("dump " + write_scratch_file("many_bad.jsonl", many + "{\n"),
-               "many_bad.jsonl:60002:2: found the end of the input");
+               "many_bad.jsonl:65002:2: found the end of the input");
   expect_error("dump " + write_scratch_file("onnx", "\x08\x07\x12\x04test"),
                "onnx: the model at byte 8: the model has no graph");
   if (getuid() != 0) {
