@@ -4,7 +4,7 @@
 
 namespace tgc::profile {
 
-TEST_CASE("up_to_registers: numbers of registers, encodings and targets of branches do not count") {
+TEST_CASE("mask_registers: numbers of registers, encodings and targets of branches do not count") {
   CHECK(mask_registers("v_add_f32_e32 v0, s1, v[2:3]") == "v_add_f32 v, s, v[2]");
   CHECK(mask_registers("v_add_co_ci_u32_e64 v2, vcc_lo, 0, s9, s2") == "v_add_co_ci_u32 v, s, 0, s, s");
   CHECK(mask_registers("global_load_b32 v3, v[3:4], off offset:128") == "global_load_b32 v, v[2], off offset:128");
