@@ -150,7 +150,7 @@ std::string Prefilter::source_of(const TestCase& c) const {
 
 // Returns true if the two sides of an application of the blamed rule in its stage differ, or cannot be compared. With a
 // seeded fault, considers only applications that the fault changed. If bisect's verdict is a divergence from tinygrad,
-// any application suffices, as long as a seeded fault changed an application of some rule.
+// any application suffices, but a seeded fault must have changed an application of some rule.
 bool Prefilter::rule_may_err(const TestCase& c) const {
   FaultScope fault(c.fault);
   auto compilation = session_.begin(c.input_graph());
