@@ -1,4 +1,4 @@
-// Tests the facts on which rules rely: bounds of nodes (UOp::vmin, vmax), factors and exact quotients. For each op, a
+// Tests the facts on which rules rely: bounds of nodes (UOp::vmin, vmax), factors and exact quotients. For some ops, a
 // formula states the bounds of the result if the operands lie in a0..a1 and b0..b1. Z3 proves for all a0, a1, b0, b1
 // and operands that the result is within these bounds. UOp::bounds() is compared with the formulas on samples.
 #include <doctest/doctest.h>

@@ -55,8 +55,7 @@ class LiveRulesProver {
         importer_(settings),
         prover_(importer_.graph(), {}, cache, {.max_expanded_nodes = kMostExpanded}) {}
 
-  // Decides a rule by its instances: sets all members of `rule` except those that generalize() sets. `general`: the
-  // sides with unknown values in place of all operands.
+  // Decides a rule by its instances. `general`: the sides with unknown values in place of all operands.
   void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances, std::span<const Rewrite* const> general) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
     put_wrong_first(instances);

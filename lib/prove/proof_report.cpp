@@ -1,4 +1,4 @@
-// Formats the reports of `tgc prove INPUT`.
+// Formats proofs of kernels and schedules: the reports of `tgc prove INPUT`, and the marks of `tgc view`.
 #include <algorithm>
 #include <functional>
 #include <map>
