@@ -113,7 +113,7 @@ TEST_CASE("bounds: a wrong formula and the wrapping of fixed dtypes are refuted"
   CHECK(g.variable("a", Const(int64_t(0)), Const(int64_t(300))).cast(dtypes::int8).vmin().to_int() == 0);
 }
 
-// Proves that two indices are equal for all values of their variables.
+// Returns true if two indices are proven equal for all values of their variables.
 bool are_equal(Graph& g, UOp a, UOp b) {
   SideIsolator isolator(g, {});
   ProofCache cache;

@@ -214,8 +214,8 @@ class LiveRulesProver {
     rule.all_instances.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
   }
 
-  // Searches for values with NaN, infinities or zeros for which the sides of a proven instance differ, and adds them to
-  // the rule.
+  // Searches for values with NaN, infinities or zeros for which the sides of an instance differ, and adds them to the
+  // rule.
   void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
     if (!rule.special_counterexample.empty()) return;
     auto found = prover_.special_counterexample(pairs);

@@ -177,7 +177,7 @@ class Reduction {
   }
 
   // Makes the large cuts. If bisect names a rewrite, slices the kernel to the rewrite, or begins at the graph before
-  // its stage. Then keeps only parts that still fail, unless single steps are fast.
+  // its stage; else may move the seeded fault. Then keeps only parts that still fail, unless single steps are fast.
   void make_large_cuts() {
     const bool has_stages = is_rewrite() && interesting_.has_stages();  // a live pipeline only compiles a whole AST
     if (has_stages && (slice_to_rewrite() || stopped())) return;

@@ -70,7 +70,7 @@ class NanOrigin {
   const VariableValues& variables_;
   std::unordered_map<UOp, KnownNode> known_nodes_;
   std::unordered_map<UOp, int64_t> loop_values_;  // values of the loops around the node that is evaluated
-  std::vector<UOp> loop_nest_;                    // the loops around the node that is evaluated, outermost first
+  std::vector<UOp> loop_nest_;                    // the loops around the node that is evaluated
   std::vector<NanStep> steps_;
   int64_t work_done_ = 0;    // number of evaluations of nodes, plus number of iterations of loops
   int num_followed_ = 0;     // number of calls of follow_origin()

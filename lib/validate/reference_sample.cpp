@@ -212,7 +212,7 @@ Sample all_of(UOp ast, const Arrays& inputs, const VariableValues& variables) {
   return out;
 }
 
-// Returns the loops of the reductions below a value.
+// Returns the RANGEs below a value: the loops of its reductions, if those of its store were replaced.
 std::vector<UOp> ranges_of_reductions(UOp value) {
   std::vector<UOp> out;
   for (UOp u : toposort(value))
