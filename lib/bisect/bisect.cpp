@@ -27,7 +27,7 @@ using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
 // Strategy for a linear list, which has no rewrites: returns Same if the list passes, else Unresolved; nullopt if the
-// input is no list. All strategies named check_... return only verdicts without a culprit.
+// input is no list. The strategies of this file named check_... return only verdicts without a culprit.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.linear_list.empty()) return std::nullopt;
   if (executor.first_outcome().passes()) return Verdict{Kind::Same};

@@ -57,9 +57,9 @@ struct BisectPlan {
 
 // Finds why a kernel fails. Runs the kernel as run_kernel() does and, if it fails, looks for the culprit. If it passes
 // and has a golden record with texts of stages, compares these with the native pipeline's, unless an option or a seeded
-// fault changes the compilation. A kernel of another release is bisected by bisect_recorded() (recorded.h). With
-// `plan.golden_input` or `plan.tinygrad_command`, only compares tgc's stages with tinygrad's. Errors are in
-// BisectReport::error.
+// fault changes the compilation. A kernel of another release (without --native) is bisected by bisect_recorded()
+// (recorded.h). With `plan.golden_input` or `plan.tinygrad_command`, only compares tgc's stages with tinygrad's. Errors
+// are in BisectReport::error.
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan = {});
 
 // Bisects a model (an ONNX file), or a tensor graph: finds the first kernel whose results differ from those of its

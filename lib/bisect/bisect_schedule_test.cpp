@@ -1,5 +1,5 @@
-// Tests bisecting tensor graphs whose schedule is wrong, although its kernels are compiled correctly. Most tests seed a
-// fault in a rewrite of the tensor graph.
+// Tests bisecting tensor graphs whose kernels are compiled correctly, but whose schedule may be wrong. Many tests seed
+// a fault in a rewrite of the tensor graph.
 #include <doctest/doctest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Tests that bisect finds faults that were seeded into rewrites (lib/rewrite/fault.h), renderers, LLVM and recordings,
-// and known miscompiles of tinygrad.
+// Tests verdicts of bisect, such as those on right kernels, on known miscompiles of tinygrad, and on faults that were
+// seeded into rewrites (lib/rewrite/fault.h), renderers, LLVM and recordings.
 #include "lib/bisect/bisect.h"
 
 #include <doctest/doctest.h>

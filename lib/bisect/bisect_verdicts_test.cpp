@@ -1,5 +1,5 @@
 // Tests verdicts in difficult cases, such as nested rewrites, rounding, pairs of culprits, shortcuts, endless rewrites,
-// kernels that are wrong before any rewrite, refused kernels, and wrong source code that both renderers print.
+// kernels that are wrong before any rewrite, and refused kernels. Also tests evaluate_sides().
 #include <doctest/doctest.h>
 #include <unistd.h>
 

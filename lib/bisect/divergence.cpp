@@ -95,9 +95,9 @@ class Divergence {
     if (is_theirs) out_.proof.clear();
   }
 
-  // Returns the first rewrite of a node that tinygrad does not rewrite, or rewrites into something else; of the
-  // rewrites that other rules made while they ran, only of nodes that tinygrad rewrites. Returns null if there is none,
-  // or if the cause is a rewrite that only tinygrad makes, which is then described in the verdict.
+  // Returns the first rewrite of a node that tinygrad does not rewrite, or rewrites into something else; of the nested
+  // rewrites, only one of a node that tinygrad rewrites. Returns null if there is none, or if the cause is a rewrite
+  // that only tinygrad makes, which is then described in the verdict.
   const Application* first_not_in_tinygrad(const StageRun& run) {
     auto matches = matches_in(*run.row);
     if (!matches) return nullptr;

@@ -1,4 +1,4 @@
-// Strategy: finds why a stage's rewriting does not end: a wrong rewrite, or a cycle of rules.
+// Strategy: finds why a stage's rewriting does not end: a wrong rewrite, a cycle of rules, or only a deep graph.
 #include <algorithm>
 #include <unordered_map>
 

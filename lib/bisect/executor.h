@@ -29,9 +29,9 @@ struct WatchedRun {
   EquivalenceResult sides_of(const Application& a) const;  // Kind::Open if the sides of `a` were not compared
   // Returns whether both sides of `a` were compared and are equal to the last bit; 0.0 and -0.0 count as different.
   bool is_exactly_same(const Application& a) const;
-  // Returns the applications whose sides differ. Those whose sides differ by more than rounding come first, then those
-  // of rules with a known counterexample; otherwise the order is that of the log, where a nested rewrite precedes the
-  // rewrite that contains it.
+  // Returns the applications whose sides differ. Those whose sides differ by more than rounding come first; among
+  // equals, those of rules with a known counterexample. Otherwise the order is that of the log, where a nested rewrite
+  // precedes the rewrite that contains it.
   std::vector<const Application*> suspects() const;
 };
 

@@ -15,8 +15,8 @@ struct FailingKernel {
   size_t kernel_number;  // index of the kernel in the schedule
 };
 
-// Observes a run of many kernels, and keeps the first kernel that does not end, or that stores other values than
-// its AST does in REF. For large kernels, compares only a sample of the stored elements
+// Observes a run of many kernels, and keeps the first kernel that ends the run, or that stores other values than its
+// AST does in REF. For large kernels, compares only a sample of the stored elements
 // (lib/validate/reference_sample.h).
 class FailingKernelFinder {
  public:

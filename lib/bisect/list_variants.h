@@ -73,7 +73,8 @@ bool is_vector_access(UOp u);
 // vector of three elements takes as much memory as one of four.
 bool is_misaligned_vector(UOp access);
 
-// Returns the list with each vector LOAD or STORE whose op is in `ops` split into accesses of single elements.
+// Returns the list with each vector access (is_vector_access) whose op is in `ops` split into accesses of single
+// elements.
 std::vector<UOp> scalarize(std::span<const UOp> list, OpSet ops);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// Bisects the recorded pipeline of a kernel of another tinygrad release: runs each recorded stage in REF, finds the
-// first stage that computes something else than the AST, and the rewrite of this stage that is the cause.
+// Bisects the recorded pipeline of a kernel of another tinygrad release: finds the first stage that computes something
+// else than the AST and the rewrite that is the cause, a missing barrier, or an error of the recorded source.
 #include "lib/bisect/recorded.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using Row = Pipeline::Row;
 
 using Trial = RecordedTrial;
 
-// The graph before and after a rewrite that a known fault explains.
+// A rewrite that by_replay() found, with the graphs before and after it.
 struct KnownRewrite {
   const Row* row = nullptr;
   size_t count = 0;  // position of the rewrite among the row's own rewrites, from 1
@@ -63,7 +63,7 @@ class RecordedBisection {
  private:
   Verdict first_difference() {
     comparer_.make_trials();
-    std::vector<const Row*> rows;  // the rows with a new graph that REF can run
+    std::vector<const Row*> rows;  // the rows with a new graph or a linear list
     for (const Row& row : rows_) {
       throw_if_cancelled();
       if (!row.list.empty() || (row.result && row.changes_graph())) rows.push_back(&row);
@@ -409,7 +409,7 @@ class RecordedBisection {
   }
   bool is_substitution(const Rewrite& m) const { return m.source_place.starts_with("uop/ops.py:"); }
 
-  // Returns a rewrite whose sides differ: one without which the graph is right, else the clearest one of the only rule.
+  // Returns a rewrite whose sides differ: one without which the graph is right, else a clear one of the only rule.
   const Rewrite* by_sides(const Trial& t, const Row& row) {
     std::vector<const Rewrite*> suspects;
     for (const Rewrite& m : row.rewrites)

@@ -1,5 +1,5 @@
-// Tests the verdicts of bisect on the recordings in testdata/verdicts: of publicly reported faults, and of faults that
-// were made in copies of tinygrad.
+// Tests the verdicts of bisect on recordings in testdata/verdicts, most of which have a fault: one that was publicly
+// reported, or one that was made in a copy of tinygrad.
 #include <doctest/doctest.h>
 
 #include <algorithm>

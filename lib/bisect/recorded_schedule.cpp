@@ -184,7 +184,7 @@ class RewriteSearch {
       given_ = std::move(read_arrays(fill_in_name(options.input.arrays_file, options.input, in)).value_or_throw());
   }
 
-  std::string why;  // the reason why a rewrite was not compared; empty if all were compared
+  std::string why;  // a reason why rewrites were not compared; empty if none is known
   const Rewrite* culprit = nullptr;  // the wrong rewrite; null if none was found
 
   // Returns whether the search ends in the stage `row`, because a rewrite is wrong or there is no time left.

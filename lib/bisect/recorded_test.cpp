@@ -1,4 +1,4 @@
-// Tests bisect on recordings of tinygrad 0.14.0 with a fault in one rule. For each record, recorded_faults.tsv says
+// Tests bisect on recordings of tinygrad 0.14.0 with one fault each. For each record, recorded_faults.tsv says
 // which code was replaced by what, and which rule ("FILE:LINE") or "renderer" is the culprit.
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// Formats the result of a bisection as text and as JSON.
+// Functions of Verdict, BisectCounts and BisectReport, such as the report as text and as JSON.
 #include "lib/bisect/bisect.h"
 #include "lib/runtime/compare.h"
 #include "lib/support/counted.h"

@@ -1,4 +1,5 @@
-// Tests that a repro bundle of a failing run fails again if the fault is seeded again, and passes without the fault.
+// Tests repro bundles, such as that the bundle of a failing run fails again with its seeded fault only, and failure
+// signatures.
 #include "lib/run/repro_bundle.h"
 
 #include <doctest/doctest.h>

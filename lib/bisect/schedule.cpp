@@ -380,7 +380,7 @@ class ScheduleBisection {
     return is_alone && (name(narrowed(suspects[0], applications), false), true);
   }
 
-  // Returns an application nested in `whole` without which the sides of `whole` are equal; `whole` if there is none.
+  // Returns an application nested in `whole` without which the sides of `whole` do not differ; else `whole`.
   const Suspect& narrowed(const Suspect& whole, const std::vector<Suspect>& applications) {
     for (size_t i = 0; i < std::min(whole.nested.size(), kMostSuspects); i++) {
       const Suspect& nested = applications[whole.nested[i]];

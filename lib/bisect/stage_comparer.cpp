@@ -26,7 +26,7 @@ bool has_large_float(const NamedArray& a) {
   return false;
 }
 
-// Returns true if the kernel adds, multiplies or divides floats, so that another order of the operations can overflow.
+// Returns true if the kernel adds, multiplies, divides or reduces floats: another order of the operations may overflow.
 bool has_float_sums(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     return dtypes::is_float(u.dtype().base()) && u.in({Op::ADD, Op::MUL, Op::SUB, Op::REDUCE, Op::FDIV, Op::WMMA});

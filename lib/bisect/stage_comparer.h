@@ -20,7 +20,7 @@ struct RecordedTrial {
   Arrays inputs, expected;
   VariableValues variables;
   bool has_wide_values = false;   // the inputs may have values of other magnitudes than usual
-  // the inputs have values up to their dtype's largest exponent, or half or a quarter of it
+  // the inputs have numbers of all magnitudes up to very large ones
   bool has_large_values = false;
   // the inputs are edge cases of rules, such as halves, limits and the kernel's constants
   bool has_edge_cases = false;
@@ -38,7 +38,7 @@ class StageComparer {
                 const RecordedPlan& plan)
       : session_(session), input_(in), options_(options), report_(report), plan_(plan) {}
 
-  // Draws the inputs of all trials, and runs the AST. Throws Failure if REF cannot run the AST, or if the AST is too
+  // Chooses the inputs of all trials, and runs the AST. Throws Failure if REF cannot run the AST, or if the AST is too
   // large or stores nothing.
   void make_trials();
   std::deque<RecordedTrial>& trials() { return trials_; }

@@ -64,8 +64,8 @@ struct BisectCounts {
   size_t num_runs = 0;                    // runs of kernels or graphs
   // number of rewrites of the compilation, and of those whose sides were compared
   size_t num_rewrites = 0, num_compared = 0;
-  // Numbers of elements that the unchanged kernel or graph stores: of all, and of those that were not compared, because
-  // rounding, or what C leaves undefined, decides them.
+  // Numbers of elements that a kernel or graph stores: of all, and of those that were not compared, because rounding,
+  // or what C leaves undefined, decides them.
   int64_t num_elements = 0, num_left_out = 0;
 
   // Counts the elements of `arrays`, unless an earlier call has counted more elements that were not compared.

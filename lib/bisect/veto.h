@@ -1,5 +1,5 @@
 // RewriteProver: proves that a rewrite is the culprit, because the kernel passes if the rewrite is suppressed (a
-// "veto"), or because the graph in REF is right before the rewrite and wrong after it.
+// "veto"), or because graphs in REF are right without the rewrite and wrong with it.
 #pragma once
 #include <optional>
 #include <set>

@@ -29,8 +29,8 @@ inline constexpr double kMaxUlp = 8;
 // The error of an approximation, over all values of the operand.
 struct ApproximationError {
   // The largest difference from the exact value, divided by the distance of two neighbouring floats at the exact value;
-  // for a sine, at 1. Infinity if only one of the two values is a NaN, or if only the exact value is zero. Leaves out
-  // the operands that num_special_inputs counts.
+  // for a sine, at 1. Infinity if only one of the two values is a NaN or, except for a sine, if only the exact value is
+  // zero. Leaves out the operands that num_special_inputs counts.
   double max_ulp = 0;
   // The number of finite operands for which the exact value is a NaN or an infinity, and the value of the approximation
   // differs. A proof in FloatSense::Finite or a weaker sense says nothing about these operands.

@@ -133,8 +133,8 @@ void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_
   }
 }
 
-// Adds points in which one integer is next to or equal to a constant of the sides, and all other values are those of an
-// earlier point: conversions and comparisons are often wrong there.
+// Adds points in which one integer is next to or equal to a constant of the sides or its negative, and all other values
+// are those of an earlier point: conversions and comparisons are often wrong there.
 void add_near_constants(std::vector<Point>& points, std::span<const Input> inputs, const ComparedValues& values) {
   if (points.empty()) return;
   constexpr size_t kMostNear = 192;  // no further constant is taken if there are more values

@@ -1,5 +1,5 @@
 // Encoder: encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text. lib/prove/README.md defines
-// what each op means; REF computes the same, and encode_test.cpp compares both on random points for every op and dtype.
+// what each op means; REF computes the same, and encode_test.cpp compares both on random points.
 #pragma once
 #include <map>
 #include <optional>
@@ -79,11 +79,11 @@ struct SmtValue {
   const std::string& exact_term() const { return unwrapped_term.empty() ? term : unwrapped_term; }
 };
 
-// A variable of the text: the unknown value of a leaf, of a load, or of a node that was cut off. Used to read
-// counterexamples.
+// A variable of the text: the unknown value of a leaf, of a load, or of a node that was cut off or is not encoded. Used
+// to read counterexamples.
 struct SmtVariable {
   std::string name;         // the name in the SMT-LIB text
-  UOp node;                 // the leaf's node, the LOAD, or the node that was cut off
+  UOp node;                 // the leaf's node, or the node itself
   int64_t element = 0;      // number of the element, if the node is a vector
   std::string offset_term;  // for a load: the term of its offset; else ""
 };
@@ -102,7 +102,7 @@ class Encoder {
   std::string equality_formula(const SmtValue& a, DType da, const SmtValue& b, DType db) const;
   std::string take_text() { return std::exchange(text_, {}); }  // returns the declarations and definitions so far
   const std::vector<SmtVariable>& variables() const { return variables_; }
-  // Returns the terms of all float values so far that are not constants, for FloatSense::Finite.
+  // Returns the terms of all values so far that are floats of at least 16 bits and no constants.
   const std::vector<std::string>& float_terms() const { return float_terms_; }
   // Returns the formulas that FloatSense::Finite assumes about the values that were encoded so far.
   const std::vector<std::string>& assumptions() const { return assumptions_; }

@@ -22,8 +22,8 @@ struct UnexpandedStage {
     ApproximationError approximation_error;
   };
   std::vector<Expansion> expansions;
-  // By number: the sides of the rewrites that lead from `input` to `result`. All other rewrites of the stage change
-  // approximations only.
+  // By number: the sides of the rewrites that lead from `input` to `result`. All other rewrites of the stage make or
+  // change approximations.
   std::map<size_t, Sides> rewrites;
   UOp input, result;  // the stage's input, and its result with functions in place of their approximations
 

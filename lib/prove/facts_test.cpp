@@ -1,4 +1,4 @@
-// Tests the facts on which rules rely: bounds of nodes (UOp::vmin, vmax), factors and exact quotients. For each op, a
+// Tests the facts on which rules rely: bounds of nodes (UOp::vmin, vmax), factors and exact quotients. For some ops, a
 // formula states the bounds of the result if the operands lie in a0..a1 and b0..b1. Z3 proves for all a0, a1, b0, b1
 // and operands that the result is within these bounds. UOp::bounds() is compared with the formulas on samples.
 #include <doctest/doctest.h>
@@ -113,7 +113,7 @@ TEST_CASE("bounds: a wrong formula and the wrapping of fixed dtypes are refuted"
   CHECK(g.variable("a", Const(int64_t(0)), Const(int64_t(300))).cast(dtypes::int8).vmin().to_int() == 0);
 }
 
-// Proves that two indices are equal for all values of their variables.
+// Returns true if two indices are proven equal for all values of their variables.
 bool are_equal(Graph& g, UOp a, UOp b) {
   SideIsolator isolator(g, {});
   ProofCache cache;

@@ -1,5 +1,5 @@
-// Computes intervals of integers. In contrast to UOp::bounds(), which computes with unbounded numbers, the intervals
-// are right if ops wrap around, as they do in REF.
+// The functions of Intervals, and the names of float senses. In contrast to UOp::bounds(), which computes with
+// unbounded numbers, the intervals of integers are right if ops wrap around, as they do in REF.
 #include <algorithm>
 #include <cmath>
 

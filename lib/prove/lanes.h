@@ -31,8 +31,8 @@ class LaneForms {
   using Position = std::vector<std::pair<int64_t, int64_t>>;  // (axis, position), sorted by axis
 
   Form form_of_value(UOp u, int lane, const Position& at);
-  // Appends the stores of `u` at the position `at` on the expanded axes to `out`. Returns false if `u` consists of
-  // something else than stores.
+  // Appends the stores of `u` at the position `at` on the expanded axes to `out`. Returns false if `u` has something
+  // else than stores, or stores that cannot be divided into lanes and positions.
   bool collect_effects(UOp u, const Position& at, std::vector<Effect>& out);
   // Thrown by form_of_value(), collect_effects() and forms_of_terms() if a REDUCE has too many positions of expanded
   // axes.

@@ -13,7 +13,7 @@ constexpr size_t kMostListed = 12;  // most instances of a rule in a text
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
                                      "refuted", "unknown",   "structural",  "no instance"};
 
-// Returns the end of a sentence that says where the sides of a proven rule may differ; "" if the proof is bit-exact.
+// Returns the end of a sentence that says where the sides of a rule may differ in spite of its proofs; "" if nowhere.
 std::string special_text(const LiveRuleProof& r) {
   if (!r.special_counterexample.empty()) return ", but not where " + point_text(r.special_counterexample);
   if (!r.zero_sign_inputs.empty())

@@ -55,8 +55,7 @@ class LiveRulesProver {
         importer_(settings),
         prover_(importer_.graph(), {}, cache, {.max_expanded_nodes = kMostExpanded}) {}
 
-  // Decides a rule by its instances: sets all members of `rule` except those that generalize() sets. `general`: the
-  // sides with unknown values in place of all operands.
+  // Decides a rule by its instances. `general`: the sides with unknown values in place of all operands.
   void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances, std::span<const Rewrite* const> general) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
     put_wrong_first(instances);
@@ -215,8 +214,8 @@ class LiveRulesProver {
     rule.all_instances.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
   }
 
-  // Searches for values with NaN, infinities or zeros for which the sides of a proven instance differ, and adds them to
-  // the rule.
+  // Searches for values with NaN, infinities or zeros for which the sides of an instance differ, and adds them to the
+  // rule.
   void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
     if (!rule.special_counterexample.empty()) return;
     auto found = prover_.special_counterexample(pairs);

@@ -16,7 +16,7 @@ namespace tgc {
 // One instance of a rule, for --list-instances.
 struct LiveInstance {
   std::string before, after;  // the sides as expressions
-  std::string leaf_facts;  // dtypes and bounds of the leaves of `before`, such as "data1 int32, v2 -5..6"
+  std::string leaf_facts;  // dtypes and bounds of the leaves of `before`, such as "data1 int, v2 -5..6"
   std::string verdict;  // such as "proven, finite" (the float sense), "unknown: REASON" or "structural" (no value)
 };
 
@@ -51,7 +51,7 @@ struct LiveRuleProof {
   std::string before = {}, after = {}, reason = {};  // for an instance that is not proven: both sides, and the reason
   std::map<std::string, std::string> counterexample = {};
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // the sides' nodes, with values at the counterexample
-  // For a rule that is proven in a weak sense: values, NaN or infinities among them, for which the sides differ.
+  // If an instance is proven in a weak sense: values, NaN or infinities among them, for which its sides differ.
   std::map<std::string, std::string> special_counterexample = {};
   // Like special_counterexample, but only the sign of a zero differs.
   std::map<std::string, std::string> zero_sign_inputs = {};

@@ -94,7 +94,7 @@ UOp changed_node(UOp u, const ResultChange& change, const UOp* captured) {
   }
 }
 
-// Returns `u` with the node at `path` changed. Does not change nodes of the left side.
+// Returns `u` with the node at `path` changed. Changes a node of the left side only for ResultChange::Kind::Name.
 UOp changed_at(UOp u, std::span<const uint8_t> path, const ResultChange& change, const Match& match,
                const UOpSet& left_side) {
   if (path.empty()) {

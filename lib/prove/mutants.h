@@ -49,8 +49,8 @@ struct Mutant {
   std::string change_text;  // the change as text, such as "guard products_match(c1, c2, c3) dropped"
 };
 
-// Returns the mutants of a rule, always in the same order. Each makes another node than the rule does, for at least one
-// instance of its pattern.
+// Returns the mutants of a rule, always in the same order. Each makes a node that the rule does not make, for at least
+// one instance of its pattern.
 std::vector<Mutant> mutants_of(const Rule& rule);
 
 // Calls visit(before, after, match) for each instance of the pattern that the rule rewrites, until `visit` returns

@@ -182,7 +182,7 @@ bool are_equal_at(UOp u, UOp v, UOp a, UOp b) {
   return u == v || (is_side(u) && is_side(v)) || (is_zero(u) && is_zero(v));
 }
 
-// Returns true if the value of `u` is one of several numbers.
+// Returns true if the value of `u` is one of several finite numbers.
 bool is_one_of_numbers(UOp u) {
   if (u.is(Op::WHERE)) return is_one_of_numbers(u.src(1)) && is_one_of_numbers(u.src(2));
   while (u.is(Op::CAST) && u.num_src()) u = u.src(0);

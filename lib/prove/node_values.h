@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// Returns a line for each node, such as "%2 = ADD int %0, %1 = 7". `point` has the values of leaves by name, and
+// Returns a line for each node, such as "%2 = ADD dtypes.int %0, %1 = 7". `point` has the values of leaves by name, and
 // `result` is the value of `side` that REF computed. Returns no lines if there would be more than 60, or if the nodes
 // do not give this value, for example because the side depends on memory that the counterexample does not show.
 std::vector<std::string> node_values(UOp side, const std::map<std::string, std::string>& point,

@@ -32,7 +32,7 @@ Sha256 key_of_answers() { return cache_key({"proofs", kEncoding, z3_version()});
 
 }  // namespace
 
-// Reads the answers from the compile cache. An entry is the key, and one byte for the answer.
+// Reads the answers from the compile cache, which has the key and one byte for each answer.
 void ProofCache::read_answers() {
   auto bytes = CompileCache::shared_cache().load_entry(key_of_answers());
   if (!bytes || bytes->size() % kEntry) return;
@@ -140,9 +140,9 @@ void Prover::match_reductions(Frontier& cuts) {
 }
 
 // Asks Z3 in the contexts that `effort` names. The shared context has few resources, but is fast: creating a context
-// takes longer than most questions. In a new context, the answer does not depend on earlier questions. There, a
-// question about numbers is asked twice: the older solver respects its resource limit; the newer one proves more, but
-// may compute with ever larger numbers, which Z3 does not count.
+// takes longer than most questions. In a new context, the answer does not depend on earlier questions. There, an
+// older solver is asked first about numbers, because it respects its resource limit. The newer one proves more, but may
+// compute with ever larger numbers, which Z3 does not count.
 SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit) {
   const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
   const std::string limited_key = std::to_string(rlimit) + " " + key;  // the key of Unknown, which depends on rlimit

@@ -87,7 +87,7 @@ struct ProofCounts {
   size_t num_questions = 0;       // questions to Z3
   size_t num_hard_questions = 0;  // questions that were asked in a context of their own
   size_t num_cached = 0;          // questions that the cache answered
-  size_t num_trivial = 0;         // obligations whose sides have the same text
+  size_t num_trivial = 0;         // lanes whose sides have the same normal form or text
   double z3_seconds = 0;          // time that Z3 took
 };
 

@@ -1,4 +1,4 @@
-// Formats the reports of `tgc prove INPUT`.
+// Formats proofs of kernels and schedules: the reports of `tgc prove INPUT`, and the marks of `tgc view`.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -43,8 +43,8 @@ std::vector<Counted> open_rewrites(const KernelProof& proof) {
   return out;
 }
 
-// Returns the rewrites that are proven in a weaker sense than but-nan. If several have the same sense, stage and rule,
-// returns only the first.
+// Returns the rewrites and findings that are proven in a weaker sense than but-nan. If several have the same sense,
+// stage and rule, returns only the first.
 std::vector<Counted> weak_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
   std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> of;  // indices in `out`

@@ -154,7 +154,7 @@ class KernelProver {
     }
   }
 
-  // ---- checks that the rewrites of a stage lead from its input to its result
+  // ---- checks of stages and of the linear list, and details for the report
 
   // Repeats the rewrites of a stage, and compares the graph with the stage's result. Pairs of nodes that differ are
   // decided like the sides of rewrites.

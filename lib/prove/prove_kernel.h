@@ -42,7 +42,7 @@ struct KernelProof {
 };
 
 struct KernelProofOptions {
-  bool checks_stages = true;  // run the graph of each stage in REF, also if all rewrites are proven
+  bool checks_stages = true;  // run the graphs of stages in REF, also if all rewrites are proven
   // Time limit for one kernel in seconds of wall time, after which the remaining rewrites are unknown; 0 for no limit.
   // Unset: 30 s of processor time and 1500 s of wall time.
   std::optional<double> timeout_seconds = {};

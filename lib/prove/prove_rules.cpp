@@ -458,8 +458,8 @@ class RuleProver {
 
 }  // namespace
 
-// Returns false if the root of the pattern does not compute a value, if the pattern has loops, stores, vectors or
-// control flow, or if the rule changes the context of the graph rewrite.
+// Returns false if the root of the pattern does not compute a value, if the pattern has stores, vectors or control flow
+// (has_values_only), or if the rule changes the context of the graph rewrite.
 bool is_value_rule(const Rule& rule) {
   return !rule.left->ops.empty() && ops::Elementwise.contains_all(rule.left->ops) && has_values_only(rule) &&
          !rule.changes_ctx;

@@ -27,7 +27,7 @@ struct RuleProof {
   std::string condition = {};           // if Conditional: the condition as text
   bool assumes_bounds = false;          // the proof assumes that bounds (vmin, vmax) are right
   bool is_by_specification = false;     // a specification (rule_specs.h) is proven, and agrees with the C++ code
-  std::string reason = {};              // if Unknown or Instances: why the rule is not proven
+  std::string reason = {};              // why the rule is not proven, if this is known
   std::string before = {}, after = {};  // the instance that is refuted or not proven
   std::map<std::string, std::string> counterexample = {};
   // If a proof is not bit-exact: values for which a NaN, an infinity or the sign of zero differs.

@@ -27,7 +27,7 @@ struct RewriteProof {
     Proven,   // for all values
     Sampled,  // equal at sample points in REF, but not proven
     Refuted,  // REF computes different values
-    Unknown,  // neither proven nor evaluated
+    Unknown,  // none of these
   };
   Kind kind = Kind::Unknown;
   bool has_floats = false;
@@ -69,7 +69,7 @@ class SidesProver {
                               bool asks_z3 = true);
 
   // Returns the key of a rewrite in KnownVerdicts: a hash of its sides' structure, and of whether values may be
-  // infinite. Returns "" if a side has no node.
+  // infinite. Returns "" if a side has no node, or if there are no pairs.
   std::string key_of(const SidePairs& pairs);
   KnownVerdicts* known_verdicts() { return known_verdicts_; }  // null if no verdicts are kept
   // Must be called if registers and shared memory of the kernel may contain infinities.

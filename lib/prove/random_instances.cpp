@@ -15,7 +15,7 @@ UOp RandomInstances::make_instance(Graph& graph) {
 }
 
 // Returns a number for a constant of the dtype. An integer is in the dtype's range: small, near a power of two, near a
-// limit, or near a multiple of an earlier constant. A float is one of a few numbers, of which only 0.1 is rounded.
+// limit, or near a multiple of an earlier constant. A float is one of a few numbers.
 Const RandomInstances::number(DType d) {
   if (dtypes::is_bool(d)) return Const(one_in(2));
   if (dtypes::is_float(d)) {

@@ -183,8 +183,9 @@ namespace {
 using Row = Pipeline::Row;
 
 // Returns true if `m` is a substitution: another rule or the stage has chosen the replacement. tinygrad substitutes by
-// a rule of ops.py, or in a stage that is a function. A substitution in a rule is decided by the rewrite of this rule;
-// those of a stage are proven like other rewrites, or all together.
+// a rule of ops.py, or in a stage that is a function. A rewrite of a loop that is not expanded counts as one, too. A
+// substitution in a rule is decided by the rewrite of this rule; those of a stage are proven like other rewrites, or
+// all together.
 bool is_substitution(const Row& row, const Rewrite& m) {
   const bool is_of_stage = row.recorded_stage && !row.recorded_stage->call_places.empty() &&
                            m.source_place == row.recorded_stage->call_places[0];

@@ -23,8 +23,8 @@ std::optional<std::vector<RightSide>> right_sides_of(const Rule& rule, UOp root,
 
 // Returns true if a guard of the rule depends on the bounds of a node (vmin, vmax).
 bool depends_on_bounds(const Rule& rule);
-// Returns true if a guard of the rule depends on the form of a node: on whether it is a constant, on its bounds, or on
-// the order of two nodes.
+// Returns true if a guard of the rule depends on the bounds of a node, or on its form, such as on whether it is a
+// constant.
 bool needs_shapes(const Rule& rule);
 
 // Returns the conjunction of two bools; null means true.

@@ -62,6 +62,7 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
 }
 
 // Returns an unknown value: for an index, a variable in -2**40..2**40; for another dtype, a load from a new memory.
+// With has_shapes_, returns shaped_leaf().
 UOp RuleInstances::leaf(DType d) {
   if (has_shapes_) return shaped_leaf(d);
   if (d.is(Scalar::Index)) return variable(-Int::pow2(40), Int::pow2(40));

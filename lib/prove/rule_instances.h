@@ -55,7 +55,8 @@ class RuleInstances {
   std::array<UOp, pat::kNumCaptures> captured_;
 };
 
-// Returns true if all nodes of the rule's left side are scalar values: no loops, stores, vectors or control flow.
+// Returns true if the rule's left side has only values, and the loops, memory and AFTERs that values may use: no
+// stores, reductions, vectors made of scalars, or control flow.
 bool has_values_only(const Rule& rule);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
-// ShownProgram: a Python program that makes an installed tinygrad compute the wrong value of a refuted rule or rewrite
-// (`tgc prove --program`).
+// ShownProgram: a Python program that makes an installed tinygrad compute the wrong value of a refuted or conditional
+// rule, or of a refuted rewrite (`tgc prove --program`).
 #pragma once
 #include <string>
 

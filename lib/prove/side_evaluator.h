@@ -66,7 +66,7 @@ class SideEvaluator {
   std::vector<Array> arrays_;                        // for each input, the array with its values at all points
   std::vector<std::pair<int64_t, Array>> memories_;  // the random arrays, with the numbers of their DEFINE_GLOBALs
   uint64_t num_runs_ = 0;
-  // largest and least magnitude of the floats of a point, without zeros; 1 if there are none
+  // bounds of the magnitudes of a point's floats, without zeros: at least 1, and at most 1
   double largest_magnitude_ = 1, least_magnitude_ = 1;
   bool rounds_to_fp8_ = false;      // a side has arithmetic on floats of 8 bits, or a cast to them
   bool enlarges_rounding_ = false;  // an intermediate rounding error may become a large one

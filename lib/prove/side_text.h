@@ -10,7 +10,7 @@ namespace tgc {
 std::string text_of(UOp u);
 
 // Returns the dtypes and bounds of the memories, variables and loops that an expression reads, such as
-// "data1 int32, v2 -5..6".
+// "data1 int, v2 -5..6".
 std::string leaves_of(UOp root);
 
 }  // namespace tgc

@@ -246,8 +246,8 @@ class StageCheck {
     r.kind = Kind::Refuted, r.counterexample["stored"] = difference;
   }
 
-  // Refutes an open rewrite of a wrong stage if the graph stores the right elements before the rewrite, and wrong ones
-  // after it. Returns true if there is such a rewrite.
+  // Refutes the open rewrites of wrong stages for which difference_at() returns a difference. Those for which it
+  // returns "" become sampled. Returns true if a rewrite is refuted.
   bool refute_culprits(std::span<RewriteProof* const> open) {
     constexpr size_t kMost = 32;
     bool is_found = false;

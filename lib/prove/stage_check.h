@@ -9,10 +9,11 @@
 
 namespace tgc {
 
-// Runs the graph after each stage, and the linear list. Undecided rewrites of stages with a right result become
-// sampled, and refuted ones unknown or sampled; a rewrite or finding of a stage with a wrong result becomes refuted,
-// and its counterexample has the stored values; other refuted rewrites of this stage become unknown. With
-// `checks_stages`, also runs the stages of a kernel whose rewrites are all proven. Throws Failure if the time is over.
+// Runs the graphs after stages, and the linear list. Undecided rewrites of stages with a right result become sampled,
+// and refuted ones unknown or sampled, unless some inputs show that they are wrong. A rewrite or finding of a stage
+// with a wrong result becomes refuted, and its counterexample has the stored values; other refuted rewrites of this
+// stage become unknown. With `checks_stages`, also runs stages of a kernel whose rewrites are all proven. Throws
+// Failure if the time is over.
 void check_stages(KernelProof& proof, UOp ast, bool checks_stages);
 
 // Sets refuted rewrites to unknown if their sides may differ although the stage is right, unless a run of the stage

@@ -22,7 +22,7 @@ std::vector<UOp> loops_of(UOp u) {
 }
 
 // Returns a node that computes the row-major number of the current iteration of `loops`; the last loop varies fastest.
-// Sets `size` to the number of iterations. Returns the empty UOp if this number is too large or not constant.
+// Sets `size` to the largest number of iterations. Returns the empty UOp if this number is too large.
 UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
   UOp out;
   size = 1;

@@ -1,6 +1,5 @@
 // Large cuts of a kernel. A cut keeps only one node, or replaces nodes by loads from buffers with the values that REF
-// computed for the nodes, so that the rest of the kernel computes the same. The resulting graph is well formed. Also
-// has ddmin(), which removes sets of nodes.
+// computed for the nodes. Also has ddmin(), which removes sets of nodes.
 #pragma once
 #include <functional>
 #include <span>
@@ -17,8 +16,7 @@ bool is_storable(UOp u);
 // Returns the dtype of the graph's indices: dtypes.index, or int32 if no node has that dtype.
 DType index_dtype_of(UOp root);
 // Returns a kernel that stores only `u` (of a vector, only element 0) to buffer number `buffer`, for each iteration of
-// the loops around `u`. `index` is the dtype of indices. Returns the empty UOp if there are too many iterations, or an
-// unknown number.
+// the loops around `u`. `index` is the dtype of indices. Returns the empty UOp if there are too many iterations.
 UOp kernel_storing_only(UOp u, int64_t buffer, DType index);
 // Returns the value that the only store of a kernel stores; the empty UOp if there are several stores or none.
 UOp stored_value(UOp root);
@@ -30,8 +28,8 @@ TestCase case_storing_only(const TestCase& c, UOp u);
 UOp load_of_stored_value(UOp u, int64_t buffer, DType index, bool has_loads);
 int64_t first_free_buffer(UOp root);  // returns the smallest number that is larger than those of all buffers
 // Returns the case with each node of `parts` replaced by a load from a buffer. REF computes the contents of the buffers
-// with the values `variables` and the options `in_ref`. Keeps nodes that cannot be stored. Returns a case without a
-// root if it keeps all of them.
+// with the values `variables` and the options `in_ref`. Keeps nodes that cannot be stored or computed. Returns a case
+// without a root if it keeps all of them.
 TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
                       const ExecuteOptions& in_ref);
 

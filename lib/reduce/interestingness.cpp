@@ -155,7 +155,7 @@ FailureSignature::Kind InterestingnessTest::symptom_in(const TestCase& c) const 
                                                                              : it->second.symptom;
 }
 
-// Returns the failure of `c`. Ends early if `same` is not null and the failure of `c` differs from it.
+// Returns the failure of `c`. If `same` is not null, does not bisect a failure that differs from it without that.
 Result<ObservedFailure> InterestingnessTest::examine_case(const TestCase& c, const ObservedFailure* same,
                                                           FailingInputs& failing) {
   FaultScope fault(c.fault);

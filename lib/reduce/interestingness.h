@@ -1,6 +1,7 @@
 // InterestingnessTest: decides whether a candidate (a smaller test case) fails in the same way as the initial case:
-// with the same failure signature and, if bisect has a verdict on it, with the same verdict, stage, rule and branch.
-// Candidates must also pass the checks of validity_checks.h.
+// with the same failure signature and, if bisect has a verdict on it, with the same verdict, stage, rule and branch. If
+// a rewrite makes values wrong, a crash counts as the same failure. Candidates must also pass the checks of
+// validity_checks.h.
 #pragma once
 #include <atomic>
 #include <map>
@@ -75,7 +76,7 @@ class InterestingnessTest {
   const VariableValues& variables() const { return options_.input.variables; }
 
   const ObservedFailure& failure() const { return initial_failure_; }
-  size_t num_calls() const { return num_calls_; }  // number of cases that were compiled, run and bisected ("tries")
+  size_t num_calls() const { return num_calls_; }  // number of cases that were examined ("tries")
   size_t num_prefiltered() const { return num_prefiltered_; }  // number of cases that the prefilter examined
 
  private:
@@ -106,7 +107,7 @@ class InterestingnessTest {
   mutable std::mutex mutex_;
   struct CachedAnswer {
     Answer answer;
-    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // kind of the failure if `answer_for` is Yes
+    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // kind of the failure if `answer` is Yes
     std::vector<ReproArray> inputs = {};  // the arrays that showed the failure, if they are not those of the case
   };
   // by identity(), a text of everything on which the answer depends

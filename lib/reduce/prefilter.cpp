@@ -126,8 +126,8 @@ bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   return stage == blamed_.end() || (!log.stage_runs().empty() && log.stage_runs().back().row->name == stage->second);
 }
 
-// Returns true if vmin and vmax allow an access out of bounds in the graph and in the linear list. Checks stores if the
-// failure is a store, else loads.
+// Returns true if vmin and vmax allow an access out of bounds in the graph and, if the case has a target, in the linear
+// list. Checks stores if the failure is a store, else loads.
 bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
   OpSet which = symptom_.cause_key.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
   if (!may_leave_buffers(toposort(c.root), which)) return false;
@@ -150,7 +150,7 @@ std::string Prefilter::source_of(const TestCase& c) const {
 
 // Returns true if the two sides of an application of the blamed rule in its stage differ, or cannot be compared. With a
 // seeded fault, considers only applications that the fault changed. If bisect's verdict is a divergence from tinygrad,
-// any application suffices, as long as a seeded fault changed an application of some rule.
+// any application suffices, but a seeded fault must have changed an application of some rule.
 bool Prefilter::rule_may_err(const TestCase& c) const {
   FaultScope fault(c.fault);
   auto compilation = session_.begin(c.input_graph());
@@ -170,8 +170,8 @@ bool Prefilter::rule_may_err(const TestCase& c) const {
   return std::ranges::any_of(*seen, [](const auto& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
-// Returns true if the linear list changes without the blamed rule or, if a fault is seeded, without the fault, or if
-// the kernel then does not compile. If the list does not change, later rewrites discard the error.
+// Returns true if the linear list changes without the blamed rule or, if a fault is seeded, without the fault, if the
+// kernel then does not compile, or if there is no target. If the list stays the same, later rewrites discard the error.
 bool Prefilter::rule_matters(const TestCase& c) const {
   if (c.info.target.empty()) return true;
   FaultScope fault(c.fault);

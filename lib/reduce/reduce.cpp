@@ -19,7 +19,7 @@ namespace {
 using Kind = FailureSignature::Kind;
 
 constexpr size_t kFew = 6;        // a candidate of at most this many nodes is not reduced along other chains
-constexpr size_t kSmall = 400;    // with a prefilter, no large cuts are made in a case of fewer nodes
+constexpr size_t kSmall = 400;    // with a prefilter, a case of fewer nodes needs no large cuts
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 
 // The reduction of one kernel. The functions throw Failure.
@@ -87,7 +87,7 @@ class Reduction {
   };
 
   // Returns beginnings of chains to try after a chain ended with a case of `left` nodes: the graph before the blamed
-  // stage, else a slice or the given case; some of them for ddmin, which may end with other cases than single steps do.
+  // stage, a slice or the given case; some of them for ddmin, which may end with other cases than single steps do.
   std::vector<ChainStart> other_chain_starts(const TestCase& given, size_t left) {
     std::vector<ChainStart> out;
     if (is_rewrite()) {
@@ -177,7 +177,7 @@ class Reduction {
   }
 
   // Makes the large cuts. If bisect names a rewrite, slices the kernel to the rewrite, or begins at the graph before
-  // its stage. If that leaves a large case, keeps only parts of it that still fail.
+  // its stage; else may move the seeded fault. Then keeps only parts that still fail, unless single steps are fast.
   void make_large_cuts() {
     const bool has_stages = is_rewrite() && interesting_.has_stages();  // a live pipeline only compiles a whole AST
     if (has_stages && (slice_to_rewrite() || stopped())) return;
@@ -352,7 +352,7 @@ class Reduction {
     }
   }
 
-  // Returns the storable nodes that dominate at least kWorthACut nodes and are not in `needed`. None is below another.
+  // Returns storable nodes that dominate at least kWorthACut nodes, are not in `needed`, and not below an earlier one.
   std::vector<UOp> large_parts(const std::set<std::string>& needed) const {
     std::vector<UOp> out;
     UOp value = stored_value(best_.root);

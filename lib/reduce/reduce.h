@@ -1,6 +1,6 @@
 // `tgc reduce`: reduces a failing kernel to a small kernel that fails in the same way. Begins at the rewrite that
-// bisect names, makes large cuts first, and ends when no single step gives a smaller failing kernel, or when the
-// session is cancelled.
+// bisect names, if it names one, makes large cuts first, and ends when no single step gives a smaller failing kernel,
+// or when the session is cancelled.
 #pragma once
 #include <string>
 
@@ -10,7 +10,7 @@ namespace tgc {
 
 struct ReduceReport {
   size_t nodes_before = 0, nodes_after = 0;  // number of nodes of the original kernel; of the reduced kernel
-  size_t num_calls = 0;                      // number of cases that the interestingness test compiled and ran ("tries")
+  size_t num_calls = 0;                      // number of cases that the interestingness test examined ("tries")
   size_t num_prefiltered = 0;                // number of cases that the prefilter examined
   double wall_seconds = 0;                   // wall time of the reduction
   std::string verdict;                       // text of the failure that the reduction preserves

@@ -1,4 +1,4 @@
-// Tests that kernels with seeded faults (lib/rewrite/fault.h) are reduced to a few nodes that fail in the same way.
+// Tests reductions of failing kernels, and the parts of a reduction: the prefilter, validity checks, steps and cuts.
 #include "lib/reduce/reduce.h"
 
 #include <doctest/doctest.h>

@@ -35,7 +35,7 @@ struct Region {
   std::vector<UOp> parts;  // the lowest nodes of the region, which loads may replace
 };
 
-// Returns the region below `root`: all nodes down to `depth` levels below it, and all index algebra.
+// Returns the region below `root`: all nodes down to `depth` levels below it, and those below that cannot be replaced.
 Region region_below(UOp root, size_t depth) {
   Region out;
   UOpSet seen(root.graph());
@@ -55,7 +55,8 @@ Region region_below(UOp root, size_t depth) {
   return out;
 }
 
-// Returns a SINK that stores only `u` to buffer number `buffer`; the empty UOp if no kernel can store `u`.
+// Returns a kernel of `u` alone; if `u` is a value, the kernel stores it to buffer number `buffer`. Returns the empty
+// UOp if there is no such kernel.
 UOp kernel_of(UOp u, int64_t buffer, DType index) {
   Graph& g = u.graph();
   if (u.is(Op::SINK)) return u;

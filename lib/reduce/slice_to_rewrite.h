@@ -1,4 +1,4 @@
-// RewriteSlice: slices a kernel to the nodes around the rewrite that bisect names. The slice is a kernel that stores
+// RewriteSlice: slices a kernel to the nodes around a rewrite. The slice is a kernel that stores
 // only the rewritten node. Nodes below those that the rule's pattern matches are replaced by elements of arrays.
 #pragma once
 #include <optional>
@@ -30,8 +30,8 @@ class RewriteSlice {
   size_t pattern_depth() const { return pattern_depth_; }
   size_t graph_depth() const;  // returns the number of levels of the graph of the rewritten node, itself included
   // Returns a case that stores only the rewritten node. Nodes `depth` levels below it become elements of arrays, except
-  // index algebra and nodes that cannot be stored. Returns a case without a root if no kernel can store the rewritten
-  // node, or if no node becomes an element of an array although some should. Throws Failure.
+  // index algebra, vectors and nodes that cannot be stored. Returns a case without a root if no kernel can store the
+  // rewritten node, or if no node becomes an element of an array although some should. Throws Failure.
   TestCase case_around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
 
  private:

@@ -57,9 +57,9 @@ OpSet ops_of(UOp root);
 std::vector<std::pair<UOp, size_t>> nodes_by_dominated_count(UOp root);
 
 // Returns the test case with which a reduction of `in` begins: a copy of the graph in a new Graph, the target, opts and
-// seeded fault, and the arrays that the kernel reads (from the options or a bundle, else random). If `runs_nowhere`,
-// the case is only compiled, and needs no device. Throws Failure for a linear list, an unknown device or target,
-// arrays that cannot be read or do not fit, and a malformed --opts or TGC_FAULT.
+// seeded fault, and the arrays (from the options or a bundle, else random; none if REF cannot run the kernel). If
+// `runs_nowhere`, the case is only compiled, and needs no device. Throws Failure for a linear list, an unknown device
+// or target, arrays that cannot be read or do not fit, and a malformed --opts or TGC_FAULT.
 TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere);
 
 // Returns the session without --opts, --from and --target, because each test case has its own, and without a listener

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMostAccesses = 1 << 22;
 constexpr int64_t kAddresses = 1000000;  // number of the DEFINE_GLOBAL to which addresses() makes REF store
 
-// The loops around an access, the outermost first, with their numbers of iterations and the product of these (`count`).
+// The loops around an access (the last one varies fastest), their numbers of iterations, and the product of these.
 struct Loops {
   std::vector<UOp> ranges;
   std::vector<int64_t> sizes;
@@ -124,7 +124,7 @@ class ArgumentUnits {
   const std::vector<ArgumentPlace>& places_;
 };
 
-// Returns the INDEXes in `value`, which is stored to `buffer`, that load elements of the memory of `buffer`.
+// Returns the INDEXes in `value`, which is stored to `buffer`, that load scalars of the memory of `buffer`.
 std::vector<UOp> loads_of(UOp value, UOp buffer, const ArgumentUnits& places) {
   std::vector<UOp> out;
   for (UOp u : toposort(value))

@@ -30,15 +30,15 @@ struct ArgumentPlace {
 
 // Returns a hazard between two iterations of the loops around a store of `ast`, the AST of a kernel; nullopt if none is
 // found. Prefers a hazard with `stores_first`. `places` has the places of the arguments, by slot; if it is empty, each
-// argument has its own memory. Skips images, vectors, accesses whose index depends on loaded values, and loops whose
-// size is not constant or that have too many iterations. With `only_shared`, considers only loads through another
-// argument than the one that the store writes through.
+// argument has its own memory. Skips accesses that it cannot evaluate for each iteration: images, vectors, indices that
+// depend on loaded values, loops of unknown size or with too many iterations. With `only_shared`, considers only loads
+// through another argument than the one that the store writes through.
 std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
                                   const std::vector<ArgumentPlace>& places = {}, bool only_shared = false);
 
 // Returns the elements of the buffer `slot` that `ast`, the AST of a kernel, stores (if `stores` is true) or loads,
-// sorted and without duplicates. Returns nullopt if an access is to an image or a vector, if an index depends on loaded
-// values, if a loop's size is not constant or too large, or if REF fails.
+// sorted and without duplicates. Returns nullopt if a store (or a load) of any buffer accesses an image, a vector or
+// memory that is no argument, or if the elements cannot be computed, for example because they depend on loaded values.
 std::optional<std::vector<int64_t>> accessed_elements(UOp ast, int64_t slot, bool stores,
                                                       const VariableValues& variables);
 

@@ -10,11 +10,11 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kMostIterations = 4096;   // most iterations of one reduction
-constexpr int64_t kMostWork = 60'000'000;   // most evaluations of all reductions together
+constexpr int64_t kMostWork = 60'000'000;   // limit for estimated_work_
 constexpr int64_t kPointAxis = 1 << 20;
-constexpr int64_t kMostPositions = 256;  // limit for the number of positions on the axes of an UNROLL
+constexpr int64_t kMostPositions = 256;  // limit for the number of positions on the axes of a node
 
-// Returns the ranges over which a REDUCE reduces, which are the ranges among its sources.
+// Returns the ranges over which a REDUCE reduces: those of its sources after the first.
 std::vector<UOp> reduced_ranges(UOp reduce) {
   std::vector<UOp> out;
   for (UOp s : reduce.src().subspan(1))
@@ -101,7 +101,7 @@ uint32_t ExprIsolator::leaf_set_of_sources(UOp u, const Bound& bound) {
   return out;
 }
 
-// ---- isolation of all nodes of a graph, sources first; a node once for each set of reductions that contain it
+// ---- isolation of a node after its sources, once for each set of reductions that contain it
 
 ExprIsolator::Bound ExprIsolator::bound_at(UOp u, const Bound& bound) const {
   if (bound.empty()) return {};
@@ -126,7 +126,7 @@ const IsolatedExpr& ExprIsolator::isolate(UOp root, const Bound& bound) {
     UOp u = stack.back();
     size_t before = stack.size();
     if (!known_expr(u, bound)) {
-      if (u.is(Op::REDUCE)) {  // reduce() isolates the sources of a REDUCE later, with its ranges in `bound`
+      if (u.is(Op::REDUCE)) {  // reduce() isolates the term of a REDUCE later, with its ranges in `bound`
         for (UOp r : reduced_ranges(u))
           for (UOp s : r.src())
             if (!known_expr(s, bound)) stack.push_back(s);
@@ -295,7 +295,7 @@ IsolatedExpr ExprIsolator::constant(UOp u) {
   return {.value = made(u.dtype(), numbers), .valid = all ? UOp() : made(bools, valid)};
 }
 
-// ---- axes that the expander made of RANGEs (the position on such an axis is the leaf of the RANGE); leaves; memory
+// ---- axes that the expander made of RANGEs (the position on such an axis is a leaf); leaves, loads and reductions
 
 IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
   return leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
@@ -337,7 +337,7 @@ IsolatedExpr ExprIsolator::unroll(UOp u, const Bound& bound) {
   return from;
 }
 
-// Returns `value` at every combination of positions on `axes`; the last axis varies fastest.
+// Returns `value` at every combination of positions on `axes`; the last axis varies fastest. None: too much work.
 std::vector<UOp> ExprIsolator::values_at_all_positions(UOp value, std::span<const Arg> axes) {
   std::vector<UOp> out{value};
   for (Arg axis : axes) {
@@ -378,7 +378,7 @@ IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
           .leaf_set = set_without(from.leaf_set, u.arg().items())};
 }
 
-// Makes a node a leaf: a load from the array of all double (or long) leaves. Returns no value inside of a reduction.
+// Makes a node a leaf, which is loaded from the array of leaves. Returns no value if a reduction's range decides it.
 IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
   if (!bound.empty()) return {};  // the node may have another value in each iteration of the reduction
   if (auto it = leaf_of_.find(u.id()); it != leaf_of_.end()) return it->second;
@@ -464,7 +464,7 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   UOp value = load_from(place, u.dtype(), alt);
   return value ? IsolatedExpr{.value = value, .leaf_set = leaf_set_of_sources(u, bound)} : leaf(u, bound);
 }
-// Isolates a REDUCE: as a REDUCE of its term, isolated with the ranges in `bound`, if it is short; else as a leaf.
+// Isolates a REDUCE as a reduction of its isolated term; as a leaf if that is impossible or too much work.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   Bound inside = bound;
   std::vector<UOp> src(1);

@@ -1,8 +1,8 @@
 // ExprIsolator: turns a node of a kernel into an expression that REF can evaluate at sample points without the rest of
-// the kernel. Ranges, specials, variables and nodes that depend on the rest of the kernel (registers after a loop, long
-// reductions, tensor cores) become leaves, for which the caller supplies a value for each point. Loads read the arrays
-// of the run; local memory and registers contain random numbers. Each node is isolated once for each set of reductions
-// around it, so evaluating all rewrites of a kernel costs little more than evaluating its graph.
+// the kernel. Ranges, specials, variables and nodes that cannot be isolated (such as long reductions and tensor cores)
+// become leaves, for which the caller supplies a value for each point. Loads read the arrays of the run; local memory,
+// registers and memory after stores have no such arrays. Each node is isolated once for each set of reductions around
+// it, so evaluating all rewrites of a kernel costs little more than evaluating its graph.
 #pragma once
 #include <map>
 #include <string>
@@ -15,8 +15,7 @@
 namespace tgc {
 
 // A node whose values the caller supplies: one for each element and sample point. Local memory, registers and memory
-// after stores are leaves without values. An expression with such leaves can be compared only with an expression with
-// the same leaves.
+// after stores are leaves without values.
 struct Leaf {
   UOp node;
   int64_t first_slot = 0;  // index of the node's first element among the elements of all leaves; -1 for memory
@@ -34,20 +33,21 @@ struct IsolatedMemory {
 // The isolated expression of a node.
 struct IsolatedExpr {
   UOp value;           // the node's value; for an address ("place"), the offset in scalars; null if it has no value
-  UOp valid;           // a bool for each element that is false if `value` is Invalid; null if it never is
+  // a bool for each element: false if `value` is Invalid, or if the gate of an address is false; null: always true
+  UOp valid;
   UOp memory;          // for an address: the DEFINE_GLOBAL that the address points into; else null
   uint32_t leaf_set = 0; // number of the set of leaves on which the value depends, for ExprIsolator::leaf_set()
   bool is_address() const { return bool(memory); }  // true for an address, false for a value
 };
 
-// Returns a text that describes the size of a loop: the expression of the size without dtypes and casts of integers or,
-// if the expression is large, the id of its node. Loops with equal texts have equal sizes.
+// Returns a text that describes the size of a loop: the number or the expression of the size, without dtypes and casts
+// of integers. If the expression is large or not one of integers, it is the id of the loop. Equal texts: equal sizes.
 std::string loop_size_text(UOp loop);
 
 class ExprIsolator {
  public:
   static constexpr int64_t kPoints = 32;       // number of sample points that one run evaluates
-  // Number of the DEFINE_GLOBAL with the values of leaves of type double. The next number is for those of type long.
+  // Number of the DEFINE_GLOBAL with the values of float leaves, as doubles. The next one has all others, as longs.
   static constexpr int64_t kLeafArrayNumber = 1000000;
 
   // `arrays` maps the number of each DEFINE_GLOBAL to the number of elements that its array has in the run. New nodes
@@ -56,7 +56,7 @@ class ExprIsolator {
 
   const IsolatedExpr& expr_of(UOp u) { return isolate(u, {}); }
   // Returns true if `u` became a leaf because it could not be isolated. Returns false for loops, launch indices and
-  // variables, which are always leaves.
+  // variables.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
   // Returns the node's value. For an INDEX that is used as a value (not as an address), returns a load of its element.
   // Null if there is no value.
@@ -113,7 +113,7 @@ class ExprIsolator {
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joined_sets_;
   int64_t num_slots_ = 0;
-  int64_t estimated_work_ = 0;  // estimated number of evaluations of nodes in all isolated reductions
+  int64_t estimated_work_ = 0;  // estimated number of evaluations of nodes in all REDUCEs and CONTRACTs
 };
 
 }  // namespace tgc

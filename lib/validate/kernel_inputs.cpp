@@ -109,15 +109,15 @@ std::string text_of(const ChosenVariables& chosen) {
 namespace {
 
 constexpr OpSet kMemory = {Op::DEFINE_GLOBAL, Op::BUFFER, Op::PARAM};  // ops of arrays that a caller fills
-// Ops whose result consists of elements of their first source, so that it has the signs of this source.
+// Ops whose result consists of elements of their first source and zeros, so that it has the signs of this source.
 constexpr OpSet kSame = ops::Movement | OpSet{Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP, Op::GEP, Op::INDEX};
 // Ops whose result is not negative if none of their sources is negative.
 constexpr OpSet kKeeps = {Op::ADD, Op::MUL, Op::FDIV, Op::RECIPROCAL, Op::CAST, Op::VECTORIZE, Op::STACK, Op::MULACC};
 // Ops that may store to arrays in a way that the graph does not show.
 constexpr OpSet kOpaque = {Op::CALL, Op::FUNCTION, Op::KERNEL, Op::CUSTOM_KERNEL, Op::CUSTOM_FUNCTION, Op::CUSTOM};
 
-// Finds the nodes whose values are never negative, if the arrays in `positive` initially contain no negative number and
-// none is stored to them. A NaN that is computed from NaNs does not count as negative.
+// Finds nodes whose values are never negative, if the arrays in `positive` initially contain no negative number and
+// none is stored to them. A NaN does not count as negative.
 class Signs {
  public:
   Signs(std::span<const UOp> nodes, const UOpSet& positive) : positive_(positive), at_least_zero_(nodes[0].graph()) {

@@ -1,4 +1,4 @@
-// Chooses the inputs of a kernel: the values of its variables, and the distribution of its random arrays.
+// Chooses and checks the inputs of a kernel: the values of its variables, and its arrays.
 #pragma once
 #include <map>
 #include <optional>
@@ -20,8 +20,8 @@ std::set<std::string> bound_variables(const Executable& kernel, const VariableVa
 // Returns an error, which lists the kernel's variables, if `given` names a variable that the kernel does not have.
 Status check_variables(const Executable& kernel, const VariableValues& given);
 
-// Returns an error, which lists `known`, if an array in `given`, the arrays of the file `file`, has a name that is not
-// in `known`. `what` is the beginning of the message, such as "the kernel has no array".
+// Returns an error, which lists names of `known`, if an array in `given`, the arrays of the file `file`, has a name
+// that is not in `known`. `what` is the beginning of the message, such as "the kernel has no array".
 Status check_array_names(const Arrays& given, const std::set<std::string>& known, const std::string& file,
                          std::string_view what);
 
@@ -48,7 +48,7 @@ Result<ChosenVariables> choose_variables(const Executable& kernel, const Variabl
 // change values from --var and --inputs. Leaves out choices that equal `chosen`.
 std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen);
 VariableValues values_of(const ChosenVariables& chosen);
-// Returns the values with their sources as text, such as "pos=3, recorded; n=2, --var"; "" if there are no variables.
+// Returns the values with their sources as text, such as "n=2, --var; pos=3, recorded"; "" if there are no variables.
 std::string text_of(const ChosenVariables& chosen);
 
 // Returns the arrays of floats (DEFINE_GLOBAL, BUFFER, PARAM) of the graph under `root`, a kernel at any stage or a
@@ -66,21 +66,21 @@ InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 std::string note_on_floats(const InputDistribution& draw);
 
 // Returns the names of the arrays whose values are used in an address or its gate, the size of a loop or launch index,
-// a divisor, the distance of a shift, or an exponent of the kernel `root`. Such arrays must be filled by fill_random(),
-// whose values are valid for these uses.
+// an integer divisor, the distance of a shift, or an exponent of the kernel `root`. Such arrays must be filled by
+// fill_random(), whose values are valid for these uses.
 std::set<std::string> constrained_inputs(UOp root);
 
 // The kinds of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide_range(). BelowZero and
-// AboveZero: small whole numbers of one sign (bools are all false or all true). These show if a reduction starts with a
-// wrong number, such as a maximum that starts with 0.
+// AboveZero: small whole numbers of one sign (bools are all false or all true; below zero, unsigned integers wrap
+// around). These show if a reduction starts with a wrong number, such as a maximum that starts with 0.
 enum class InputSet : uint8_t { Usual, AllSizes, BelowZero, AboveZero };
 
-// Returns the name of a set in reports, such as "of all sizes".
+// Returns the name of a set in reports, such as "of all sizes"; "" for Usual.
 std::string_view name_of(InputSet set);
 
 // Returns the sets other than Usual with which the kernel `root` should be tested. Includes those of one sign only if
-// the kernel reduces with another op than ADD or has an accumulator, and if `draw` has floats of both signs. Arrays of
-// Floats::Unit have no negative numbers in any set.
+// the kernel reduces with another op than ADD or has an accumulator, and if `draw.floats` is not Floats::Unit. Arrays
+// of Floats::Unit have no negative numbers in any set.
 std::vector<InputSet> further_input_sets(UOp root, const InputDistribution& draw);
 
 // Fills the arrays in `inputs` that the kernel `root` uses with the values of `set`, except constrained_inputs() and

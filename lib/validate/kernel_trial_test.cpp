@@ -1,4 +1,4 @@
-// Tests which variables and arrays a trial chooses, and what it compares.
+// Tests the choice of variables and arrays for a trial, and its comparisons.
 #include "lib/validate/kernel_trial.h"
 
 #include <doctest/doctest.h>

@@ -13,7 +13,7 @@ namespace tgc::local_races {
 namespace {
 
 constexpr int64_t kMostPoints = 1 << 18;  // largest product of the numbers of threads and iterations of one access
-constexpr size_t kMostAccesses = 1 << 14;  // most accesses; those in a loop count twice for each loop
+constexpr size_t kMostAccesses = 1 << 14;  // most accesses since a barrier; those in a loop may count twice
 constexpr size_t kMostPairs = 1 << 18;
 constexpr size_t kMostComparisons = 1 << 24;  // of elements, for one pair of accesses
 constexpr size_t kMostLoops = 6;  // most loops around an access
@@ -25,8 +25,8 @@ std::optional<int64_t> number(UOp u) {
   return u.is_const() && u.arg().is_int() ? u.arg().as_int().to_int64() : std::nullopt;
 }
 
-// Returns the value of an index; nullopt if it depends on memory, divides by zero, has an op that value_of() does not
-// evaluate, or an operand above kMostOperand. `known` has the values of loops and threads; adds those of other nodes.
+// Returns the value of an index; nullopt if it has an op or an operand that value_of() does not evaluate, such as a
+// load or a divisor 0. `known` has the values of loops and threads; adds those of other nodes.
 std::optional<int64_t> value_of(UOp u, Values& known) {
   if (auto it = known.find(u); it != known.end()) return it->second;
   std::optional<int64_t> out = number(u);

@@ -11,12 +11,12 @@
 namespace tgc {
 namespace {
 
-// Limits for each call of find_steps(), because a kernel of a user can have any size.
+// Limits for a NanOrigin, because a kernel of a user can have any size.
 constexpr int64_t kMostEvaluated = 200'000'000;  // most evaluations of nodes, plus iterations of loops
 // most calls of follow_origin(), which visits the nodes on all paths from the output to an origin
 constexpr int kMostFollowed = 10'000;
 constexpr int kMostDepth = 100'000;              // largest depth of an expression
-constexpr size_t kMostLoops = 256;               // most loops around a node
+constexpr size_t kMostLoops = 256;               // most loops on which a node depends
 
 bool is_nan(Const c) { return c.is_float() && std::isnan(c.as_float()); }
 bool is_infinite(Const c) { return c.is_float() && std::isinf(c.as_float()); }
@@ -85,7 +85,7 @@ Result<std::vector<NanStep>> NanOrigin::find_steps(std::string_view output, int6
   });
 }
 
-// Returns true if an iteration of the loops around `store` stores to the element, and sets the loops to this iteration.
+// Returns true if an iteration of the loops in the index of `store` stores to the element; sets them to this iteration.
 bool NanOrigin::is_stored_at(UOp store, int64_t element) {
   const UOp index = store.src(0).src(1);
   const std::vector<UOp> ranges = ranges_of(index);
@@ -127,8 +127,7 @@ void NanOrigin::count_work() {
   if (work_done_ % 65536 == 0) throw_if_late();
 }
 
-// Calls recurse(), which evaluates a source of the current node, and returns its result. Limits the depth of the
-// recursion, and makes sure that the stack suffices.
+// Calls recurse() and returns its result. Limits the depth of the recursion, and makes sure that the stack suffices.
 template <class Recurse>
 auto NanOrigin::call_one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
   if (++recursion_depth_ > kMostDepth) throw Failure("the kernel's expressions are nested too deeply");
@@ -316,7 +315,7 @@ void NanOrigin::add_step(UOp u, std::span<const Const> operands, Const result) {
                     .loop_values_text = loop_values_text()});
 }
 
-// Returns how an operand was computed: "0 = exp2(-250.1)"; "" for a constant.
+// Returns how an operand was computed: "0 = exp2(-250.1)"; "" for constants, loops, infinities and NaNs.
 std::string NanOrigin::origin_of(UOp operand) {
   while (operand.in({Op::BIND, Op::AFTER, Op::LOAD, Op::WHERE}))
     operand = operand.src(!operand.is(Op::WHERE) ? 0 : value_of(operand.src(0)).truthy() ? 1 : 2);

@@ -1,5 +1,5 @@
-// NanOrigin: finds the operation of a kernel that makes a NaN or an infinity from finite numbers. Evaluates the
-// kernel's AST at one element of an output, node by node with the rounding of each dtype, and follows the bad value
+// NanOrigin: finds the operations of a kernel that make a NaN of numbers, or an infinity of finite numbers. Evaluates
+// the kernel's AST at one element of an output, node by node with the rounding of each dtype, and follows the bad value
 // back to its origin.
 #pragma once
 #include <string>
@@ -30,8 +30,8 @@ class NanOrigin {
       : ast_(ast), arrays_(arrays), variables_(variables) {}
 
   // Returns the steps to an element of an output, the origin first. Fails if no store of the AST stores to the element,
-  // if the element is finite in REF's arithmetic, if the AST has an op that cannot be evaluated at one element, or if
-  // the kernel exceeds a limit of nan_origin.cpp.
+  // if the element is finite in REF's arithmetic, or if the AST cannot be evaluated at one element, for example because
+  // it exceeds a limit of nan_origin.cpp.
   Result<std::vector<NanStep>> find_steps(std::string_view output, int64_t element);
 
  private:
@@ -70,7 +70,7 @@ class NanOrigin {
   const VariableValues& variables_;
   std::unordered_map<UOp, KnownNode> known_nodes_;
   std::unordered_map<UOp, int64_t> loop_values_;  // values of the loops around the node that is evaluated
-  std::vector<UOp> loop_nest_;                    // the loops around the node that is evaluated, outermost first
+  std::vector<UOp> loop_nest_;                    // the loops around the node that is evaluated
   std::vector<NanStep> steps_;
   int64_t work_done_ = 0;    // number of evaluations of nodes, plus number of iterations of loops
   int num_followed_ = 0;     // number of calls of follow_origin()

@@ -1,4 +1,4 @@
-// Tests which operation NanOrigin names as the origin of a NaN or an infinity, and with which numbers.
+// Tests which operations NanOrigin names as origins of a NaN or an infinity, with which numbers, and its limits.
 #include "lib/validate/nan_origin.h"
 
 #include <doctest/doctest.h>

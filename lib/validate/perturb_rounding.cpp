@@ -146,7 +146,7 @@ class Shaker {
     return u.replace({.dtype = wide, .src = src}).cast(d);
   }
 
-  // Perturbs a reduction. In a sum, makes every second element larger and the others smaller.
+  // Perturbs a reduction. Except in way 0, makes every second element of a sum of floats larger, the others smaller.
   UOp reduction(UOp u, std::vector<UOp> src) const {
     if (u.arg().op() == Op::MAX) return maximum_of_all(u, std::move(src));
     if (has_noise() && u.arg().op() == Op::ADD && src.size() > 1 && epsilon(u.dtype())) {

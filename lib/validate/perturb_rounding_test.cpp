@@ -10,8 +10,8 @@
 namespace tgc {
 namespace {
 
-// The results of an expression: the exact one, and those of the perturbed expressions. The expression may use the
-// floats a = data1[0] and b = data2[0], and the ints i and j (a and b cast to int32).
+// The result of an expression, and the number of ways of perturbing that change it. The expression may use the floats
+// a = data1[0] and b = data2[0], and the ints i and j (a and b cast to int32).
 struct Results {
   float plain;
   int jumps = 0;  // number of ways in which the result differs by more than a millionth
@@ -114,7 +114,7 @@ TEST_CASE("perturb_rounding: a maximum with a NaN is either operand") {
 
 TEST_CASE("perturb_rounding: subnormal numbers are perturbed by their last bit, and zero is not") {
   const std::string square = "(a.cast(dtypes.fp8e4m3)*a.cast(dtypes.fp8e4m3))";
-  CHECK(results(square, 0.0703125f, 0.f).jumps > 0);  // the product is 2.5 times the smallest subnormal
+  CHECK(results(square, 0.0703125f, 0.f).jumps > 0);  // the product is about 2.5 times the smallest subnormal
   CHECK(results(square, 0.f, 0.f).jumps == 0);
 }
 

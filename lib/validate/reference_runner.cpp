@@ -18,7 +18,8 @@ namespace {
 // By name of a stored array: for each element, true if the element depends on rounding.
 using ElementFlags = std::vector<std::pair<std::string, std::vector<bool>>>;
 
-// Adds the flags of all stored arrays to `out`: an element depends on rounding if a perturbed run changes it.
+// Adds the flags of all stored arrays to `out`: an element depends on rounding if a perturbed run changes it
+// by more than the tolerance.
 void find_rounding_sensitive_elements(const ReferenceRunner& ref, UOp kernel, ElementFlags& out) {
   Graph graph(kernel.graph().settings());
   UOp root = copy_into(graph, kernel);

@@ -32,8 +32,8 @@ class ReferenceRunner {
       : inputs_(inputs), variables_(variables), options_(options), missing_inputs_(missing) {}
 
   // Run a graph at any stage, a linear list, or an Executable in REF. Errors: REF cannot run the kernel, an input is
-  // missing or has another dtype or size, a variable has no value, the kernel accesses memory outside of its buffers,
-  // or it exceeds the time limit.
+  // missing or has another dtype or size, a variable has no value or one outside of its range, the kernel accesses
+  // memory outside of its buffers, or it exceeds a limit.
   Result<Execution> run_reference(UOp root) const { return run_reference(Executable::for_ref(root)); }
   Result<Execution> run_reference(std::span<const UOp> list) const { return run_reference(Executable::for_ref(list)); }
   Result<Execution> run_reference(Result<Executable> kernel) const;
@@ -44,7 +44,8 @@ class ReferenceRunner {
   // that depend on rounding. Differences in these elements are counted in Comparison::num_left_out, and an array that
   // differs only there passes. If `settled` is not null, stores in it a copy of `actual` in which these elements have
   // their expected values. With options.accepts_rounding, the other differences are accepted if rounding explains all
-  // of them. Errors: those of compare_outputs(), or a recheck fails.
+  // of them; if it explains only some, `settled` also has the expected values of these. Errors: those of
+  // compare_outputs(), or a recheck fails.
   Result<std::vector<Comparison>> compare_arrays(UOp root, const Arrays& actual, const Arrays& expected,
                                                  const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                                  Arrays* settled = nullptr) const;

@@ -83,7 +83,7 @@ TEST_CASE("ReferenceRunner leaves out casts of floats that do not fit the intege
 }
 
 TEST_CASE("ReferenceRunner accepts what rounding explains, and nothing worse") {
-  // A sum of 512 bfloat16 stops growing at 256: adding 0.7 does not change it. The exact sum is 358.4.
+  // A sum of 512 bfloat16 stops growing at 256: adding 0.7 does not change it. The exact sum is 358.
   const std::string text =
       "r = UOp.range(512, 0, AxisType.REDUCE)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.bfloat16.ptr(512), (), 1).index(r)\n"
@@ -134,7 +134,7 @@ TEST_CASE("ReferenceRunner gives the differences that rounding explains their ex
 
 TEST_CASE("expected_divergence names C's integer promotion where it changes a result") {
   Comparison differs{.num_different = 1};
-  // returns whether expected_divergence() returns a reason for the expression `f` of two uchars a and b
+  // returns true if expected_divergence() returns a reason for the expression `f` of two uchars a and b
   auto is_known = [&](const std::string& f, const char* renderer) {
     std::string text = "data = UOp(Ops.DEFINE_GLOBAL, dtypes.uchar.ptr(4), (), 1)\n"
                        "r = UOp.range(4, 0, AxisType.REDUCE)\n"

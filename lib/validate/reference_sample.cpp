@@ -40,8 +40,7 @@ RefBuffer buffer_of(const NamedArray& a) {
 
 std::string array_of(const PlainStore& s) { return "data" + std::to_string(s.memory.arg().small_int()); }
 
-// Returns the stores of an AST if each stores one scalar in every iteration of loops of constant sizes, each to an
-// array of its own; nullopt for any other graph.
+// Returns the stores of a plain AST (reference_sample.h); nullopt for any other graph.
 std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
   std::vector<PlainStore> out;
   for (UOp end : ast.src()) {
@@ -103,7 +102,7 @@ struct Offsets {
     for (UOp r : s.ranges) strides.emplace_back(extent_of(r) > 1 ? offset_at(s, r) - base : 0, r);
     std::ranges::stable_sort(strides, std::greater(), &std::pair<int64_t, UOp>::first);
   }
-  // Returns the value of each range in the iteration that stores to the index `place`. Throws Failure if none does.
+  // Returns the value of each range in the iteration that stores to the index `place`. Throws Failure if it finds none.
   std::vector<std::pair<UOp, int64_t>> turns_at(int64_t place) const {
     std::vector<std::pair<UOp, int64_t>> out;
     int64_t rest = place - base;
@@ -213,7 +212,7 @@ Sample all_of(UOp ast, const Arrays& inputs, const VariableValues& variables) {
   return out;
 }
 
-// Returns the loops of the reductions below a value.
+// Returns the RANGEs below a value: the loops of its reductions, if those of its store were replaced.
 std::vector<UOp> ranges_of_reductions(UOp value) {
   std::vector<UOp> out;
   for (UOp u : toposort(value))

@@ -1,5 +1,5 @@
-// reference_sample: computes a sample of the elements that a kernel stores, in REF. REF is too slow for all elements of
-// large kernels, and a wrong kernel is usually wrong at many elements.
+// Computes some of the elements that a kernel stores, in REF: a sample, or those at given indices. REF is too slow for
+// all elements of large kernels, and a wrong kernel is usually wrong at many elements.
 #pragma once
 #include <map>
 #include <string>
@@ -34,8 +34,8 @@ UOp constant_size_of(UOp range);
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
 // Returns, for each array, the indices of elements that the element `place` of the stored array `array` is computed
-// from. For reductions, considers only the first `most` + 1 iterations of the innermost loop, with all other loops at
-// 0. Empty if the AST is not plain or does not store the element.
+// from. For reductions, considers only the first `most` + 1 iterations of one loop, with all other loops at 0. Leaves
+// out indices that depend on loaded values. Empty if the AST is not plain or does not store the element.
 std::map<std::string, std::vector<int64_t>> elements_read(UOp ast, const std::string& array, int64_t place,
                                                           const VariableValues& variables, size_t most);
 

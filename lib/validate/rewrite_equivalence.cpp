@@ -42,7 +42,7 @@ struct Part {
   int64_t before_valid = -1, after_valid = -1;  // slots of bools that are false where a result is Invalid; -1: never
   bool is_float = false;
   DType dtype;
-  bool ends_alone = false;  // compare only at points 0 and 1, where all leaves have their smallest or largest value
+  bool ends_alone = false;  // compare only at points 0 and 1, where integer leaves have their smallest or largest value
   double tolerance = 0;     // largest relative difference that rounding explains; 0: a default for the dtype
   uint32_t memory = 0;      // for stores: node id of the memory that they store to
 };

@@ -1,7 +1,7 @@
 // compare_sides: tests whether the two sides of a rewrite compute the same. Evaluates both sides in REF at sample
-// points, with the arrays of a run. Leaves such as ranges and variables (isolated_expr.h) have random values within
-// their bounds, and the bounds themselves. Equal results do not prove that the sides are equal, but the sides of most
-// wrong rewrites differ at nearly every point.
+// points, with the arrays of a run. Leaves such as ranges (isolated_expr.h) have random values within their bounds, and
+// the bounds themselves; variables have the values of the run. Equal results do not prove that the sides are equal, but
+// the sides of most wrong rewrites differ at nearly every point.
 #pragma once
 #include <map>
 #include <string>

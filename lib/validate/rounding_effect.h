@@ -46,7 +46,7 @@ class RoundingEffect {
   UOp ast_;
   const Arrays& expected_;
   Effects effects_in_ast_;  // the effects in the AST; empty until they are needed
-  // effects_in_ast_ plus the effects in the last `root` for which effects_in_ast_ was not enough
+  // effects_in_ast_ plus the effects in the last `root` that were needed to explain all differences
   Effects effect_bounds_;
   enum class DifferenceKind : uint8_t { None, NonFinite, Finite };
   // the kind of the unexplained differences in the last call of explains_differences()

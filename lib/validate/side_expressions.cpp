@@ -54,7 +54,7 @@ bool is_torn(UOp u, int depth) {
 bool are_unlike(const Sides& s) {
   if (!is_computed(s.before) || !is_computed(s.after)) return false;
   if (s.before.dtype() != s.after.dtype()) return true;
-  constexpr int kDepth = 4;  // number of levels of `after` that are checked, because rules seldom make more new levels
+  constexpr int kDepth = 4;  // number of levels of a side that are checked, because rules seldom make more new levels
   return is_torn(s.after, kDepth) && !is_torn(s.before, kDepth);
 }
 
@@ -63,7 +63,7 @@ int64_t scalars_at(UOp u, const IsolatedExpr& place) {
   return place.value.dtype().count() * (u.dtype().is_ptr() ? u.dtype().base().count() : 1);
 }
 
-// Returns the offsets of the `n` scalars at the addresses of `u`; null if they do not have `n` scalars.
+// Returns the offsets of the `n` scalars at the addresses of `u`; null if that is impossible.
 UOp all_offsets(UOp u, const IsolatedExpr& place, int64_t n) {
   const int64_t places = place.value.dtype().count(), each = n / places;
   if (places == n) return place.value;
@@ -176,8 +176,8 @@ bool SideIsolator::adds_variable(uint32_t after, uint32_t before) const {
   });
 }
 
-// Adds the elements that `u`, a store or a group of stores, writes. Returns false if `u` is something else, or if REF
-// cannot evaluate it.
+// Adds the elements that `u`, a store, a group of stores or an empty NOOP, writes. Returns false if `u` is something
+// else, or if REF cannot evaluate it.
 bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
   if (u.is(Op::GROUP)) return u.num_src() && std::ranges::all_of(u.src(), [&](UOp s) { return add_effects(to, s); });
   bool passes_on = u.is(Op::GEP) || (u.is(Op::UNROLL) && u.arg().items().empty());
@@ -265,7 +265,7 @@ class SidesBuilder {
     }
   }
   bool is_placeholder(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_variables_.contains(u); }
-  // Replaces placeholders by their meanings in both sides. Returns empty sides if this makes dtypes or shapes differ.
+  // Replaces placeholders by their meanings in both sides. Returns empty sides if this fails.
   Sides without_placeholders(UOp before, UOp after) const {
     if (before == after || (!has_placeholder(before) && !has_placeholder(after))) return {before, after};
     auto out = catch_failures([&] {

@@ -18,7 +18,7 @@ namespace tgc {
 // such pairs for each element: the address and the value.
 struct ComparedValues {
   UOp before, after;
-  UOp before_valid = {}, after_valid = {};  // bools that are false if the value is Invalid; null if it never is
+  UOp before_valid = {}, after_valid = {};  // bools: false if it is Invalid or not stored; null: always true
   // compare only the smallest and the largest value, because the size of a loop changed
   bool compares_bounds_only = false;
   UOp stored_memory = {};          // for stores: the DEFINE_GLOBAL that they store to

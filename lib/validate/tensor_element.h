@@ -18,9 +18,10 @@ class TensorElementExpr {
   // Adds new nodes to `graph`. A buffer, or a node without an expression, becomes an INDEX into a new DEFINE_GLOBAL.
   explicit TensorElementExpr(Graph& graph) : graph_(graph) {}
 
-  // Returns the expressions of one element of both nodes. The element's index is a RANGE for each axis of `before`. The
-  // sides are null if `after` reads memory that `before` does not. Returns the sides unchanged if they are indices,
-  // have no value (stores, ends), no expression or different numbers of axes, or if the expressions are too large.
+  // Returns the expressions of one element of both nodes. The element's index is a RANGE for each axis of `before` (0
+  // for an axis of size 1). The sides are null if `after` reads memory that `before` does not. Returns the sides
+  // unchanged if they are indices, have no value (stores, ends), no expression or different numbers of axes, or if the
+  // expressions are too large.
   Sides element_sides(UOp before, UOp after);
 
   // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources. While a
