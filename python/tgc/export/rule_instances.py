@@ -60,7 +60,7 @@ class Maker:
     from tinygrad.uop.ops import GroupOp, Ops, UOp
     self.dtypes, self.groups, self.ops, self.node = dtypes, GroupOp, Ops, UOp
     self.dtype, self.random = dtype, choose
-    self.has_weak = hasattr(dtypes, "weakint")  # whether constants beside operands may have no width (0.13 and later)
+    self.has_weak = hasattr(dtypes, "weakint")  # whether integers without a width are weakint (0.13 and later)
     self.named: dict[str, Node] = {}
     self.leaves = 0
     self.bounds: list[int] = []  # bounds of variables: constants at bounds show guards that are wrong by one
