@@ -17,8 +17,8 @@ def exception_text(message):
 class Chromium:
   """A browser with one page. Use it in a `with` block."""
 
-  # A kiosk has no toolbar, and the address bar's popup is a page of its own. Without both, a page opens in two thirds of
-  # the processor time.
+  # A kiosk has no toolbar, and the address bar's popup is a page of its own. Without both, a page takes less
+  # processor time to open.
   def __init__(self, width=1400, height=900, dark=False):
     program = shutil.which("chromium")
     if not program: raise PageError("there is no chromium; run scripts/setup")
@@ -82,7 +82,7 @@ class Chromium:
 
   # ---- for tests
   def open(self, url):
-    """Opens a page and waits until it has read its whole graph and drawn it."""
+    """Opens a page and waits until it has read its whole graph and drawn it, or has a frame."""
     left = self.value("window.isLeft = true, location.href")
     if left.split("#")[0] == url.split("#")[0]: self.call("Page.navigate", url="about:blank")  # otherwise, the browser stays on the page
     self.events.clear()
@@ -154,7 +154,7 @@ class Chromium:
     return [e["params"]["request"]["url"] for e in self.events if e["method"] == "Network.requestWillBeSent"]
 
   def troubles(self):
-    """Returns the errors on the console and the uncaught exceptions."""
+    """Returns the errors in the browser's log and the uncaught exceptions, since the page was opened."""
     out = []
     for e in self.events:
       if e["method"] == "Runtime.exceptionThrown": out.append(exception_text(e))

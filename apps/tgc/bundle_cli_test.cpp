@@ -1,5 +1,5 @@
-// Repro bundles on the command line: what run and bisect write to them, and that every command gives the same result
-// for a bundle in another folder, without the original input, cache and environment.
+// Repro bundles on the command line: what run and bisect write to them, what commands make of a bundle in another
+// folder, without the original input, cache and environment, and the commands that repeat failures.
 #include <sstream>
 
 #include "apps/tgc/cli_testing.h"
@@ -10,7 +10,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// Checks that every command gives the same result for a bundle alone in a folder, with only PATH and HOME set.
+// Checks what commands make of a bundle alone in a folder, with only PATH and HOME set.
 void check_bundle_alone(const std::string& bundle, const std::string& rule) {
   namespace fs = std::filesystem;
   fs::path elsewhere = scratch_folder() / ("elsewhere." + bundle);

@@ -284,7 +284,7 @@ TEST_CASE("cli: check replays the whole records of a truncated golden file, and 
 }
 
 TEST_CASE("cli: check applies a record's own settings and counts records that it cannot replay as skipped") {
-  // The test file has two records of one kernel, recorded with different settings.
+  // The test file has records of one kernel with different settings, and one for a target that tgc does not have.
   std::string head = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{"CPU_COUNT":"4"}})" "\n";
   std::string ast =
       R"x("ast":"c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)\nc2 = UOp.range(UOp.const(dtypes.index, 64), 0, AxisType.LOOP)\nast = c0.index(c2, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(c2).sink(arg=None)")x";

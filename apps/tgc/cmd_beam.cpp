@@ -67,7 +67,7 @@ void print_transfer(const CacheTransfer& moved, const char* what) {
 // Lists, removes, imports or exports results, without a search.
 int manage(const BeamOptions& o) {
   bool writes = !o.remove.empty() || !o.import_from.empty();
-  if (!writes && !std::filesystem::exists(o.file())) {  // there is no result yet, because a search creates this file
+  if (!writes && !std::filesystem::exists(o.file())) {  // no search and no import has made this file yet
     if (!o.results.empty()) return report_error({.message = "there is no such file", .file = o.results});
     if (!o.export_to.empty()) throw Failure("there are no results to export: `tgc beam INPUT` finds some");
     return (o.json ? print(results_json({})) : print_report(results_text({}))), 0;

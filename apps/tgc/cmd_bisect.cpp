@@ -1,4 +1,4 @@
-// tgc bisect: finds what makes a kernel wrong, makes a stage differ from a golden record, or makes tgc crash.
+// tgc bisect: finds the part of a compilation that causes a failure.
 #include <set>
 
 #include "apps/tgc/options.h"

@@ -17,7 +17,7 @@ struct CheckOptions {
   unsigned jobs = 0;
 };
 
-// Adds up the reports in the order of the records, and prints each difference as it is found.
+// Adds up the reports in the order of the records, and prints differences (--list, --show) as they are found.
 class Checker {
  public:
   explicit Checker(const CheckOptions& options) : o_(options), session_(terminal_session(options.jobs, options.live)) {}

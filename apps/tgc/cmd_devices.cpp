@@ -13,7 +13,7 @@ namespace {
 struct DeviceRow {
   std::string kind, name, serves;
   bool works = false;
-  std::string note;  // the version, or what is missing
+  std::string note;  // versions, architectures, or what is missing
 };
 
 // Adds one row per renderer, with all its architectures.

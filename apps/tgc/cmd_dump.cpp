@@ -51,7 +51,7 @@ int dump(const DumpOptions& o) {
   if (tracks_match_stats()) plan.watcher = &counter;
   StageSelection stages(o.stage);
   std::string_view begun_at;  // the stage that the header of the last graph names
-  bool is_printed = false;  // true: the last graph is a tensor graph that was only printed, so that no stages are known
+  bool is_printed = false;  // true: the last graph is a tensor graph of a text, without a record and --live
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     is_printed = graph.is_tensor_graph && !graph.record && !session.live_pool;
     DebugPrints debug(session, graph.graph->settings());

@@ -23,8 +23,8 @@ bool is_part(const ProfileCommand& o) {
   return o.packets || o.waves || o.counters || o.memory || !o.against.empty();
 }
 
-// Returns whether the command shows source lines: if it shows one kernel, or if --with gives a file with the kernels'
-// graphs.
+// Returns whether the command shows source lines: of one kernel, or of all with --with; not if it shows only a part of
+// the profile.
 bool shows_sources(const ProfileCommand& o, const InputName& name) {
   return !is_part(o) && (!name.id.empty() || !o.with.empty());
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kMostProofSeconds = 1e6;
 
-// Counts the verdicts of kernels and schedules: "12 kernels: 10 proven, 2 proven (reals)".
+// Counts the verdicts of kernels and schedules: "12 kernels: 10 proven, 2 proven (reals); ...".
 class VerdictCounts {
  public:
   void add(const KernelProof& p) {

@@ -88,7 +88,7 @@ class Command {
   std::vector<std::shared_ptr<void>> owned_;
 };
 
-// Prints --help: the description, the usage, the options by group, one line for each command, and the notes.
+// Makes the text of --help: the description, the usage, the options by group, one line for each command, and the notes.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { label("Positionals", "Arguments"); }

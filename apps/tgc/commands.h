@@ -8,7 +8,8 @@ namespace CLI {
 class App;
 }
 
-// The names in the order of `tgc --help`. Each command is defined by add_NAME() in cmd_NAME.cpp.
+// The names in the order of `tgc --help`. Each command is defined by add_NAME() in cmd_NAME.cpp or, if the build lacks
+// the command, in absent_commands.cpp.
 #define TGC_COMMANDS(X)                                                                                     \
   X(dump) X(run) X(check) X(verify) X(diff) X(trace) X(stats) X(patterns) X(stages) X(view) X(bisect)       \
   X(reduce) X(fuzz) X(beam) X(bench) X(compile) X(devices) X(cache) X(conform) X(lint) X(prove) X(records)  \

@@ -1,5 +1,5 @@
-// Tests that tgc runs kernels in workers that cannot harm it, and that it reports how a kernel failed. Also tests
-// options and faults without effect, record ids with special characters, and reports of stores to one element.
+// Tests that tgc runs kernels in workers that cannot harm it, and that it reports how a kernel failed. Also tests cases
+// of options, faults, record ids and stores to one element.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"

@@ -16,7 +16,8 @@ class DumpOutput {
   // become one JSON document.
   DumpOutput(const std::string& to, bool json) : output_path_(to == "-" ? "" : to), is_json_(json) {}
 
-  // Adds the texts of one graph. Errors: an unwritable file, several texts for one file, bytes for a terminal.
+  // Adds the texts of one graph. Errors: an unwritable file or folder, several texts for one file, bytes for a
+  // terminal.
   Status write(const std::vector<DumpText>& texts);
   size_t num_written() const { return num_written_; }  // number of texts written so far
   // Prints the output, or writes the single file. Call this once, after the last graph.

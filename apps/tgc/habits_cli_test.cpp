@@ -1,4 +1,4 @@
-// Habits of users that must work or get a helpful error: options before INPUT, tinygrad's variables, common mistakes.
+// Habits of users that must work or get a helpful error, such as options before INPUT and tinygrad's variables.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -42,7 +42,7 @@ TEST_CASE("cli: dump prints several stages as one JSON document") {
   CommandResult r = run_tgc("dump --json --stage=expander,source " + kRecord);
   CHECK(r.out.starts_with("{\"texts\":["));
   CHECK(contains_text(r.out, "{\"kernel\":\"bin_add_half.0\",\"stage\":\"source\",\"text\":\""));
-  // The JSON of a single stage is an object, not a list.
+  // The JSON of a single stage is that of its graph.
   CHECK(run_tgc("dump --json --stage=expander " + kRecord).out.starts_with("{\"format\":"));
 }
 

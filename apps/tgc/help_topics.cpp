@@ -1,4 +1,4 @@
-// The topics of `tgc help` and their texts, most of which are made from the program's tables.
+// The topics of `tgc help`, and those of their texts that are made from the program's tables.
 #include <set>
 
 #include "apps/tgc/commands.h"

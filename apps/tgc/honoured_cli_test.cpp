@@ -1,4 +1,4 @@
-// Options of run and bisect on recordings of other releases: each one is honoured, or refused in one line.
+// Options of run and bisect on recordings of other releases and on models: they have an effect, or are refused.
 #include "apps/tgc/cli_testing.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/testing.h"
@@ -90,7 +90,7 @@ TEST_CASE("cli: the arrays of --inputs are those of the graph, and reports name 
     expect_error(command + kernel() + " --inputs=other.npz", "the kernel has no array 'data7', expected data0, ");
     expect_error(command + model + " --inputs=other.npz", "the model has no input 'data7', expected ");
   }
-  // a file for several kernels may have arrays that only some of them have
+  // a file for several graphs may have arrays that not all of them have
   run_in_shell("zcat " + near + " > several.jsonl; tail -n 1 several.jsonl | sed 's/p05.3/p05.4/' >> several.jsonl");
   const CommandResult several = run_tgc("run several.jsonl --inputs=other.npz");
   CHECK(several.code == 0);

@@ -100,7 +100,7 @@ int run_command(int argc, char** argv) {
   try {
     add_commands(app, exit_code, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);
-  } catch (const CLI::Success& e) {  // --help or --version was printed
+  } catch (const CLI::Success& e) {  // --help or --version
     std::ostringstream text;
     exit_code = app.exit(e, text, text);
     tgc::print(text.str());

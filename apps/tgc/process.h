@@ -1,4 +1,4 @@
-// Sets the process up so that failures end it with a message and exit code 2, and SIGINT and SIGTERM request a stop.
+// How the process handles failures, and SIGINT and SIGTERM as requests to stop.
 #pragma once
 
 namespace tgc {

@@ -70,7 +70,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   });
 }
 
-// Proves the rules whose name matches --rule, of the stages that --stage selects.
+// Proves the rules whose name or place matches --rule, of the stages that --stage selects.
 int prove_rules(const ProveOptions& o) {
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
   std::vector<std::string_view> stages;

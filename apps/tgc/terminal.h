@@ -45,7 +45,7 @@ class HeldOutput {
   HeldOutput(const HeldOutput&) = delete;
   ~HeldOutput();
   void add(std::string_view text);
-  Status release();  // returns an error if the temporary file cannot be read
+  Status release();  // returns an error if the temporary file cannot be written or read
 
  private:
   std::string text_in_memory_;

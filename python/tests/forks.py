@@ -1,4 +1,4 @@
-"""Runs Python programs in forks of a process that has loaded tinygrad and compiled a kernel. To load tinygrad and to
+"""Runs Python programs in forks of a process that has loaded tinygrad and compiled kernels. To load tinygrad and to
 compile its matchers takes most of the time of a short program.
 
   forks.py    is the process that forks; it reads jobs from its standard input

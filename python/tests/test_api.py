@@ -1,4 +1,4 @@
-"""Tests of the objects that tgc offers: recordings, kernels, stages, results, pages, errors."""
+"""Tests of the functions and objects of the package tgc."""
 from __future__ import annotations
 
 import json
@@ -166,7 +166,7 @@ def test_prove_and_bench(kernel: tgc.Kernel) -> None:
 
 @pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygrad 0.12")
 def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
-  """The lines that `tgc bench --kernels` and `tgc beam` print give a kernel its opts, in each release."""
+  """The lines that `tgc bench --kernels` and `tgc beam` print give a kernel its opts."""
   from tinygrad import Tensor, codegen
   from tinygrad.helpers import ansistrip
   made, own = [], codegen.apply_opts
@@ -178,7 +178,7 @@ def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
   (a @ b).realize()
   name, own_opts = re.sub(r"n\d+$", "", ansistrip(made[-1].name)), made[-1].applied_opts
   def use(name: str, opts: str) -> tuple[object, ...]:
-    names = [name, *(f"{name}n{i}" for i in range(1, 9))]  # 0.12 numbers kernels of the same name
+    names = [name, *(f"{name}n{i}" for i in range(1, 9))]  # up to 0.13, tinygrad numbers kernels of the same name
     text = (ROOT / "testdata/programs/opts.py").read_text().partition("use_opts({")
     lines: dict[str, object] = {}
     exec(text[0] + f"opts = {opts}\nuse_opts(dict.fromkeys({names}, opts))", lines)  # noqa: S102

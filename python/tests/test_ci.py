@@ -1,5 +1,5 @@
 """Tests of the steps of a CI job, on a git repository made for them, with the environment variables of GitHub; and that
-actions and workflows pin what they use."""
+actions, workflows and lists of packages pin what they use."""
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""Tests of the exporter: what it records of a program in each way, with the installed release of tinygrad."""
+"""Tests of the exporter, with the installed release of tinygrad."""
 from __future__ import annotations
 
 import gzip

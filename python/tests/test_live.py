@@ -1,4 +1,4 @@
-"""Tests the answers of a live tinygrad to tgc, and that it refuses models and questions that may be harmful."""
+"""Tests that a live tinygrad reads for a model only files of its folder, and sets only known settings for a question."""
 from __future__ import annotations
 
 import os

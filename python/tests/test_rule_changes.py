@@ -21,7 +21,7 @@ def test_only_the_changed_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None
   before = rule_hashes()
   assert len(before) > 300 and place in before
   assert RuleChanges(header_entry(before)).among(before, before) == []
-  # a function that the rule calls computes something else
+  # the rule's function has another constant
   code = function.__code__
   monkeypatch.setattr(function, "__code__", code.replace(co_consts=(*code.co_consts, "another constant")))
   changes = RuleChanges(header_entry(before)).among(before, before)
@@ -44,7 +44,7 @@ def changes(then: dict[str, str], now: dict[str, str]) -> RuleChanges:
 
 
 def test_moved_removed_and_new_rules() -> None:
-  # line 5 is new, so the others moved; the rule of line 2 changed
+  # a new line 2 moved the rules below it; the rule that was in line 2 has changed
   moved = changes({"a.py:1": "A", "a.py:2": "B", "a.py:3": "C"}, {"a.py:1": "A", "a.py:3": "B2", "a.py:4": "C"})
   assert moved.among(["a.py:1", "a.py:2", "a.py:3"], ["a.py:1"]) == ["a.py:3"]
   assert moved.among(["a.py:1", "a.py:3"], []) == []  # the changed rule did not match

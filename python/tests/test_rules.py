@@ -1,4 +1,4 @@
-"""Tests the sides of rules with unknown operands, and the programs that show wrong values of rules."""
+"""Tests of instances of rules, of their sides with unknown operands, and of programs that show wrong values of rules."""
 from __future__ import annotations
 
 import functools
@@ -65,7 +65,7 @@ def with_defaults(v: Any, special: int = 77) -> bool: return bool(v == special)
 def wrapped(v: Any) -> bool: return bool(v == 78) or with_defaults(v)
 
 
-# Rules that are wrong for one operand or constant only. The sides must contain this special case, or be empty.
+# Rules that are wrong only for some operands or constants. The sides must contain this special case, or be empty.
 @pytest.mark.parametrize("function", [
   lambda x, c: wrong(x) if c.arg in (7, 77) else c * x,
   lambda x, c: wrong(x) if 76 < c.arg < 78 else c * x,

@@ -20,7 +20,7 @@ class Explanation:
   result: what the function returned. recording: the kernels and schedules that the call made. runs: each kernel,
   compared with the reference interpreter; empty with compare=False. faults: for each kernel that computes something
   else, what makes it wrong; the verdict is "same" or "unresolved" if that was not found. times: the time of each kernel
-  on its device; empty with times=False. passed: no kernel failed, or none was compared.
+  on its device; empty with times=False. passed: each kernel passed, or none was compared.
   """
   result: Any
   recording: Recording

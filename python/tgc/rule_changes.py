@@ -65,8 +65,8 @@ def parts_of(function: types.FunctionType, known: dict[Any, str], depth: int) ->
 
 
 def rule_hashes() -> dict[str, str]:
-  """Returns a hash of each rule of the matchers that exist in this process, by file and line. Leaves out rules whose
-  function is not tinygrad's."""
+  """Returns a hash of each rule of the matchers that exist in this process, by file and line. Leaves out the rules of
+  uop/upat.py, and those whose function is not tinygrad's."""
   from tinygrad.uop.ops import PatternMatcher
   parts: dict[str, set[str]] = {}
   known: dict[Any, str] = {}

@@ -19,7 +19,7 @@ from tgc.export.golden import apply_settings
 from tgc.export.golden import golden_lines
 from tgc.export.graph_text import read_graph
 
-# Both use as many threads as this process may use, whatever the records were made with.
+# Both use as many threads as this process may use, or CPU_COUNT, whatever the records were made with.
 os.environ.setdefault("CPU_COUNT", str(len(os.sched_getaffinity(0))))
 THREADS = [f"--set=CPU_COUNT={os.environ['CPU_COUNT']}"]
 
@@ -94,7 +94,7 @@ def row(args, theirs, record, kernel, folder):
   except Exception as e: return {"kernel": record["id"], "fails": f"tinygrad's search fails: {type(e).__name__}"}
   same = their_opts == found["opts"]  # the kernels are identical, so one timing is enough
   a = b = float("inf")
-  for _ in range(9):  # several processes: the addresses of the arrays change the time of some kernels by up to a quarter
+  for _ in range(9):  # several processes: the addresses of the arrays change the time of some kernels
     a = min(a, fastest(args.tgc, kernel, args.target, their_opts))
     b = a if same else min(b, fastest(args.tgc, kernel, args.target, found["opts"]))
   return {"kernel": record["id"], "wall": wall, "cpu": cpu, "their_wall": their_wall, "their_cpu": their_cpu, "seconds": b,

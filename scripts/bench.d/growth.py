@@ -3,8 +3,8 @@
 
   bench.d/growth.py TGC
 
-Prints the nodes of the linear list, the time, and the time per node beside that of an n log n algorithm. Run by
-scripts/bench.
+Prints the nodes of the linear list, the time, the peak memory, and the time per node beside that of an n log n algorithm.
+Run by scripts/bench.
 """
 import json, math, subprocess, sys
 

@@ -80,7 +80,7 @@ def repro(n, arrays={}):
 
 
 def repro_arrays(n):
-  """A repro bundle with n arrays, of which its kernel has one."""
+  """A repro bundle with n arrays that its kernel does not have."""
   return repro(4, {f"other{i}": {"dtype": "dtypes.char", "shape": [0], "hex": ""} for i in range(n)})
 
 
@@ -216,7 +216,7 @@ def field(number, content):
 
 
 def onnx_model(n):
-  """A model of n additions."""
+  """A model of many additions."""
   def value(name): return field(1, name) + field(2, field(1, field(1, 1) + field(2, field(1, field(1, 8)))))
   nodes = b"".join(field(1, field(1, f"x{i}") + field(1, "w") + field(2, f"x{i + 1}") + field(3, f"n{i}") + field(4, "Add")) for i in range(max(1, n // 4)))
   weight = field(1, 8) + field(2, 1) + field(8, "w") + field(9, struct.pack("<8f", *range(8)))

@@ -13,7 +13,7 @@ import growth_formats as formats
 
 RUN = "run --reference=none --device=REF"
 # what is measured: a name, the function that makes an input of n items or its conversion from another input, its suffix, and the commands; {0} is the
-# input, {dir} its folder, {out} a new name
+# input, {dir} its folder, {out} the name of an output
 CASES = [
   ("pyrender chain", formats.chain, ".uop", ["verify", "dump --stage=ast --format=repr", "dump --stage=ast --format=dot", "dump --stage=ast --format=nodes", "dump --stage=source",
                                              "dump --stage=all -o {out}.all/", "dump --stage=source --target=CUDA:PTX:sm_80", "trace -q", "trace -o {out}.jsonl",

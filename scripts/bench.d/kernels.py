@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times CPU kernels that tgc and tinygrad 0.12.0 compile from the same source and run.
 
-  bench.d/kernels.py TGC GOLDENS [--every=N] [--runs=N] [--rounds=N]
+  bench.d/kernels.py TGC GOLDENS [--every=N] [--runs=N] [--rounds=N] [--list]
 
 tgc and tinygrad take turns, so that changing load on the machine affects both; for each, the fastest run counts. tinygrad
 reads the clock in Python before and after the call; its time for an empty kernel is measured and subtracted. Both use the

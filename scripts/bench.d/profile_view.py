@@ -13,7 +13,7 @@ from limits import Limits, p95
 
 PACKETS = 5_000_000
 SOURCE = "testdata/profile/gfx1100_gemm_run_0.pkl.gz"
-# pans through the timeline at the scale of a hundredth of it, then zooms in to single cycles and out again
+# MOVE pans through the timeline when a part of it is in view; ZOOM zooms in to single cycles and out again
 MOVE = """(async () => {
   const c = theApp.canvas, {from, to} = c.limits, span = (to - from) / %d, middle = (from + to) / 2;
   c.show(middle - span / 2, middle + span / 2);

@@ -10,7 +10,7 @@ import argparse, gzip, json, pathlib, resource, subprocess, tempfile
 
 
 def repeated(pickle, times):
-  """Repeats the longest thread trace of a pickle. Returns the pickle and the number of bytes."""
+  """Repeats the longest thread trace of a pickle. Returns the pickle and the number of bytes of the repeated trace."""
   best, at = (0, 0), 0
   while (at := pickle.find(b"B", at)) >= 0:
     size, end = int.from_bytes(pickle[at + 1:at + 5], "little"), at + 5

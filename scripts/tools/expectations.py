@@ -51,7 +51,7 @@ def ints():
     lines.append(f"trunc {struct.pack('>d', d).hex()} 0 {int(d)}")
   write("int.txt", lines)
 
-# ---- sorting with inconsistent comparisons: "kind modulus limit seed : items : sorted items"
+# ---- sorting, also with inconsistent comparisons: "kind modulus limit seed : items : sorted items"
 class Item:
   def __init__(self, i, rule): self.i, self.rule = i, rule
   def __lt__(self, o): return self.rule(self.i, o.i)

@@ -1,4 +1,4 @@
-"""Draws inputs and attributes for every op of ONNX's opset 23. `draw(op, seed)` returns a Node or None.
+"""Draws inputs and attributes for every op of ONNX's opset 23. `DRAWS[op](random)` returns a Node or None.
 
 scripts/tools/onnx_reference runs the nodes in onnx's reference evaluator and in tgc.
 """
@@ -45,7 +45,7 @@ class Random:
     return self.g.uniform(low, high, shape).astype(dtype)
 
   def special(self, x, p=.2):
-    """Returns x, in a fifth of all calls with infinities, zeros or large numbers among its floats. It has no NaNs: devices
+    """Returns x, in a share p of all calls with infinities, zeros or large numbers among its floats. It has no NaNs: devices
     differ in comparisons and maxima of NaNs (testdata/known_gaps.md)."""
     if x.dtype.kind != "f" or not self.chance(p): return x
     for v in self.pick([[np.inf, -np.inf], [0.0, -0.0], [np.finfo(x.dtype).max / 2 if x.dtype == np.float16 else 1e30]]): x[self.g.random(x.shape) < .2] = v

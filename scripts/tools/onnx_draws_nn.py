@@ -10,7 +10,7 @@ from onnx_draws import FLOATS, INTS, NUMBERS, Node, draws
 
 
 def windows(r, spatial, most=3, pads=True):
-  """Returns attributes of sliding windows that fit into axes of the sizes `spatial`."""
+  """Returns the sizes and other attributes of sliding windows that fit into axes of the sizes `spatial`."""
   n, out = len(spatial), {}
   kernel = [r.int(1, min(most, s)) for s in spatial]
   if r.chance(.6): out["strides"] = [r.int(1, 3) for _ in range(n)]
@@ -53,8 +53,8 @@ def conv(r, op):
 
 
 def scales(r, decimal=True):
-  """Returns a function of a shape that draws scales. Half of them make quotients halfway between two integers. `decimal`: some
-  are no powers of two; the evaluator multiplies these in double precision, onnxruntime and tgc do not."""
+  """Returns a function of a shape that draws scales. Some of them make quotients halfway between two integers. `decimal`: some
+  are decimal fractions, which the evaluator multiplies in double precision; onnxruntime and tgc do not."""
   choices = r.pick([None, [.25, .5, 1, 2], [.1, .2, .3, .05] if decimal else None])
   return lambda *shape: r.values(shape, np.float32, .1, .9) if choices is None else r.g.choice(choices, shape).astype(np.float32)
 

@@ -196,7 +196,7 @@ def sources(tgc):
 # ---- hits
 
 def tinygrad_hits(record, target):
-  """Returns {(PatternMatcher's name, position): hits} and the PatternMatcher of each stage."""
+  """Returns {id of a pattern: hits}, {id: pattern}, and the PatternMatcher of each stage by its name."""
   from tinygrad.uop import ops
   renderer, ast, stages = make_renderer(target), read_graph(record["ast"]), StageRules()
   ops.match_stats.clear()

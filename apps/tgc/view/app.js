@@ -249,8 +249,8 @@ export class App {
     const ofRule = stage.rewrites.map((_, i) => i).filter((i) => isListed(graph.rules[stage.rewrites[i].rule]));
     return {s: stage.index + 1, r: ofRule[(accused.rewrite || 0) - 1] ?? -1};
   }
-  /** Returns the two sides of the rewrite that a bisection holds responsible, as the page writes expressions, or
-   * as the bisection wrote them if its values are of names that do not occur in the page's expressions. */
+  /** Returns the two sides of the rewrite that a bisection holds responsible, as the page writes expressions, or as the
+   * bisection wrote them if the page lacks the rewrite, or its expressions lack the names of the bisection's values. */
   accusedSides(g) {
     const {accused} = this.index.graphs[g], place = this.accusedPlace(g), {graph} = this.opened.get(g);
     const {before, after, ...values} = accused.witness || {}, written = (text) => text && text.includes("\n") ? text
@@ -287,8 +287,8 @@ export class App {
     return other >= 0 && other !== this.story.root(place);
   }
 
-  // Returns the folds with which a graph is shown first: the nodes of a model, or the repeated blocks of a large graph,
-  // such as the unrolled lanes of a kernel.
+  // Returns the folds with which a graph is shown first: the nodes of a model or the lines of a program, or the
+  // repeated blocks of a large graph, such as the unrolled lanes of a kernel.
   async #firstFolds({graph, story}, drawings) {
     const root = story.root(0);
     if (graph.madeOf.length && !(graph.isByLine && graph.nodesOf(root).length <= kMostUnfolded)) return ["m"];

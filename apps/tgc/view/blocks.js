@@ -48,7 +48,7 @@ export class Blocks {
   }
 
   /** Returns the blocks that occur more than once and are inside no other repeated block, with their number of
-   * occurrences. @returns {(Block & {count: number})[]} */
+   * occurrences; of a tensor graph, also the parts of #quiet(). @returns {(Block & {count: number})[]} */
   repeats() { return this.repeated || (this.repeated = this.#repeats()); }
   #repeats() {
     const {exact} = this, count = new Map(), out = [...this.chained], taken = this.nodes.map(() => false);

@@ -99,7 +99,7 @@ export class Box {
     return shape === undefined ? "" : "(" + g.strings[shape] + ")";
   }
   #isText(slot, key) { return this.inline.isText(this.n, slot, key % this.g.count); }
-  // Returns the sources that are shown as text in the box; a folded box shows those of its first node.
+  // Returns the sources that the box may show as text; a folded box shows those of its first node.
   #told() { return this.fold ? this.g.sourceList(this.n) : this.list; }
 }
 

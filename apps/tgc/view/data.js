@@ -254,8 +254,8 @@ export function pause() {
 
 const kHidden = /(?![\t\n])[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-/** Returns the text with everything visible: control characters, and characters that change the writing direction, are
- * replaced by their numbers. @param {string} text */
+/** Returns the text with numbers in place of control characters and other characters that have no visible form; tabs
+ * and line breaks stay. @param {string} text */
 export function plain(text) {
   const number = (c) => c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
   return text.replace(kHidden, (c) => "\u27e8U+" + number(c) + "\u27e9");

@@ -79,7 +79,7 @@ function arithmeticOf(graph, n) {
   return index !== undefined && isArithmetic(graph, index) ? expressionOf(graph, index) : "";
 }
 
-// Returns the ops of nodes as text, the most frequent first: "12 nodes: 5 MUL, 3 ADD".
+// Returns the ops of nodes as text, the most frequent first: "8 nodes: 5 MUL, 3 ADD".
 function opsOf(graph, nodes) {
   const counts = new Map(), boxes = nodes.filter((n) => !isValue(graph, n));
   for (const n of boxes) counts.set(graph.opName(n), (counts.get(graph.opName(n)) || 0) + 1);

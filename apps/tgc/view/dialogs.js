@@ -70,7 +70,7 @@ export function withoutEmpty({heads, rows}) {
   return {heads: shown(heads), rows: rows.map((r) => ({...r, cells: shown(r.cells), values: shown(r.values)}))};
 }
 
-/** Makes a table and the field that filters its rows. A click on a column's name sorts the rows by it.
+/** Makes a table and the field that filters its rows. A click on a column's name sorts rows without groups by it.
  * @param {Head[]} heads @param {TableRow[]} rows */
 export function filteredTable(heads, rows) {
   const table = element("table"), head = element("tr"), filter = /** @type {HTMLInputElement} */ (element("input"));

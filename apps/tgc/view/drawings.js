@@ -1,4 +1,5 @@
-// The drawings of the graphs at all places (points between stages). Most nodes keep their position from place to place.
+// The drawings of the graphs: at all places (points between stages), of rewrites, and of two compared graphs. Most
+// nodes keep their position from place to place.
 import {Replacements, asItIs} from "./replay.js";
 import {boxesOf, drawingOf, placed, withBounds} from "./layout.js";
 import {wrapRows} from "./wrapping.js";
@@ -277,8 +278,8 @@ export class Drawings {
     return new Replacements(this.graph, run, stage.events, rewrite.at - 1).shown(run.input);
   }
 
-  // Draws the graphs before and after a rewrite as one. A new node takes the position of the node that it replaces.
-  // `hasGhosts`: the replaced node is drawn beside the new one, and no other box moves.
+  // Draws two graphs as one, such as those before and after a rewrite. A new node takes the position of the node that
+  // it replaces. `hasGhosts`: the replaced node is drawn beside the new one, and no other box moves.
   #both(inline, was, is, base, origin, came, went, wish, hasGhosts = true) {
     const places = this.#where(base, is, origin, !inline.open.size), ghosts = new Map(), own = new Map();
     const displaced = new Set();

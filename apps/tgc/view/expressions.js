@@ -85,8 +85,8 @@ const scalar = (g, n) => g.dtypeName(n).replace(/\.vec\(\d+\)/, "");
  * @type {WeakMap<Recorded, {isWhole: boolean, is: Uint8Array}>} */
 const kIndexArithmetic = new WeakMap();
 
-// Marks the nodes that are computed only from names and constants, have integer dtypes, and are of the dtype of indices
-// or used by an INDEX.
+// Marks the nodes that are computed only from names and constants, have integer dtypes and short texts, and are of the
+// dtype of indices, compare such nodes, or are used by an INDEX.
 function indexArithmetic(/** @type {Recorded} */ g) {
   const known = kIndexArithmetic.get(g), isWhole = !g.unread.packed;
   if (known && known.isWhole === isWhole && known.is.length === g.count) return known.is;

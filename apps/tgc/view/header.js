@@ -95,8 +95,8 @@ function captionOfOther(app) {
   return [element("b", "", app.placeName(state.s)), element("span", "", plain(says))];
 }
 
-/** Shows the ranges of the graph, each as a button that selects it. The row of buttons stays if only some stages have
- * ranges, so that the graph does not move. @param {App} app */
+/** Shows ranges of the graph, at most kMostRanges, each as a button that selects it. The row of buttons stays if only
+ * some stages have ranges, so that the graph does not move. @param {App} app */
 export function showLegend(app) {
   const {graph, scene} = app, ranges = new Set();
   for (const box of scene.drawing.boxes) for (const r of graph.rangeLists[graph.ranges.get(box.n) || 0]) ranges.add(r);

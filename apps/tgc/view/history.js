@@ -59,8 +59,8 @@ export class StageHistory {
     for (const change of this.changes) if (change.isRule) add(change.before, null), add(change.after, change);
   }
 
-  /** Returns what made a node: the first rewrite before the event at `end` that resulted in it, else the innermost
-   * rewrite that created it, else a substitution that inserted it, else the rewrite that is still running then and
+  /** Returns what made a node: the first event before that at `end` that resulted in it, else the innermost
+   * rewrite that created it, else a rewrite that inserted it, else the rewrite that is still running then and
    * created it. @returns {Maker} */
   maker(node, end) {
     const result = this.resultOf.get(node), made = this.madeBy.get(node), inserted = this.insertedBy.get(node);

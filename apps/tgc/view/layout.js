@@ -117,7 +117,7 @@ function freeBeside(boxes, row, x) {
   return free.reduce((best, at) => (Math.abs(at - x) < Math.abs(best - x) ? at : best), Infinity);
 }
 
-/** Returns the edges to a removed node from its sources, and from it to removed nodes that use it.
+/** Returns the edges to a removed node from its sources.
  * @param {Box} box @param {Map<number, Box>} byKey @returns {Line[]} */
 function linesOfGhost(box, byKey) {
   return box.sources.map((s, k) => ({from: byKey.get(s), to: box, slot: box.slots[k], through: kDirect,

@@ -112,8 +112,8 @@ class Grouping {
   }
   // Orders groups so that each comes after those that it uses. @param {number} a @param {number} b
   #compare(a, b) { return this.depth[a] - this.depth[b] || a - b; }
-  // Joins a group without sources with its first user if the group has few nodes, such as a weight, or is of the same
-  // line as a user. Joins the groups of one line that have no users, such as the updates of weights. Neither makes a
+  // Joins a group without sources with its first user if the group has few nodes, such as a weight, or is of that
+  // user's line. Joins the groups of one line that have no users, such as the updates of weights. Neither makes a
   // cycle.
   #join() {
     const {parent, depth} = this;

@@ -1,4 +1,5 @@
-// A list of any length. It creates elements only for the rows that are visible.
+// A list of any length, which creates elements only for the rows near its visible part. Helpers that find and make
+// elements.
 
 /** @template T */
 export class RowList {

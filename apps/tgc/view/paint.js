@@ -11,7 +11,7 @@ import {nameOf} from "./expressions.js";
  * @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
  *  edited: Set<number>, found: Set<number>, selected: number, dims?: boolean}} Marks */
 
-const kStraight = 22;  // length of the vertical part of an edge next to a row of boxes
+const kStraight = 22;  // half the length of the vertical part of an edge beside a row of boxes
 // Least scales of the view at which boxes have the names of ops (a box is 30 pixels wide), at which they are not drawn
 // as dots, at which most titles fit and have a line below them, and at which they have all their text.
 const kNames = 0.17, kDots = 0.12;

@@ -1,4 +1,5 @@
-// Says in a line what a rewrite did, "r0*3*4 -> r0*(3*4)", and what a stage did to the loops, "+THREAD 4".
+// Says in a line what a rewrite did, "r0*3*4 -> r0*(3*4)", and what a stage did to the loops, "+THREAD 4". Makes the
+// texts of opts and of kernels' names.
 import {expressionOf, nameOf} from "./expressions.js";
 import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */

@@ -5,7 +5,7 @@ import {plain} from "./data.js";
 import {verdictOf, verdictText} from "./proof.js";
 import {changeText, loopChanges} from "./rewrites.js";
 
-/** A row. "quiet": several stages without a change; "run": a nested graph rewrite;
+/** A row. "quiet": successive stages without a change; "run": a nested graph rewrite;
  * "group": successive rewrites of one rule, or of several in turn; "filter": the search, if it selects rules of which
  * the rewrites are listed.
  * @typedef {{kind: "place" | "quiet" | "run" | "group" | "rewrite" | "filter", place: number, index: number,

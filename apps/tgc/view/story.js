@@ -1,5 +1,5 @@
 // Follows nodes through the stages: what a node came from, what it became, and the rewrites in between. A place is a
-// point between stages: place 0 is the AST, place n is after the n-th stage.
+// point between stages: place 0 is the first graph, place n is after the n-th stage.
 import {StageHistory} from "./history.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 

@@ -103,8 +103,8 @@ export function rowsOfList(graph, {rows, nodes}) {
   });
 }
 
-/** Decodes the lines of pyrender's text (lib/view/recording_writer.cpp): names are distances from their line's name; a
- * line that begins with "." has marks for what its node tells.
+/** Decodes the lines of pyrender's text (lib/view/recording_writer.cpp): earlier names are distances from their line's
+ * name; a line that begins with "." has marks for what its node tells.
  * @param {Recorded} graph @param {string[]} lines @param {number[]} nodes pairs of a node and its line */
 function withNames(graph, lines, nodes) {
   const from = (own, told) => (told <= own ? own - told : told), name = /\bc(0|[1-9]\d{0,7})\b/g;

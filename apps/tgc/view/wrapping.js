@@ -2,7 +2,7 @@
 import {Size} from "./box.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 
-const kFewestInRow = 5;                // minimum number of boxes in a row
+const kFewestInRow = 5;                // a row with at most this many boxes is not wrapped
 const kUsualAspect = 0.9;              // width by height of a usual view
 const kBoxStep = Size.width + Size.gap;
 
@@ -31,7 +31,7 @@ export function wrapRows(drawing) {
   return drawing;
 }
 
-// Returns how many boxes a row should have so that the graph is as large as possible in a usual view.
+// Returns how many boxes a row may have so that the graph is as large as possible in a usual view.
 function mostInRow(counts) {
   const width = (most) => Math.min(most, Math.max(...counts)) * kBoxStep;
   const height = (most) => counts.reduce((sum, n) => sum + Math.ceil(n / most), 0) * Size.row;

@@ -15,7 +15,7 @@ import {addressOf, kStart, stateOf} from "./state.js";
 import {Track} from "./track.js";
 /** @typedef {import("./lanes.js").Group} Group */
 
-/** When the selected instruction was executed, in one trace: in the order of the issues, and by wave.
+/** When the selected instruction was executed, in one trace: of all waves together, and by wave.
  * @typedef {{begin: Float64Array, end: Float64Array, wave: Uint8Array,
  *   byWave: Map<number, {begin: number[], end: number[]}>}} Hits */
 

@@ -213,7 +213,7 @@ export class TimeCanvas {
     c.fillText(text.length > letters ? text.slice(0, letters - 1) + "\u2026" : text, x + 3, y - 1);
   }
 
-  /** Marks the executions of the selected instruction on the row of a wave. */
+  /** Marks the executions of the selected instruction on a coarse row of a wave, and frames the selected execution. */
   #drawMarks(c, lane, y, height, isFine) {
     const hits = this.app.hits.get(lane.group.trace), {from, to} = this.view, one = this.app.state.e;
     const wave = Number(lane.name.replace(/\D+/, "")), of = hits && hits.byWave.get(wave);

@@ -8,7 +8,7 @@ const kMostRuns = 1e6;
 
 async function begin() {
   const home = (id) => document.getElementById(id);
-  // unpack the first run's document at the same time, so that the page opens sooner
+  // unpack the document of the address's run, or else of run 0, at the same time, so that the page opens sooner
   const {r} = stateOf(location.hash, kMostRuns, 0), run = home("run" + r);
   const first = run ? textOf("run" + r).then(unpacked) : null;
   const app = new ProfileApp(await unpacked(home("index").textContent));

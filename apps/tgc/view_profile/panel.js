@@ -183,7 +183,7 @@ export function countersOf(run) {
   return out;
 }
 
-/** Kernels and copies by total time, with the roofline of their device. */
+/** Kernels and copies by total time, with the roofline of their device, and the ranges of the host. */
 export function kernelsOf(index, open) {
   const out = element("div", "facts"), isHost = (t) => t.device === "USER" || t.device === "TINY";
   const totals = index.totals.filter((t) => !isHost(t)).sort((a, b) => b.seconds - a.seconds);

@@ -26,7 +26,7 @@ kernels, and `tgc run out.jsonl.gz --nan` explains the first one that no later k
   tgc run out.jsonl.gz#ID --inputs=out.inputs/ID.in.npz --expect=out.inputs/ID.out.npz
 
 For releases other than 0.12.0, and with --walk, --rewrites, --letters, --watch-nan or --viz, each graph is kept as its
-nodes and every named rewrite is a stage. If a program is run, the calls of TinyJits are recorded too, in
+nodes and every named rewrite is a stage. Such a recording of a program also has the calls of TinyJits, in
 out.jit.jsonl.gz. `tgc diff old.jsonl.gz new.jsonl.gz` compares two such recordings; `tgc lint out.jit.jsonl.gz` finds
 common mistakes with jits.
 

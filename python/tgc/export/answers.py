@@ -51,8 +51,8 @@ class StageDone(Exception): pass
 
 @contextlib.contextmanager
 def with_settings(settings: JSON) -> Iterator[None]:
-  """Applies the settings of a question that are in ALLOWED_SETTINGS: context variables by a Context, the others in the
-  environment. Ignores other settings. Raises ValueError for a changed setting of READ_ON_IMPORT."""
+  """Applies the numeric settings of a question that are in ALLOWED_SETTINGS: context variables by a Context, the others in
+  the environment. Ignores other settings. Raises ValueError for a changed setting of READ_ON_IMPORT."""
   numeric = {k: v for k, v in settings.items() if k in ALLOWED_SETTINGS and v.lstrip("-").isdigit()}
   if int(numeric.get("SPEC", 0)) > 1: numeric["SPEC"] = "1"
   in_context = {k: int(v) for k, v in numeric.items() if k in helpers.ContextVar._cache}

@@ -1,4 +1,4 @@
-"""Saves the arrays that each kernel reads and stores when it first runs, for --save-inputs."""
+"""Saves the arrays that each kernel reads and stores when it first runs."""
 from __future__ import annotations
 
 import contextlib

@@ -36,7 +36,7 @@ def conditions(code: types.CodeType, line: int) -> str:
 
 
 def described(node: Node) -> str:
-  """Returns a node as tgc's own schedules show it: Ops.REDUCE dtypes.float (Ops.ADD, (1,)) (4, 1)."""
+  """Returns a node as text, for example "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"."""
   try: shape = f" {tuple(int(s) if isinstance(s, int) else s.render() for s in node.shape)}"
   except Exception: shape = ""
   op = getattr(getattr(node.arg, "__getitem__", lambda _: None)(0), "name", "") if isinstance(node.arg, tuple) and node.arg else ""

@@ -266,7 +266,7 @@ class General:
     if "ctx" in function.__code__.co_varnames[:function.__code__.co_argcount]: raise NotGeneral("it reads a context")
 
   def runs(self, maker: GeneralMaker, before: Node) -> Iterator[tuple[Node, Node]]:
-    """Yields both sides of the rule for each sequence of decisions that its function may make."""
+    """Yields both sides of the rule for each sequence of decisions that its function may make, unless the rule declines."""
     names = {node: name for name, node in maker.named.items()}
     choices: list[int] = []
     counts = {u.src[1]: maker.bits(u.dtype) for u in before.toposort() if u.op.name in ("SHL", "SHR")}

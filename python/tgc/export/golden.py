@@ -1,4 +1,4 @@
-"""Reads and writes the exporter's files: golden records as JSON lines, plain or gzip, and npz files of arrays.
+"""Reads and writes golden records as JSON lines, plain or gzip, and writes npz files of arrays.
 
 A Writer makes each line of a gzip file a gzip member of its own and writes it at once, so the file is complete up to
 its last record at any moment.

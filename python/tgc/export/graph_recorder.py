@@ -1,5 +1,5 @@
-"""Records any tinygrad from 0.11 on: each graph rewrite with a name, except those of QUERIES and of VIZ's views, is a
-stage, and each graph is recorded as its nodes.
+"""Records any tinygrad from 0.11 on: each graph rewrite with a name is a stage, except nested ones, those of QUERIES and
+those of VIZ's views. Each graph is recorded as its nodes.
 
 Replaces graph_rewrite and the functions that begin a kernel or a schedule; names.py lists their names by release.
 """

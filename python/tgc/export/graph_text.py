@@ -1,7 +1,7 @@
 """Reads the text of a graph that tinygrad's pyrender writes, without running it as a program.
 
-Python's ast module parses the text. Only the names, methods, operators and statements of the tables below are
-evaluated, so a text can make nodes, dtypes and args of nodes, and nothing else.
+Python's ast module parses the text. Only assignments, functions, and the expressions, names, methods and operators of
+the tables below are evaluated, so a text can make nodes, dtypes and args of nodes, and nothing else.
 """
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def refusal(error: Exception) -> str: return f"tinygrad refuses the node: {type(
 def is_number(x: Any) -> bool: return type(x) in (bool, int, float, tables()[1].get("ConstFloat")) or x is tables()[0]["Invalid"]
 def is_name(x: Any) -> bool: return type(x) is str and re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) is not None
 def is_parameter(x: Any) -> bool:
-  """Returns True for the number of a buffer, or for a ParamArg whose name is an identifier and whose bounds are
-  numbers."""
+  """Returns True for the number of a buffer, or for a ParamArg whose name and bounds, if it has them, are an
+  identifier and numbers."""
   bounds = getattr(x, "vmin_vmax", None)
   return type(x) is int or (type(x) is tables()[1].get("ParamArg") and (x.name is None or is_name(x.name)) and
                             (bounds is None or is_tuple(bounds, is_number, is_number)))

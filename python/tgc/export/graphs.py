@@ -32,7 +32,7 @@ class Nodes:
     self.index: dict[Any, int] = {}
     self.lines: list[JSON] = []
     self.dtypes: dict[Any, str] = {}
-    self.has_node = False  # a node is inside the value that was converted last
+    self.has_node = False  # a node is inside a value that was converted
 
   def add(self, root: Node) -> int:
     """Adds a node and everything it depends on; returns its number."""

@@ -37,7 +37,7 @@ from tgc.export.kinds import JSON, Node, Settings
 from tgc.export.matches import rewrite_with_callback
 from tgc.export.names import DEFAULTS, SCHEDULES
 
-COLLECT_AFTER = 64  # answers between two garbage collections; Python's automatic ones take a tenth of the time
+COLLECT_AFTER = 64  # kernels between two garbage collections; Python's automatic ones take a tenth of the time
 
 
 class MatchFilter:

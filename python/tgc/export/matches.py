@@ -1,5 +1,5 @@
-"""Records every match of a rule: the rule's location in tinygrad's source, the node it matched, the node it made, and
-its nesting."""
+"""Records the matches of rules: the rule's location in tinygrad's source, the node it matched, the node it made, and the
+nesting. Also measures the time of each rule."""
 from __future__ import annotations
 
 import functools
@@ -32,8 +32,8 @@ def place(file: str, line: int) -> str:
 
 
 class RuleTimes:
-  """How often each rule was tried and matched, and how long that took, as TRACK_MATCH_STATS of tinygrad counts it: the time
-  of a rule includes that of the rewrites that it makes of other graphs."""
+  """How often each rule was tried and matched, and how long that took. The time of a rule
+  includes that of the rewrites that it makes of other graphs."""
 
   def __init__(self) -> None: self.rows: dict[Any, list[Any]] = {}  # by pattern: matches, attempts, their seconds
   def __bool__(self) -> bool: return bool(self.rows)

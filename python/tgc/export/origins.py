@@ -25,7 +25,7 @@ LEAVES = {"CONST", "VCONST", "RANGE", "BUFFER", "PARAM", "SPECIAL", "DEVICE", "U
           "GETTUPLE", "NOOP", "GROUP", "DEFINE_GLOBAL", "DEFINE_VAR", "DEFINE_LOCAL", "DEFINE_REG", "MSTACK", "MSELECT", "PROGRAM"}
 # Ops whose nodes represent memory that other kernels stored: the nodes below them belong to those kernels.
 CALLS = {"CALL", "KERNEL", "FUNCTION"}
-# Ops whose value is that of their source.
+# Ops that move or copy the elements of their source, and compute nothing.
 SAME_VALUE = {"RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH"}
 STORAGE = {"AFTER", "STAGE", "BUFFERIZE", "STORE", "END", "ASSIGN", "COPY", "CONTIGUOUS", "BUFFER_VIEW", "SLICE"}
 

@@ -1,7 +1,7 @@
 """Finds the tensors and lists that a jitted function can reach besides its own variables and its inputs.
 
-Searches the function's closure and globals, the objects, lists and dicts there, and the program's functions that it
-calls. Comparing a search before the capture with one after it shows what the function rebinds. Replays skip rebinding.
+Searches the function's closure, globals and arguments, the objects, lists and dicts there, and the program's functions
+that it calls. Comparing a search before the capture with one after it shows what the function rebinds. Replays skip rebinding.
 """
 from __future__ import annotations
 

@@ -204,8 +204,8 @@ def device_of(sink: Node) -> str:
 def schedule_record(name: str, sink: Node, make_schedule: Function) -> tuple[JSON | None, Any]:
   """Runs `make_schedule(sink)` and returns (record, result) of one tensor graph.
 
-  The record is None if tinygrad's schedule cache knows the graph. If make_schedule raises, the record holds the error
-  and the result is the exception.
+  The record is None if tinygrad's schedule cache knows the graph, or if there is nothing to schedule. If make_schedule
+  raises, the record holds the error and the result is the exception.
   """
   from tinygrad.engine import schedule
   from tinygrad.schedule import indexing, rangeify
@@ -242,7 +242,7 @@ def schedule_record(name: str, sink: Node, make_schedule: Function) -> tuple[JSO
 
 
 def replayed_schedule(name: str, sink: Node) -> JSON | None:
-  """Returns the record of a tensor graph that was read from a text; None if there is nothing to schedule."""
+  """Returns the record of a tensor graph that was read from a file or a question; None if there is nothing to schedule."""
   import itertools
 
   from tinygrad.engine import schedule

@@ -60,7 +60,7 @@ class Maker:
     from tinygrad.uop.ops import GroupOp, Ops, UOp
     self.dtypes, self.groups, self.ops, self.node = dtypes, GroupOp, Ops, UOp
     self.dtype, self.random = dtype, choose
-    self.has_weak = hasattr(dtypes, "weakint")  # from 0.14 on, constants that are written beside operands have no width
+    self.has_weak = hasattr(dtypes, "weakint")  # whether integers without a width are weakint (0.13 and later)
     self.named: dict[str, Node] = {}
     self.leaves = 0
     self.bounds: list[int] = []  # bounds of variables: constants at bounds show guards that are wrong by one
@@ -180,7 +180,7 @@ class Maker:
     return out
 
   def weak_constant(self, value: int, dtype: Any) -> Any:
-    """Returns a constant that stands beside operands of the dtype, without a width from 0.14 on: within the dtype's bounds, or a
+    """Returns a constant that stands beside operands of the dtype, without a width if `has_weak`: within the dtype's bounds, or a
     negative number of as many bits if it is unsigned."""
     least = -(1 << (self.bits(dtype) - 1)) if self.dtypes.is_unsigned(dtype) else dtype.min
     if not self.is_weak(dtype) and not least <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
@@ -303,8 +303,8 @@ class Maker:
     return node.op is self.ops.CONST and self.is_weak(node.dtype) and self.has_weak
 
   def of_sources(self, p: Any, op: Any, wanted: list[Any]) -> Any:
-    """Makes the operands that the pattern constrains most first. The others have the same dtype, except a condition and
-    constants without a dtype of their own."""
+    """Returns a node of the op. Makes the operands that the pattern constrains most first; the others have the same dtype,
+    except a condition and operands without a width."""
     patterns = self.patterns(p, len(wanted))
     def freedom(i: int) -> int:
       part = patterns[i]
@@ -327,7 +327,7 @@ class Maker:
 
 
 def patterns_below(pattern: Any) -> Iterator[Any]:
-  """Yields a pattern and the patterns of its sources, the first choice of each."""
+  """Yields a pattern and all patterns below it; if a pattern has several orders of sources, those of the first."""
   parts = [pattern]
   while parts:
     yield (p := parts.pop())

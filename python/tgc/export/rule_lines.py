@@ -31,7 +31,7 @@ class Target(NamedTuple):
 
 
 def targets_of(code: types.CodeType) -> set[Target]:
-  """Returns the lines and returns of a function, without its first line and those that only return None or raise an error."""
+  """Returns the lines and returns of a function, without those that only enter it, return None or raise an error."""
   of_line: dict[int, list[dis.Instruction]] = {}
   line, before, out = code.co_firstlineno, None, set()
   starts = {offset: n for offset, _, n in code.co_lines() if n}

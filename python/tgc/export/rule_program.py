@@ -36,7 +36,7 @@ OPERATORS = {"ADD": "+", "MUL": "*", "AND": "&", "OR": "|", "XOR": "^"}  # the s
 
 
 class NoProgram(Exception):
-  """The left side cannot be a kernel of its own. The message says why."""
+  """There is no program for the question. The message says why."""
 
 
 def number_of(text: str) -> Any:
@@ -51,7 +51,7 @@ def in_python(value: Any) -> str: return f'float("{value}")' if isinstance(value
 
 
 def as_element(value: Any, dtype: Any) -> Any:
-  """Returns the number that an array of the dtype has after `value` is stored to it."""
+  """Returns `value` as a float, a bool or an integer, as the dtype is; unsigned integers wrap around."""
   from tinygrad.dtype import dtypes
   if dtypes.is_float(dtype): return float(value)
   if dtype == dtypes.bool: return bool(value)

@@ -304,7 +304,8 @@ def as_float(node: Node, number: Any) -> Any: return number if hasattr(number, "
 
 
 def integer_of(number: Number, other: Any) -> Any:
-  """Returns the other operand of a comparison: a Python number, or the node of an integer. A float Number accepts floats."""
+  """Returns the other operand as a Python number or, for a Number of the same dtype, as its node. Refuses other operands;
+  only a float Number accepts fractions."""
   run = read(number, "run")
   if type(other) is Number and read(other, "node").dtype == read(number, "node").dtype: return read(other, "node")
   if type(other) in (bool, int): return int(other)

@@ -29,8 +29,8 @@ ROOMS = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.moveme
          "tinygrad.schedule", "tinygrad.renderer")
 # Rules of these files are left out: they check graphs, write text or select instructions.
 NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
-MOST_INSTANCES = 24  # most instances of one rule
-MOST_OF_FEW = 48  # most instances of one rule, if at most FEW rules are selected
+MOST_INSTANCES = 24  # limit of Search.instances() for one rule
+MOST_OF_FEW = 48  # the same limit, if at most FEW rules are selected
 MOST_NEAR = 5  # rules that an error names
 FEW = 4  # rules with fewer instances also use those of rule_programs; see MOST_OF_FEW
 
@@ -125,7 +125,8 @@ def instances_of_elements(pattern: Any, function: Function, sides: list[tuple[No
 
 
 def lines_without_instance(rules: list[tuple[Any, Function]], instances: list[tuple[Node, Node]]) -> str:
-  """Returns the numbers of the lines of the rules' functions that run for none of the instances, as text; empty if all run."""
+  """Returns the numbers of the lines of the rules' functions that run for none of the instances, as text; empty if all
+  run, or if there are no instances."""
   from tinygrad.uop.ops import PatternMatcher
   if not instances: return ""
   lines, matcher = RuleLines([f for _, f in rules]), PatternMatcher(rules)

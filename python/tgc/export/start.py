@@ -33,8 +33,8 @@ def start_recording(options: JSON, is_child: bool = False) -> Recorder:
 def tgc_export(*tensors: Any, path: str | os.PathLike[str] | None = None) -> None:
   """Records the schedule and the kernels that tensors need, without running them.
 
-  Writes to `path`; if this process is recorded already, as under tinygrad_export.py, writes to that recording instead.
-  Raises ValueError if there is neither.
+  Writes to `path`; if this process is recorded already, as under tinygrad_export.py or after an earlier call, writes to
+  that recording instead. Raises ValueError if there is neither.
   """
   global active_recorder
   from tinygrad.uop.ops import UOp

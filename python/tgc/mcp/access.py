@@ -33,8 +33,8 @@ class Folders:
   def names(self) -> str: return ", ".join(map(str, self.roots))
 
   def file(self, name: str) -> pathlib.Path:
-    """Returns an existing file. Raises Refused if the file is outside the folders or no regular file, or if a file
-    beside it is a link that leads outside: tgc also reads the files beside a recording, such as RUN.inputs."""
+    """Returns an existing file. Raises Refused if the file is outside the folders or no regular file, or if a file beside
+    it whose name begins as its own is a link that leads outside: tgc also reads files such as RUN.inputs."""
     path = self.resolved(name)
     if not path.is_file(): raise Refused(f"there is no file '{name}' in {self.names()}")
     self.check_neighbours(path)
@@ -51,8 +51,8 @@ class Folders:
 
   def output(self, name: str) -> pathlib.Path:
     """Returns the path of a file to write. Raises Refused if the path is outside the folders, the folder is missing,
-    the ending is none of OUTPUTS, the file exists and this server has not written it, or a file beside it is a link
-    that leads outside."""
+    the ending is none of OUTPUTS, the file exists and this server has not written it, or a file beside it whose name
+    begins as its own is a link that leads outside."""
     path = self.resolved(name)
     if not path.name.endswith(OUTPUTS): raise Refused(f"'{name}' must end with one of {', '.join(OUTPUTS)}")
     if not path.parent.is_dir(): raise Refused(f"the folder of '{name}' does not exist")

@@ -1,4 +1,4 @@
-"""Answers of the tools: short texts in pages, which end with the next call to make."""
+"""Runs tgc's commands, and makes the answers of the tools: short texts in pages, which end with the next call to make."""
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +19,7 @@ KEPT = 8  # outputs that are kept, so that further pages need no further run
 
 
 def printable(text: str) -> str:
-  """Returns a text with escapes for all controls but line breaks."""
+  """Returns a text with escapes for all controls but line breaks and tabs; a tab becomes two spaces."""
   return "\n".join(visible(line.replace("\t", "  ")) for line in text.split("\n"))
 
 

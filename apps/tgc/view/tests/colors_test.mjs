@@ -1,4 +1,4 @@
-// Tests that every op of every release, as a page lists them, has a colour. Exits with 1 on a failure.
+// Tests that every op of every release, as a page lists them, has a colour, except OTHER. Exits with 1 on a failure.
 import assert from "node:assert/strict";
 import {colorOfOp} from "../colors.js";
 import {graphsOf} from "./pages.mjs";
