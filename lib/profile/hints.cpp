@@ -350,7 +350,7 @@ class HintFinder {
         "let the accumulators fit into registers", less_code_);
   }
 
-  // Adds a hint if some waves of the traced SIMD execute more instructions than others.
+  // Adds a hint if some followed waves execute more instructions than others.
   void add_imbalance() {
     const auto& waves = stalls_.followed_waves;
     if (waves.size() < 2) return;
