@@ -144,8 +144,7 @@ struct ControlFlow {
   static ControlFlow analyze(const TranslatedKernel& code);
 };
 
-// Inserts a join op before every block where diverged lanes reconverge, and sets Op::join_op of every jump that has
-// such a block.
+// Inserts a join op before every block where diverged lanes reconverge, and sets Op::join_op of the jumps.
 void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs);
 
 // Replaces register numbers by byte offsets in the warp's register file. Registers that are never live at the same time

@@ -1,4 +1,4 @@
-// Tests single instructions: runs the text of each instruction on given operands and compares the result.
+// Tests instructions: runs their text on given operands, and compares the results, faults and refusals.
 #include <cmath>
 
 #include "lib/emulate/hip/testing.h"
