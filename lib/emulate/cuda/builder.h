@@ -136,7 +136,7 @@ struct ControlFlow {
     uint32_t begin, end;  // index of the block's first op; index of the op after its last op
     std::vector<uint32_t> successors;
     bool ends_here = false;           // true if lanes may return at the block's end
-    uint32_t post_dominator = kNone;  // the block where diverged lanes reconverge; kNone: the kernel's end
+    uint32_t post_dominator = kNone;  // the block where diverged lanes reconverge; kNone: there is none
   };
   std::vector<Block> blocks;
   std::vector<uint32_t> block_of;  // for each op, the index of its block in `blocks`
