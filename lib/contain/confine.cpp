@@ -58,7 +58,7 @@ std::vector<std::string> names_in(const char* folder) {
 
 // ---- limits
 uint64_t address_space() {
-  char text[128] = "";  // read() instead of stdio, whose buffer would be one more page for fork to copy
+  char text[128] = "";  // read() instead of stdio, which would allocate a buffer
   int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
   ssize_t n = read(fd, text, sizeof text - 1);
@@ -152,7 +152,7 @@ Status restrict_files(const Confinement& what) {
       allow(rules, folder, kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
   }
   if (what.rights == Rights::Driver) {
-    // Makes all files readable except those in /dev, which has the terminals.
+    // Makes all files readable except most of those in /dev, which has the terminals.
     allow(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR);
     for (const std::string& name : names_in("/"))
       if (name != "dev") allow(rules, "/" + name, kRead);
@@ -175,7 +175,7 @@ Status restrict_files(const Confinement&) { return Unit{}; }
 #ifdef TGC_SECCOMP
 constexpr bool kSeccomp = !kSanitized;
 
-// System calls for memory, clocks, existing threads, signal handlers, random numbers, the process id and exit.
+// System calls that all workers may make, such as those for memory, clocks, existing threads, signals and exit.
 constexpr const char* kCompute[] = {
     "brk", "munmap", "mremap", "mprotect", "madvise", "futex", "futex_waitv", "membarrier", "rseq", "set_robust_list",
     "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "sched_yield",
@@ -213,7 +213,7 @@ constexpr const char* kDriver[] = {
     "recvfrom", "recvmsg", "recvmmsg"};
 
 // System calls that no driver makes: they reach other processes, the network or the system. They end the worker with
-// SIGSYS, so that its report names the attack. Calls that are in no list fail with ENOSYS, as on an older kernel.
+// SIGSYS, so that its report names the attack. In a Driver worker, calls without a rule fail with ENOSYS.
 constexpr const char* kNoDriver[] = {
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "pidfd_open",
     "pidfd_getfd", "pidfd_send_signal", "kcmp", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "setpriority",
@@ -224,7 +224,7 @@ constexpr const char* kNoDriver[] = {
     "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset", "setsid", "setpgid",
     "accept", "accept4", "sendto", "sendmsg", "sendmmsg"};
 
-// System calls that linkers and libraries try but do not depend on. They fail with EPERM.
+// System calls that libraries try but do not depend on. A Driver worker gets EPERM, unless an earlier rule allows them.
 constexpr const char* kRefused[] = {
     "socket", "chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr",
     "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "utime", "utimes", "utimensat", "futimesat",
@@ -326,8 +326,8 @@ class Filter {
   std::map<uint32_t, Rules> rules_;
 };
 
-// Adds rules for the system calls that Compile and Driver workers may make only with certain arguments, such as ioctl
-// and fcntl.
+// Adds rules for system calls that Compile and Driver workers may make only with certain arguments, such as ioctl and
+// fcntl.
 void add_commands(Filter& filter, bool is_driver) {
   constexpr uint32_t kTcgets2 = 0x802C542A, kSetVma = 0x53564D41;
   // isatty() and the query of a terminal's width fail as if there were no terminal; other commands of terminals are not

@@ -31,9 +31,9 @@ struct Confinement {
 
 // Confines this process, which must have one thread: one of its mechanisms (Landlock) does not reach other threads that
 // run. `channel` is the descriptor connected to the parent process. Closes all others, except that 0 to 2 become
-// /dev/null. From then on, a forbidden system call raises SIGSYS or, if libraries try it without need, fails with an
-// error such as ENOSYS or EPERM. Returns an error if the system has a mechanism but refuses to activate it; then the
-// caller must not run untrusted code.
+// /dev/null. From then on, a forbidden system call raises SIGSYS, or fails with an error such as ENOSYS or EPERM.
+// Returns an error if the system has a mechanism but refuses to activate it; then the caller must not run untrusted
+// code.
 Status confine(const Confinement& what, int channel);
 
 // Builds the seccomp filter for Rights::Compute once, so that workers inherit it through fork. Call it before starting
@@ -47,7 +47,7 @@ std::string active_mechanisms();
 // call in SIGSYS's siginfo.
 std::string system_call_name(int number);
 
-// Returns the paths that a device driver may have to write: device files, the cache folders of PoCL and NVIDIA, and
+// Returns the paths that a device driver may have to write: paths in /dev, the cache folders of PoCL and NVIDIA, and
 // `temporary`, the worker's own temporary folder. Creates PoCL's cache folder.
 std::vector<std::string> driver_writable_paths(const std::string& temporary);
 

@@ -1,6 +1,6 @@
-// Tests that a confined worker reaches no terminal, process, descriptor, server or user's file outside of it: with an
-// unprivileged user's rights, for each kind of worker, with Landlock's newest version, with version 2 (Linux 5.19 to
-// 6.1) and without it.
+// Tests what a confined worker cannot reach outside of it, such as terminals, processes and servers, and what a
+// driver's worker may still do. each_worker() checks each kind of worker with this computer's version of Landlock, with
+// version 2 (Linux 5.19 to 6.1) and without it.
 #include "lib/contain/contain.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"
@@ -68,12 +68,12 @@ struct Victim {
 struct Attempt {
   std::string name;
   std::vector<long> call;  // number of the system call and its arguments
-  std::set<int> errors = {EPERM, ENOSYS};  // errors that show a refused call: the kernel itself would not return them
+  std::set<int> errors = {EPERM, ENOSYS};  // errors that show that the call was refused
 };
 
 volatile sig_atomic_t trapped = 0;
 
-// Runs all attempts in one confined worker. Returns the attempts that were not refused.
+// Runs all attempts in one confined worker. Returns the attempts that were not refused, or the worker's error.
 std::string not_refused(const Confinement& what, const std::vector<Attempt>& attempts,
                         const std::function<void()>& before = [] {}) {
   auto answer = contain(
@@ -100,7 +100,7 @@ std::string not_refused(const Confinement& what, const std::vector<Attempt>& att
 }
 
 // Calls `check` with each kind of worker: with this computer's Landlock, with ABI 2 and without Landlock. Skips if
-// there is no seccomp.
+// only resource limits are active here.
 void each_worker(const std::function<void(const Confinement&)>& check) {
   if (kSanitized || active_mechanisms() == "limits") {
     MESSAGE("SKIPPED: there is no seccomp here; active: " << active_mechanisms());
@@ -201,7 +201,7 @@ TEST_CASE("confine: no worker reads or writes a descriptor that it inherited") {
   for (int fd : {file, far})
     for (long call : {SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_fstat, SYS_dup, SYS_ftruncate})
       attempts.push_back({"call " + std::to_string(call), {call, fd, long(&byte), 1}, {EBADF, EACCES}});
-  // may work in Compile and Driver workers, because descriptor 0 is /dev/null there
+  // may work in Compile and Driver workers, which may call pread64: descriptor 0 is /dev/null
   attempts.push_back({"standard input", {SYS_pread64, 0, long(&byte), 1, 0}, {EBADF}});
   each_worker([&](const Confinement& what) {
     auto standard = [&] {

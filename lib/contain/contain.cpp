@@ -164,8 +164,8 @@ void catch_faults(int fd) {
 
 // ---- starting and ending workers, and messages between a worker and its parent
 
-// Puts the worker into its own process group, makes it the out-of-memory killer's first victim, has it killed when its
-// parent dies, and disables core files.
+// Puts the worker into its own process group and disables core files. On Linux, also makes it the out-of-memory
+// killer's first victim, and has it killed when its parent dies.
 void let_be_killed_first() {
   setpgid(0, 0);  // so that a signal to the group also kills all descendants
 #if TGC_LINUX
@@ -196,7 +196,7 @@ Diag unpacked(std::string_view bytes) {
 
 enum class ReadOutcome { Done, Ended, TimedOut, TooMany };
 
-// Returns the number of processes in a process group. Used to stop fork bombs of Driver workers.
+// Returns the number of processes in a process group. Used to stop fork bombs.
 size_t group_size(pid_t group) {
   size_t out = 0;
   std::error_code error;

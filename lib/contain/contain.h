@@ -94,8 +94,8 @@ struct ContainOptions {
 // Starts a worker that runs `body` and sends its result as the only answer; call receive() to get it.
 Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Worker&)>& body);
 
-// Runs `body` in a worker and returns its result. If the worker died, returns a Diag that says how. Sets `death` if it
-// is not null: to Death{} if the worker sent an answer.
+// Runs `body` in a worker and returns its result. If the worker died, returns a Diag that says how. If the worker
+// started, sets `death` unless it is null: to Death{} if the worker sent an answer.
 Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
                             Death* death = nullptr);
 

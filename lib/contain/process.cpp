@@ -74,8 +74,8 @@ namespace {
 constexpr size_t kMostOutput = size_t(1) << 30;  // maximum size of a program's output in bytes; answers of workers have
                                                  // the same limit
 
-// Waits for a program that should end soon. Polls at growing intervals, up to `longest`. Returns the wait status, or
-// nullopt if `give_up` returns true.
+// Waits for the end of a program. Polls at growing intervals, up to `longest`. Returns the wait status, or nullopt if
+// `give_up` returns true.
 template <class GiveUp>
 std::optional<int> wait_for(pid_t pid, std::chrono::microseconds longest, const GiveUp& give_up) {
   int status = 0;

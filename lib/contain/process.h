@@ -1,4 +1,4 @@
-// Starts programs: compilers, tinygrad, the user's commands. No other file of tgc starts a program, except that
+// Starts programs: compilers, tinygrad, the user's commands. No other file of lib/, except tests, starts a program; but
 // emulate_program() (lib/execute) replaces tgc's own process by one.
 #pragma once
 #include <sys/types.h>
@@ -63,7 +63,7 @@ struct ProcessResult {
 };
 
 // Runs argv[0], which is looked up in PATH, with `input` on its standard input. Returns an error if the program cannot
-// be started, runs longer than `seconds`, or writes more than 1 GB.
+// be started, runs longer than `seconds`, or writes more than 1 GiB.
 Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::string_view input = {}, int seconds = 120);
 
 struct ShellOptions {

@@ -1,4 +1,4 @@
-// System functions that only some systems have, with a substitute for the others.
+// Functions of the operating system, with substitutes where a system lacks them.
 #pragma once
 #include <string>
 

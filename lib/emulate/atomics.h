@@ -11,7 +11,7 @@ namespace tgc::emulate {
 
 enum class AtomicOp : uint8_t { Add, Sub, Min, Max, And, Or, Xor, Exchange, CompareAndSwap, Increment, Decrement };
 
-// The bits of a 16-bit float; operators convert to float. PairOf (below) packs two SmallFloats into 32 bits.
+// The bits of a 16-bit float; + and < convert to float. PairOf (below) packs two SmallFloats into 32 bits.
 template <float kDecode(uint16_t), uint16_t kEncode(float)>
 struct SmallFloat {
   uint16_t bits;

@@ -1,4 +1,5 @@
-// Numbers a launch's blocks and threads and distributes blocks over host threads, for the CUDA and HIP emulators.
+// Numbers a launch's blocks and threads, runs a block's warps in turn, and distributes blocks over host threads, for
+// the CUDA and HIP emulators.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -63,10 +64,10 @@ void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
   }
 }
 
-// Runs all groups of a launch (a group is one block, or several blocks packed in one warp) on up to
+// Runs the groups of a launch (a group is one block, or several blocks packed in one warp), until one fails, on up to
 // `launch.host_threads` threads of the host. Returns the fault of the lowest numbered failing group. If no group fails,
-// `executed` is the total number of executed thread instructions. Each host thread constructs one Runner(launch), whose
-// run(number) runs one group and throws the group's Fault.
+// `executed` is the sum of Runner::executed(). Each host thread constructs one Runner(launch), whose run(number) runs
+// one group and throws the group's Fault.
 template <class Runner, class Launch>
 std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
   constexpr uint64_t kKernelThreadsPerHostThread = 256;  // number of kernel threads that are worth one more host thread

@@ -66,7 +66,7 @@ class Driver {
   // Fails with kInvalidValue if a key is unknown.
   int read_extra(void** extra, const void* end, ArgumentBlock& to);
   // Runs a launch and returns its error code; a Fault becomes the driver's last error. With the setting _SPEED, prints
-  // the instruction count, the times and `block_threads`, the threads per block, to standard error.
+  // `executed`, the times and `block_threads`, the threads per block, to standard error unless the launch fails.
   int run_kernel(const std::string& kernel, uint64_t block_threads,
                  const std::function<std::optional<Fault>(uint64_t& executed)>& launch);
 

@@ -4,7 +4,7 @@
 
 namespace tgc::emulate {
 
-// Error codes, with their values in CUDA's CUresult and HIP's hipError_t.
+// Error codes, with their values in CUDA's CUresult; HIP's hipError_t has most of them, with the same values.
 enum Error : int {
   kSuccess = 0,
   kInvalidValue = 1,

@@ -1,12 +1,13 @@
 // Conversions of the floating-point formats below 32 bits (half, bfloat16, tf32, fp8), most of them through double,
-// which represents all values exactly; also TGC_LANES, the loop over lanes.
+// which represents all values exactly; rounding to odd; TGC_LANES, the loop over lanes.
 #pragma once
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-// TGC_LANES: a vectorizable loop over the lanes i = 0 .. kLanes - 1. Iteration i must access only lane i's elements.
+// TGC_LANES: a vectorizable loop over the lanes i = 0 .. kLanes - 1. No iteration may read an element that another one
+// writes.
 #if defined(__clang__)
 #define TGC_LANES _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < kLanes; i++)
 #else

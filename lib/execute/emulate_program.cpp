@@ -65,7 +65,7 @@ std::string cache_file(const std::string& library) {
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
 // Sets the variables of tinygrad and of the emulator for the device of `options` or, if it is empty, for the device
-// that DEV names, or else for CUDA. Throws Failure if the device cannot be emulated.
+// that DEV names, or else for CUDA. Throws Failure if that is not possible.
 void set_variables(const EmulateOptions& options) {
   const std::string own = environment("DEV"), named = options.device.empty() ? own : options.device;
   const TinygradDevice* device = named.empty() ? kDevices : find_device(named);

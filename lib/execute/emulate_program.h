@@ -16,9 +16,9 @@ struct EmulateOptions {
 };
 
 // Sets the environment variables by which tinygrad 0.12.0 and later choose the device, load the emulator in place of
-// the GPU's driver and of its compiler (NVRTC or comgr), and keep a compile cache for the emulator alone (if the user
-// did not set CACHEDB), and those that configure the emulator. Then replaces this process by the program, whose exit
-// code becomes this process's. Returns only if that fails, with the error.
+// the GPU's driver and of its compiler (NVRTC or comgr), and use no compile cache of other devices (unless the user set
+// CACHEDB), and those that configure the emulator. Then replaces this process by the program, whose exit code becomes
+// this process's. Returns only if that fails, with the error.
 Diag emulate_program(const EmulateOptions& options);
 
 }  // namespace tgc

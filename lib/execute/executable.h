@@ -64,8 +64,8 @@ class Executable {
   const KernelSource& source() const { return source_; }            // empty for REF
   const std::string& code() const { return code_; }                 // the compiled code; empty for REF
 
-  // Loads the kernel on `device`, which must be open. It must be the device that the executable was made for, or a
-  // make_ref_device() if the executable is for REF.
+  // Loads the kernel on `device`, which must be open. It must be the device that the executable was made for, a
+  // ContainedDevice of that device, or, if the executable is for REF, a make_ref_device().
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
   // Makes the threads of a CPU kernel run one after another (KernelSource::runs_threads_in_turn).

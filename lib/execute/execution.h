@@ -15,25 +15,25 @@ namespace tgc {
 
 struct ExecuteOptions {
   bool runs_in_process = false;      // run the kernel in this process, not in a worker
-  // Time limit in seconds; 0: no limit, but REF stops after Limit::RefSeconds. An earlier current_deadline() also ends
-  // the run.
+  // Time limit in seconds for a run in a worker or in REF; 0: no limit, but REF stops after Limit::RefSeconds. An
+  // earlier current_deadline() also ends the run.
   double timeout_seconds = 0;
-  int num_repeats = 0;              // number of timed runs after the first run; the time limit may allow fewer
+  int num_repeats = 0;              // number of timed runs, after untimed ones; the time limit may allow fewer
 };
 
 struct Execution {
   Arrays outputs;                   // the arrays that the kernel stores to, in the order of its parameters
   std::vector<double> run_seconds;  // duration of each timed run
   // the following members are set by REF only
-  std::string notes;             // names of operations that ran and whose result C leaves undefined
+  std::string notes;             // operations that ran and that may differ between devices: RefNotes::text()
   bool makes_nans = false;       // true if the kernel computed a square root or a logarithm of a negative number
   uint64_t num_evaluations = 0;  // number of evaluated UOps; 0 unless RefOptions::counts_evaluations
 };
 
 // Returns an array for each of `buffers`: the array of that name in `given`, if there is one; else random numbers from
-// the distribution `draw` if the kernel reads the buffer, or zeros if it only writes the buffer. Errors: an array is
-// missing, and the buffer has no fixed size, or is read while `draw` is unset; an array has another dtype or size;
-// memory does not suffice. Errors about an array quote `source`, the file that `given` is from.
+// the distribution `draw` if the kernel reads the buffer, or zeros otherwise. Errors: an array is missing, and the
+// buffer has no fixed size, or is read while `draw` is unset; an array has another dtype or size; memory does not
+// suffice. Errors about an array quote `source`, the file that `given` is from.
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<InputDistribution> draw);
 

@@ -1,5 +1,5 @@
-// Tests that malicious kernels, compiled from C, LLVM IR and OpenCL C, do no harm: each gives an error that names the
-// kernel, and the next kernel runs. The attacks are limited: few processes, only the loopback network, short times.
+// Tests that malicious kernels, compiled from C, LLVM IR and OpenCL C, do no harm: each gives an error, or its system
+// call fails, and the next kernel runs. The attacks are limited: few processes, no network traffic, short times.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
@@ -25,7 +25,7 @@ static long call(long n, long a, long b, long c) {
 
 std::string file_name() { return "/tmp/tgc-hostile-" + std::to_string(getpid()); }
 
-// The functions and strings below are C statements of kernels. call() makes a system call; `out` has 8 longs.
+// The functions and strings below are C code of kernels. call() makes a system call; `out` has 8 longs.
 std::string file_write() {
   return "static const char name[] = \"" + file_name() + "\"; out[0] = call(2, (long)name, 0101, 0600);";
 }

@@ -1,5 +1,5 @@
-// Makes an Executable of a kernel's graph: lowers the graph for the placement's target, if it has one, and compiles the
-// result for the device.
+// Makes an Executable of a kernel's graph: lowers the graph for the placement's target, if it has one, and makes the
+// result ready for the device. Defines ExecuteObserver.
 #pragma once
 #include <map>
 #include <span>
@@ -35,8 +35,8 @@ class ExecuteObserver {
   // Called when the kernel is lowered to `sink`. `outputs` makes its linear list, source and code on demand. An error
   // stops the run.
   virtual Status on_kernel_lowered(UOp /*sink*/, KernelOutputs& /*outputs*/) { return Unit{}; }
-  // Called after a kernel of a schedule has run, if times_kernels() is true and the kernel has launch facts. `bytes` is
-  // the size of all buffers used so far; `seconds` has the time of each timed run.
+  // Called after a kernel has run; in a schedule, if times_kernels() is true and it has launch facts. `bytes` is the
+  // size of all buffers used so far; `seconds` has the time of each timed run.
   virtual void on_kernel_run(const ProgramInfo& /*info*/, const Target& /*target*/, double /*bytes*/,
                              std::span<const double> /*seconds*/) {}
 

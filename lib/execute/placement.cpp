@@ -37,7 +37,7 @@ struct Parts {
   }
 };
 
-// Returns the result of probe_device() for the device. Probes each device once per process.
+// Returns the result of probe_device() for the text `device`. Keeps the results for the whole process.
 RuntimeInfo probed(const std::string& device) {
   static std::mutex mutex;
   static std::map<std::string, RuntimeInfo> known;

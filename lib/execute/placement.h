@@ -1,4 +1,5 @@
-// Chooses the device that a kernel runs on and the target that it is lowered for, from --device and --target.
+// Chooses the device that a kernel runs on and the target that it is lowered for, from --device and --target. Also
+// checks whether a device works.
 #pragma once
 #include <memory>
 #include <optional>
@@ -29,10 +30,10 @@ struct Placement {
 //   --device=D, or --target=D           D[:RENDERER[:ARCH]]; default: LLVM for the CPU, the arch of the hardware found
 //   --device=D --target=T               T, which must be of the same device
 //   --device=plugin:PATH [--target=T]   lowered for T, by default for the target that the plugin names
-// With neither option, the placement is CPU:LLVM. The process probes each GPU only once, because that starts a worker.
-// An emulated GPU has the default arch unless an environment variable selects another arch. `parse` parses `target`;
-// for a record's target, pass recorded_target. Fails if the device is unknown or does not work here, if `target` is
-// invalid, or if it names another device.
+// With neither option, the placement is CPU:LLVM. The process keeps what it found of a GPU, because probing starts a
+// worker. An emulated GPU has the default arch unless an option or an environment variable selects another. `parse`
+// parses `target`; for a record's target, pass recorded_target. Fails if the device is unknown, if a device that must
+// be probed does not work here, if `target` is invalid, or if it names another device.
 Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings,
                                    Result<Target> (*parse)(std::string_view, const Settings&) = parse_target);
 

@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kClangFolder = TGC_CLANG_FOLDER;
 
 // The C program that calls the kernel. It reads buffers and variables from standard input, calls the kernel for each
-// thread in turn, and writes the buffers to standard output. First it writes the buffers' addresses to standard error,
+// thread in turn, and writes the buffers to standard output. It also writes the buffers' addresses to standard error,
 // because AddressSanitizer's report names addresses, not buffers.
 constexpr std::string_view kHarness = R"(#include <stdint.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ std::string between(const std::string& text, std::string_view begin, std::string
   return text.substr(a, text.find(end, a) - a);
 }
 
-// Returns an error such as "heap-buffer-overflow, WRITE of size 4, 0 bytes after the end of data0, 32 bytes, at line 5"
+// Returns an error such as "AddressSanitizer: heap-buffer-overflow, WRITE of size 4, ..., at line 5 of the kernel".
 Diag sanitizer_error(const std::string& err, const Executable& kernel, const Arrays& inputs) {
   size_t report = err.find("ERROR: AddressSanitizer: ");
   if (report == err.npos)

@@ -77,7 +77,8 @@ Arrays arrays_in(Device& device, const std::vector<BufferSpec>& specs, std::span
 
 }  // namespace
 
-// A compiled kernel. It has its own Graph, so that several kernels can be lowered at once.
+// A kernel that was lowered and compiled, or the error (`trouble`). It has its own Graph, so that several kernels can
+// be lowered at once.
 struct ScheduleRunner::Prepared {
   std::unique_ptr<Graph> graph;
   std::optional<Executable> executable;
@@ -239,7 +240,8 @@ class ScheduleRunner::Run {
     o_.observer_.on_kernel_run(*p.executable->info(), *o_.place_.target, used_bytes_, {&seconds, 1});
   }
 
-  // Counts a buffer's bytes when a kernel first uses it, because tinygrad allocates buffers then.
+  // Counts a buffer's bytes once: of inputs at the beginning, else when a kernel first uses it, as tinygrad allocates
+  // it.
   void use(size_t buffer) {
     if (schedule_.buffers[buffer].view_of || used_[buffer]) return;
     used_[buffer] = true;

@@ -25,8 +25,8 @@ class Watcher;
 using BufferValues = std::unordered_map<UOp, HostData>;
 
 // The memory of a schedule's buffers on a device. Buffers between kernels share memory as the memory planner says. If
-// the device takes host addresses, initial values that are aligned, and that are mapped weights or at least 1 MB large,
-// are used in place. Other initial values are copied. The destructor frees the memory.
+// the device takes host addresses, initial values that are aligned, and that are mapped weights or at least 1 MiB
+// large, are used in place. Other initial values are copied. The destructor frees the memory.
 class ScheduleMemory {
  public:
   // `device` must be open and outlive this object. `is_ref` says whether `device` is REF. Throws Failure if `known` has

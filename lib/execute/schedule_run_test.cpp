@@ -1,4 +1,4 @@
-// Tests that run schedules on REF and on the CPU, and that check the events that an observer receives.
+// Tests schedules on REF and on the CPU, their workers, and the events that an observer receives.
 #include "lib/execute/schedule_run.h"
 
 #include <doctest/doctest.h>

@@ -25,7 +25,7 @@ struct ComparedInstruction {
   const InstructionSide& newest_side() const { return new_side ? *new_side : *old_side; }
 };
 
-// Two runs of a kernel. All cycles are means over the run's followed waves.
+// Two runs, usually of the same kernel. All cycles are means over the run's followed waves.
 struct ComparedRun {
   size_t old_run = 0, new_run = 0;
   std::vector<ComparedInstruction> instructions;  // executed ones, in order; empty if one run has none

@@ -1,5 +1,5 @@
 // Aligns the instructions of two versions of a kernel, such as the code of two compilers: pairs instructions with the
-// same text, or with texts that differ only in the numbers of registers.
+// same text, or with texts that mask_registers() makes equal.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tgc::profile {
 struct AlignedPair {
   static constexpr size_t kNone = SIZE_MAX;  // value of `a` or `b` if that version has no such instruction
   size_t a = kNone, b = kNone;
-  bool is_same = false;  // both have the same text; false: they differ in registers, or only one version has it
+  bool is_same = false;  // both have the same text; false: the texts differ, or only one version has it
 };
 
 // Returns the text of an instruction, as LLVM prints it, without the numbers of its registers, the target of a branch,
@@ -24,7 +24,7 @@ struct AlignedPair {
 std::string mask_registers(std::string_view assembly);
 
 // Returns all instructions of both versions in order, paired for the largest sum: a pair with the same text counts 4,
-// one that differs in registers 3. Returns nullopt if the parts that differ are too long.
+// any other pair 3. Returns nullopt if the parts that differ are too long.
 std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> a, std::span<const std::string> b);
 
 }  // namespace tgc::profile

@@ -33,8 +33,8 @@ std::string_view base_name(std::string_view name) {
   return has_number ? name.substr(0, digits) : name;
 }
 
-// Returns true if a node that is printed inside a line belongs to the line's nodes. Constants, arguments, buffers and
-// indices of loops do not.
+// Returns true if a node that is printed inside a line belongs to the line's nodes. Constants, arguments, buffers, and
+// indices of loops and threads do not.
 bool belongs_to_line(UOp u) {
   return !u.in({Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::DEFINE_VAR, Op::SPECIAL,
                 Op::RANGE, Op::NOOP});

@@ -33,7 +33,7 @@ struct MemoryAccess {
   LinearNode node;
   std::optional<LaneAccess> lane_access;  // nullopt if it does not access global memory
   std::optional<BankAccess> bank_access;  // nullopt if it does not access local memory
-  // bytes from the address to the address in the innermost loop's next iteration; nullopt: unknown
+  // bytes from the address to the address in the innermost loop's next iteration; nullopt: unknown, or no loop
   std::optional<int64_t> loop_step_bytes;
   bool is_reduction = false;             // true if this loop is a reduction
 };

@@ -84,7 +84,7 @@ class HintFinder {
   }
 
   // Returns the hints with a gain of at least kLeastGain, by descending gain. Leaves out the ways that contradict a way
-  // of a hint with a larger gain, then the hints without a way, and "wait" if another hint is about the same access.
+  // of a hint with a larger gain, then the hints without a way, and "wait" if an earlier hint is about the same access.
   std::vector<Hint> weighed() {
     std::erase_if(out_, [](const Candidate& c) { return c.hint.largest_share < kLeastGain; });
     sort_by_gain(out_);
@@ -350,7 +350,7 @@ class HintFinder {
         "let the accumulators fit into registers", less_code_);
   }
 
-  // Adds a hint if some waves of the traced SIMD execute more instructions than others.
+  // Adds a hint if some followed waves execute more instructions than others.
   void add_imbalance() {
     const auto& waves = stalls_.followed_waves;
     if (waves.size() < 2) return;

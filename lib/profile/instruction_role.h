@@ -25,7 +25,7 @@ struct InstructionRole {
   // counters that it raises; a flat access raises several, because it may be to global or to local memory
   std::vector<WaitCounter> raised_counters;
   std::vector<Wait> waits;
-  bool is_store = false;            // true if it writes memory and returns no value
+  bool is_store = false;            // true for stores, and atomics on global memory that return no value
   bool is_scratch = false;          // true if it accesses a lane's private memory: spilled registers, or arrays
   bool is_end = false;              // true for s_endpgm
   uint32_t lane_bytes = 0;               // for an access to memory: the bytes that each lane accesses

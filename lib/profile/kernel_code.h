@@ -40,7 +40,7 @@ struct CodeInstruction {
   InstructionUnit unit = InstructionUnit::Other;  // set only for CDNA; Wait for all that are issued without a unit
   // Numbers of instructions; kNowhere means outside the code.
   uint32_t packet_instruction = 0;  // this instruction if it has a packet, else the next one that has
-  uint32_t next_instruction = 0;    // the instruction after `packet_instruction`
+  uint32_t next_instruction = 0;    // the instruction after this one
   // the target of a taken branch; for other instructions, the low 16 bits read as a branch offset, as tinygrad does
   uint32_t jump_target = 0;
 };

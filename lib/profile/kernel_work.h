@@ -48,7 +48,7 @@ std::optional<Occupancy> fitting_waves(const KernelRun& run);
 
 // The figures of one run.
 struct KernelFigures {
-  std::optional<KernelWork> kernel_work;  // what the AST needs; nullopt: there is no AST
+  std::optional<KernelWork> kernel_work;  // what the AST needs; nullopt: unknown
   // floating-point operations of all waves, scaled from those of the followed waves
   std::optional<double> executed_flops;
   // true if `executed_flops` counts `max_active_lanes` lanes, because the active ones are unknown

@@ -77,8 +77,8 @@ UOp index_of(UOp access, Op definition) {
 }
 UOp global_index(UOp access) { return index_of(access, Op::DEFINE_GLOBAL); }
 
-// Returns the addresses of the lanes whose gate is true, in bytes from the beginning of the buffer; nullopt if an
-// address is unknown.
+// Returns the addresses of the lanes whose gate is true or unknown, in bytes from the beginning of the buffer; nullopt
+// if an address is unknown.
 std::optional<std::vector<int64_t>> lane_addresses(UOp index, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
   const int64_t item = index.src(0).dtype().base().itemsize(), threads = sizes[0] * sizes[1] * sizes[2];
   std::vector<int64_t> out;

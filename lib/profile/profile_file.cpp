@@ -18,7 +18,7 @@ namespace tgc::profile {
 namespace {
 
 constexpr std::string_view kExpected = "profile.pkl, as tinygrad 0.12.0 or later stores it";
-constexpr uint64_t kMostValues = uint64_t(1) << 24;  // limit for the values of all counters together
+constexpr uint64_t kMostValues = uint64_t(1) << 24;  // limit for the values of one counter
 
 [[noreturn]] void fail(const std::string& what) {
   throw Failure(Diag{.message = "a profile: " + what, .expected = std::string(kExpected)});

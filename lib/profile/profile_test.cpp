@@ -18,8 +18,8 @@ class Blob {
     for (uint32_t n = 0; n < nibbles; n++) put(n < 16 ? bits >> 4 * n & 15 : 0);
     return *this;
   }
-  // Returns the trace with 16 nibbles of NOPs at the end, because a decoder ignores packets that begin in the last 15
-  // nibbles.
+  // Returns the trace with 16 or 17 nibbles of NOPs at the end, because a decoder ignores packets that begin in the
+  // last 15 nibbles.
   std::vector<uint8_t> end() {
     add(0, 16 + nibbles_ % 2);
     return bytes_;
@@ -159,7 +159,7 @@ TEST_CASE("sqtt: waves are followed through jumps, skipped waits and masks of wa
   CHECK(s.wave_spans[0].end != WaveSpan::kUnknown);
   CHECK(s.wave_spans[1].end == WaveSpan::kUnknown);
   CHECK(s.wave_spans[2].cu == 3);
-  // a branch without a jump packet, an unknown wave, and a wave beyond the code are errors
+  // a branch without a jump packet, an unknown wave, and a second start of a wave are errors
   auto error = [&](uint64_t packet, uint32_t nibbles) {
     std::string branch = words({kBranch, kEnd});
     KernelCode c = KernelCode::read({branch, 0}, Isa::Rdna3).value_or_throw();
@@ -394,7 +394,7 @@ TEST_CASE("profile: events that share long lists, names or fields are no small i
     REQUIRE_FALSE(trace);
     CHECK(trace.diag().message.find("unpacked bytes") != std::string::npos);
   };
-  // one event with 60,000 buffers and 60,000 inputs is read quickly
+  // one event with 60,000 buffers and 60,000 inputs is read
   auto many = read(alloc + point("exec", exec(list("K\x01", 60000), list("J" + word(SIZE_MAX), 60000), 3)));
   REQUIRE(many);
   CHECK(memory_use(*many).buffers.at(0).uses.size() == 60000);

@@ -26,7 +26,7 @@ class Listings {
 
 using Print = std::function<void(std::string_view)>;
 
-// Prints, in parts, a JSON object with everything except the packets.
+// Prints, in parts, the main report as a JSON object: without packets and without the allocations of buffers.
 void print_json(const Profile& profile, const std::string& file, const Print& print);
 // Says in reports what the cycles of an emulated GPU mean.
 inline constexpr std::string_view kEmulatedCyclesNote =

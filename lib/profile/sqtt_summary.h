@@ -1,6 +1,5 @@
 // Summarizes a thread trace: the number of packets of each type, the waves, and, if the kernel's code is known, the
-// hits and cycles of each instruction. `tgc profile` spends most of its time in this pass over the trace. Also follows
-// the waves through the code.
+// hits and cycles of each instruction. Also follows the waves through the code.
 #pragma once
 #include <array>
 #include <functional>

@@ -17,7 +17,7 @@ enum class StallReason : uint8_t {
   Memory,        // a wait for accesses to global memory, or for their unit, which accepts no more
   Lds,           // as Memory, for local memory
   ScalarMemory,  // as Memory, for scalar loads
-  Dependency,    // the instruction needs the result of one that was issued a few cycles before
+  Dependency,    // the instruction needs the result of one of the wave's last instructions
   Fetch,         // the instruction is in another line of the instruction cache, or is the target of a branch
   Barrier,       // the wave waits at a barrier
   Export,        // as Memory, for exports
@@ -50,7 +50,7 @@ struct FollowedWave {
   uint64_t num_issued = 0;  // number of instructions that it issued
 };
 struct StallReport {
-  std::vector<InstructionStalls> instructions;  // by instruction; empty if the run has no traces that fit its code
+  std::vector<InstructionStalls> instructions;  // by instruction; empty without a listing or fitting traces
   std::vector<InstructionRole> roles;           // by instruction
   StallTimes times_by_reason;       // sums over all instructions
   uint64_t total_cycles = 0;      // of all instructions, including those of their issue

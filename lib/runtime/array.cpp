@@ -37,7 +37,7 @@ void for_each_piece(size_t bytes, Work work) {
   }
 }
 
-// Reads the number in a one-line system file; nullopt if the file has no number.
+// Reads the first number in a system file; nullopt if the file does not begin with a number.
 std::optional<uint64_t> number_in(const char* path) {
   std::ifstream in(path);
   uint64_t value;

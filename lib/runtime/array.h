@@ -15,7 +15,7 @@
 namespace tgc {
 
 // Zeroed memory, aligned to 64 bytes and freed by the destructor. The constructor and allocate_shared() throw Failure
-// if memory runs out (the error has the size), or if the current deadline passes.
+// if memory runs out (the error has the size); the constructor also if the current deadline passes.
 class HostMemory {
  public:
   HostMemory() = default;

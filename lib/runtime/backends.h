@@ -9,8 +9,8 @@ namespace tgc {
 
 // This computer's CPU. Kernels are C or LLVM IR (target CPU:CLANG or CPU:LLVM) that lib/compile compiles to
 // an object, which is loaded into this process. The groups of the first launch dimension are tinygrad's THREAD axis:
-// each is one call of the kernel on its own thread, with the group's number as an argument, usually the last (tinygrad
-// runtime/ops_cpu.py).
+// each is one call of the kernel, usually on its own thread, with the group's number as an argument, usually the last
+// (tinygrad runtime/ops_cpu.py).
 std::unique_ptr<Device> make_cpu_device(const std::string& renderer);  // `renderer`: "LLVM" or "CLANG"
 
 // OpenCL devices, through the ICD loader, which is loaded at run time (TGC_OPENCL_LIBRARY names another library). Uses

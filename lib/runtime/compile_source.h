@@ -17,7 +17,7 @@ Result<std::string> compile_source(const KernelSource& source, bool lines = fals
 // self-contained (lib/compile/self_contained.h), because the driver's compiler would read the files that it includes.
 Result<std::string> check_source(const KernelSource& source, Language language);
 
-// Returns the error of a source that the device's driver does not compile. `log` says why, with the line.
+// Returns the error of a source that the device's driver does not compile. `log` says why.
 Diag invalid_source(std::string_view language, const KernelSource& source, std::string log);
 // Returns whether `error` says that a source does not compile: the error of invalid_source(), or of a compiler.
 bool is_invalid_source(const Diag& error);

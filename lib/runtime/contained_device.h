@@ -48,7 +48,7 @@ class ContainedDevice : public Device {
   class ProxyKernel;
   enum class Call : uint64_t;
   Status send_call(std::string message);
-  // send_call() that ignores errors; for destructors
+  // send_call() that ignores errors
   void send_call_quietly(const std::function<std::string()>& message) noexcept;
   Result<std::string> ask_worker(std::string message);
   std::string kernel_prefix(uint64_t kernel) const;  // returns text such as "kernel 'E_4' on CPU:LLVM: "

@@ -10,8 +10,7 @@
 //   open        finds the driver and the hardware; everything below needs it, in the same process
 //   allocate, copy_in, load, start_threads, launch, ..., synchronize, copy_out, free
 // Several threads may call compile at the same time; all other calls come from one thread. Launches and copies take
-// effect in call order. Functions return errors as a Diag with the driver's message and the kernel's name; nothing
-// throws.
+// effect in call order. Functions return errors as a Diag, with the driver's message if there is one.
 #pragma once
 #include <array>
 #include <chrono>
@@ -48,7 +47,7 @@ struct KernelSource {
   // CPU only: the number of variables among the arguments before the core number; nullopt: the core number is the last
   // argument
   std::optional<size_t> variables_before_core = std::nullopt;
-  bool runs_threads_in_turn = false;  // CPU only: run the threads of a launch one after another, on one processor
+  bool runs_threads_in_turn = false;  // CPU only: run the threads of a launch one after another, on one thread
 };
 
 // Number of work groups (CUDA's grid) and threads per group (CUDA's block). If `local_size` is not set, `global_size`
@@ -93,7 +92,7 @@ class Device {
   // Compiles a source to the bytes that `load` takes. The default returns the text, for drivers that compile it.
   virtual Result<std::string> compile(const KernelSource& source) { return source.text; }
 
-  // Opens the device. Opening it again has no effect. An error says what is missing and how to get it.
+  // Opens the device. Opening it again has no effect. An error says what is missing.
   virtual Status open() = 0;
 
   // Returns whether launches use a driver (its files, threads, system calls). If so, the worker is confined before

@@ -1,4 +1,4 @@
-// Creates devices by name: tgc's backends and plugins.
+// Creates and probes devices by name: tgc's backends and plugins.
 #pragma once
 #include <memory>
 #include <string>

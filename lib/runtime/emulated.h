@@ -32,7 +32,7 @@ void watch_races();
 
 // True if the Metal emulator, which runs in this process, checks for data races.
 bool watches_races();
-// True if use_emulators() succeeded in this process, that is, if emulation was requested.
+// True if use_emulators() succeeded in this process.
 bool is_emulation_requested();
 
 // True if tgc has an emulator for `device`, a device name.

@@ -1,5 +1,5 @@
-// GpuDevice: base class of the CUDA and HIP devices. The drivers of both have the same functions for memory, modules,
-// launches and events, under different names. Also DynamicLibrary, which loads drivers and plugins.
+// GpuDevice: base class of the CUDA and HIP devices. The drivers of both have many of the same functions, under
+// different names. Also DynamicLibrary, which loads drivers and plugins.
 #pragma once
 #include <span>
 #include <string>

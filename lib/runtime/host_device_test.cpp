@@ -17,7 +17,7 @@ TEST_CASE("guarded memory is zeroed and its pattern intact, also when a mapping 
         CHECK(std::count(memory.data(), memory.data() + bytes, 0) == std::ptrdiff_t(bytes));
         CHECK(memory.damage_text() == "");
         std::memset(memory.data(), 1, bytes);
-        if (bytes % 64 == 0) continue;  // a multiple of 64 leaves no room for a pattern
+        if (bytes % 64 == 0) continue;  // a multiple of 64 leaves no room for a pattern after the end
         memory.data()[bytes] = 1;
         CHECK(memory.damage_text() == "wrote 1 byte after the end");
       }

@@ -193,8 +193,8 @@ void put(std::string& out, uint64_t value, int size) {
   for (int i = 0; i < size; i++) out += char(value >> (8 * i) & 255);
 }
 
-// Writes the fields that local and central headers share, from "version needed" to the sizes. A size field of all ones
-// means that the zip64 field has the value.
+// Writes the fields that local and central headers share, from "version needed" to the name's length. A size field of
+// all ones means that the zip64 field has the value.
 void put_common(std::string& out, const Entry& e) {
   // version 4.5 (zip64); file names are UTF-8; entries are stored, not compressed; the date is 1980-01-01
   put(out, 45, 2), put(out, 1 << 11, 2), put(out, 0, 2), put(out, 0, 2), put(out, 0x21, 2);

@@ -12,19 +12,18 @@ namespace tgc {
 // Entries may be stored or deflated, with or without zip64; tgc writes stored entries.
 
 // Reads the arrays of an npz file in file order, or the single array of an npy file, named after the file. The content
-// determines the format. Errors name the file and, for an npz, the entry: unreadable, truncated, wrong checksum,
-// encrypted, duplicate name, ...
+// determines the format. Errors name the file and, if an entry of an npz is wrong, the entry.
 Result<Arrays> read_arrays(const std::string& path);
 
 // Writes an npz file completely or not at all (lib/support/write_file.h).
 Status write_npz(const std::string& path, const Arrays& arrays);
 
 // ---- npy: numpy's array file format, versions 1 to 3
-// A dtype that numpy lacks is written as raw bytes, as ml_dtypes does: bfloat16 as "|V2", fp8 as "|V1". Such a file
-// does not name the dtype; the reader must know it (with_dtype_of_bits).
+// A dtype that numpy lacks is written as raw bytes: bfloat16 as "|V2", fp8 as "|V1". Such a file does not name the
+// dtype; the reader must know it (with_dtype_of_bits).
 
 // Reads an npy file. `name` is its name in messages. Converts byte order and Fortran order; raw bytes ("|V1", "|V2")
-// become uint8 and uint16. Returns an error for objects, strings, structures, and malformed files.
+// become uint8 and uint16. Returns an error for other dtypes, such as strings, and malformed files.
 Result<Array> read_npy(std::span<const uint8_t> bytes, std::string_view name);
 
 // npy_header returns the header of the npy file of `array`; write_npy returns the whole file as bytes.

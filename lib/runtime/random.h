@@ -1,5 +1,5 @@
-// Random inputs from a seed. An input's values depend only on the seed and its name, not on the machine or the kernel's
-// other inputs, so failures are reproducible.
+// Fills arrays with inputs for kernels: random numbers from a seed, or numbers of a pool. An input's values do not
+// depend on the machine or the kernel's other inputs, so failures are reproducible.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -28,8 +28,8 @@ void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floa
 void fill_wide_range(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
 // Fills `array` with the numbers of `pool`, which is not empty, in an order that depends on `name`. Starts where the
-// call with the previous `turn` ended. Floats are rounded to the dtype. For integers, 1 replaces a number that is
-// not whole, or that does not fit in a signed integer of the dtype's size (at most 53 bits). Bools are random.
+// call with the previous `turn` ended. Floats are rounded to the dtype. For integers of n bits, 1 replaces a number
+// that is not whole, or whose magnitude is at least 2**(min(n, 53) - 1). Bools are random.
 void fill_from_pool(Array& array, std::string_view name, std::span<const double> pool, uint64_t turn);
 
 // Gives each number the sign of `sign`, 1 or -1, and replaces zeros and denormals by another number. Does not change

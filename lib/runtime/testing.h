@@ -1,4 +1,4 @@
-// Helpers for device tests: compile and load a kernel, fill and read a buffer. Failures are exceptions.
+// Helpers for device tests. Failures are exceptions.
 #pragma once
 #include <fcntl.h>
 #include <unistd.h>

@@ -136,7 +136,7 @@ struct ControlFlow {
     uint32_t begin, end;  // index of the block's first op; index of the op after its last op
     std::vector<uint32_t> successors;
     bool ends_here = false;           // true if lanes may return at the block's end
-    uint32_t post_dominator = kNone;  // the block where diverged lanes reconverge; kNone: the kernel's end
+    uint32_t post_dominator = kNone;  // the block where diverged lanes reconverge; kNone: there is none
   };
   std::vector<Block> blocks;
   std::vector<uint32_t> block_of;  // for each op, the index of its block in `blocks`
@@ -144,8 +144,7 @@ struct ControlFlow {
   static ControlFlow analyze(const TranslatedKernel& code);
 };
 
-// Inserts a join op before every block where diverged lanes reconverge, and sets Op::join_op of every jump that has
-// such a block.
+// Inserts a join op before every block where diverged lanes reconverge, and sets Op::join_op of the jumps.
 void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs);
 
 // Replaces register numbers by byte offsets in the warp's register file. Registers that are never live at the same time

@@ -103,7 +103,7 @@ struct Warp {
   Block* block = nullptr;
   const uint32_t* operands = nullptr;  // elements of TranslatedKernel::operands
   uint32_t first_thread = 0;  // number of lane 0's thread in the block; in the grid if the warp holds several blocks
-  uint64_t num_executed = 0;      // executed instructions; one that n lanes execute counts n times
+  uint64_t num_executed = 0;      // executed operations except joins; one that n lanes execute counts n times
   uint64_t jumps_left = UINT64_MAX;
   uint32_t num_syncs = 0;         // number of bar.warp.sync instructions that the warp has passed
 

@@ -55,7 +55,7 @@ std::string name_thread(const Block& block, uint32_t thread);
 // A PTX module. load() parses the text, translates the kernels, and allocates the variables in device memory.
 class LoadedModule {
  public:
-  // An error names the line of the PTX, and the instruction if it is not supported. Allocates variables in `memory`,
+  // Most errors name the line of the PTX, and the instruction if it is not supported. Allocates variables in `memory`,
   // which must outlive the module.
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view text, Memory& memory);
   ~LoadedModule();

@@ -1,4 +1,4 @@
-// Tests of the driver functions that the shared library exports; error codes are those of a real driver.
+// Tests of the driver functions that the shared library exports: results and error codes.
 #include <dlfcn.h>
 
 #include <cstdint>

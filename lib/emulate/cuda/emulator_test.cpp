@@ -1,4 +1,4 @@
-// Tests of the PTX machine: results of instructions, divergence, barriers, and the instruction that each check reports.
+// Tests of the PTX emulator: results of instructions, control flow, barriers, and the errors that it reports.
 #include <bit>
 #include <cmath>
 #include <random>
@@ -18,7 +18,7 @@ bool contains(const std::string& text, std::string_view part) {
   return found;
 }
 
-// Returns the result of an instruction on the words a, b and c, which all lanes share.
+// Runs instructions in one thread, with the words a, b and c in %r1, %r2 and %r3. Returns %r9.
 uint32_t word(const std::string& instruction, uint32_t a, uint32_t b = 0, uint32_t c = 0) {
   std::vector<uint32_t> in{a, b, c, 0};
   auto ran = run_text(

@@ -1,5 +1,5 @@
 // Helpers of the integer instruction families, which select an operation by type and emit it with 1 to 3 sources. Also
-// declares emit_float(), with which those families emit floating-point arithmetic.
+// declares emit_float(), which emits floating-point arithmetic.
 #pragma once
 #include <type_traits>
 
@@ -52,7 +52,7 @@ struct FloatFlags {
   bool flushes_to_zero = false, sat = false, approx = false, full = false, relu = false, nan = false;
   bool has_any() const { return rounding >= 0 || flushes_to_zero || sat || approx || full || relu || nan; }
 };
-FloatFlags take_float_flags(Builder& b);  // consumes the instruction's modifiers, which may be in any order
+FloatFlags take_float_flags(Builder& b);  // consumes these modifiers of the instruction, in any order
 
 // Emits the current instruction. The caller must have consumed the instruction's modifiers, which are `flags`, and its
 // type. Throws Failure if `op` does not support `type` with `flags`, or requires a modifier that is missing.

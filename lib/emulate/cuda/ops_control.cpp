@@ -1,5 +1,5 @@
-// Jumps, returns, traps and barriers, with the divergence and reconvergence of a warp's lanes; fences and prefetches,
-// which do nothing. At a divergent jump, one part of the lanes runs and the other waits on a stack
+// Jumps, returns, traps and barriers, with the divergence and reconvergence of a warp's lanes; fences, prefetches and
+// nanosleep, which do nothing. At a divergent jump, one part of the lanes runs and the other waits on a stack
 // (Warp::waiting_lanes). A join op at the immediate post-dominator reconverges them.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/driver.h"

@@ -1,5 +1,5 @@
-// Floating-point arithmetic. IEEE operations use the host's operations; NaN results of float and half arithmetic are
-// PTX's canonical NaN. Approximations (ex2, sin, ...) use the C library, which is within PTX's error bounds.
+// Floating-point arithmetic. IEEE operations use the host's operations; most NaN results of float and half arithmetic
+// are PTX's canonical NaN. Approximations (ex2, sin, ...) use the C library, which is within PTX's error bounds.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/integer_ops.h"
 #include "lib/emulate/cuda/lanes.h"

@@ -3,7 +3,7 @@
 //   A of 16 rows: row g + 8 * (r % 2), column t * E + e + 4 * E * (r / 2)
 //   A of 8 rows: row g, column t * E + e + 4 * E * r
 //   B: row t * E + e + 4 * E * r, column g
-//   C and D: row g + 8 * (e / 2), column 2 * t + e % 2
+//   C and D: row g + 8 * (e / 2), column 2 * t + e % 2, where e counts all elements of the lane
 // Products are summed in double and rounded once: the order in which a GPU sums is not documented.
 #include "lib/emulate/cuda/access.h"
 #include "lib/emulate/cuda/builder.h"

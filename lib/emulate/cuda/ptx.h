@@ -117,7 +117,7 @@ struct Function {
   std::vector<Instruction> body = {};
   std::map<std::string_view, uint32_t> labels = {};                          // index of the instruction after a label
   std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};  // labels of each brx.idx table
-  std::vector<Variable> locals = {};                                         // variables in .shared and .local
+  std::vector<Variable> locals = {};                                         // variables declared in the body
   uint64_t parameter_bytes = 0;
   std::array<uint64_t, 3> required_threads{};  // block size required by .reqntid; 0 without .reqntid
   uint64_t max_threads = 0;                    // maximum threads per block (product of .maxntid); 0 without .maxntid
@@ -128,10 +128,10 @@ struct Module {
   std::string_view target;                   // "sm_80"
   std::vector<std::string> file_names = {};  // file names by .file number
   std::deque<Function> functions = {};
-  std::vector<Variable> globals = {};   // variables in .global, .const and .shared
+  std::vector<Variable> globals = {};   // variables declared outside of functions
 };
 
-// Parses a module. An error names the line and what was found there. Safe for untrusted text.
+// Parses a module. An error names a line. Safe for untrusted text.
 Result<Module> parse(std::string_view text);
 
 }  // namespace tgc::ptx

@@ -25,7 +25,7 @@ inline std::string kernel_text(int pointers, const std::string& body) {
 }
 
 struct KernelRun {
-  std::string error;  // message of the parser or of the fault; empty on success
+  std::string error;  // message of LoadedModule::load() or of the fault; empty on success
   std::optional<Fault> fault;
   uint64_t num_executed = 0;
 };

@@ -9,7 +9,7 @@
 namespace tgc::hip {
 namespace {
 
-// The named constants of AMD's assembly language.
+// Named constants of AMD's assembly language that the emulator supports.
 struct NamedConstant {
   std::string_view name;
   uint64_t value;

@@ -48,7 +48,7 @@ struct Row {
   Run run_op = nullptr;
   Type to = Type::None;
   Type from[4] = {};
-  // number of operands in `from` or, with `build_ops`, its parameter, such as the bytes of an access or the index of a
+  // number of operands in `from`, or a parameter of `build_ops`, such as the bytes of an access or the index of a
   // matrix shape
   uint8_t count = 0;
   bool is_vector = false;
@@ -74,7 +74,7 @@ void add_control_rows(Table& to);
 void add_atomic_rows(Table& to);
 void add_permutation_rows(Table& to);
 
-// Builds the operations of one kernel. Throws Failure, which names the instruction.
+// Builds the operations of one kernel. Throws Failure, which names the kernel.
 class Builder {
  public:
   explicit Builder(TranslatedKernel& code) : code(code) {}
@@ -83,7 +83,7 @@ class Builder {
   // ---- members for the `build_ops` functions of rows
   TranslatedKernel& code;
   const Instruction* instruction = nullptr;
-  std::string_view name;  // the opcode without its encoding: "v_add_f32" of "v_add_f32_e32"
+  std::string_view name;  // the name of `row`, such as "v_add_f32" for the opcode "v_add_f32_e32"
   const Row* row = nullptr;
 
   [[noreturn]] void refuse(const std::string& why) const;
@@ -103,7 +103,7 @@ class Builder {
   void emit(const Op& op) { code.ops.push_back(op); }
   // Builds the operation from the row's types: result and operands in text order.
   void build_by_types();
-  // Refuses a modifier that is not in `modifiers`, because ignoring it would change the instruction's result.
+  // Refuses a modifier that is not in `modifiers`, because ignoring it could change the instruction's result.
   void allow_modifiers(std::initializer_list<std::string_view> modifiers) const;
 
  private:

@@ -59,7 +59,7 @@ struct Op {
   Counter counter = Counter::None;
   bool has_wide_address = false;  // true: the vector part of the address has 64 bits
   bool has_narrow_base = false;  // true: the scalar part of the address has 32 bits
-  bool is_load = false;  // true: a memory load, which on hardware fills the destination registers asynchronously
+  bool is_load = false;  // true: fills its destination registers asynchronously on hardware, as loads do
   int32_t offset = 0;
   uint32_t target = 0;       // for a jump: index of the target operation
   uint32_t instruction = 0;  // index in TranslatedKernel::instructions
@@ -99,7 +99,7 @@ struct Wave {
   std::byte* private_memory = nullptr;  // private memory of the wave's threads, one after another
   uint32_t mask[2] = {};            // the lane mask that the current operation computes, one word per half of the wave
   uint32_t outer_exec[2] = {};      // during a DPP instruction, which runs in fewer lanes: EXEC before it
-  uint64_t num_executed = 0;        // executed instructions; a vector instruction counts once per active lane
+  uint64_t num_executed = 0;        // executed operations; a vector operation counts once per active lane
   uint64_t jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;
   Waits* pending_waits = nullptr;  // outstanding memory operations; null without --race

@@ -104,7 +104,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
 
 namespace {
 
-// Hardware limits. No compiler emits a kernel beyond them.
+// Upper limits for the sizes that a descriptor gives.
 constexpr uint32_t kMostPrivateBytes = 64 << 10, kMostKernargBytes = 1 << 16;
 
 void check(const KernelEntry& k) {

@@ -40,8 +40,8 @@ struct Group {
   RecentRanges recent_ranges;
 };
 
-// Runs all groups. Returns the fault of the lowest numbered failing group; if none fails, `executed` is the number of
-// instructions, where a vector instruction counts once per active lane.
+// Runs all groups. Returns the fault of the lowest numbered failing group; if none fails, `executed` is the sum of
+// Wave::num_executed.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a wave until it ends or reaches a barrier. Throws Fault.
@@ -59,8 +59,8 @@ std::string name_thread(const Group& group, uint32_t thread);
 // A code object. load() disassembles it with LLVM, translates the kernels, and copies the image into device memory.
 class LoadedModule {
  public:
-  // Fails on a malformed file, and on a processor, kernel or instruction that is not supported, which the error names.
-  // With `watches`, wait instructions become operations that are checked (waits.h). The image is allocated in `memory`,
+  // Fails, for example, on a processor, kernel or instruction that is not supported, which the error names. With
+  // `watches`, wait instructions become operations that are checked (waits.h). The image is allocated in `memory`,
   // which must outlive the module.
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view bytes, Memory& memory, bool watches);
   ~LoadedModule();

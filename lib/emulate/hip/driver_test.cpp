@@ -1,5 +1,5 @@
-// Tests of the HIP functions that the shared library exports, with code objects compiled from LLVM IR: results, faults,
-// and hostile code objects.
+// Tests of the emulated AMD GPU, with code objects compiled from LLVM IR: the HIP functions that the shared library
+// exports, results, faults, and hostile code objects.
 #include <dlfcn.h>
 
 #include <random>

@@ -1,4 +1,4 @@
-// Tests single instructions: runs the text of each instruction on given operands and compares the result.
+// Tests instructions: runs their text on given operands, and compares the results, faults and refusals.
 #include <cmath>
 
 #include "lib/emulate/hip/testing.h"
@@ -10,7 +10,7 @@ namespace {
 uint32_t f(float x) { return std::bit_cast<uint32_t>(x); }
 
 struct Case {
-  const char* text;  // an instruction that computes v0 from v1, v2 and v3
+  const char* text;  // computes v0 from v1, v2 and v3
   uint32_t a, b, c, result;
 };
 

@@ -1,4 +1,4 @@
-// Vector bit instructions: logic, bit fields, byte permutations, moves; selection by a lane mask.
+// Vector instructions on bits and bytes, moves, and selection by a lane mask.
 #include <bit>
 
 #include "lib/emulate/hip/lanes.h"

@@ -1,4 +1,4 @@
-// Control instructions: jumps, barriers, waits, end of program; the floating-point mode.
+// Control instructions: jumps, barriers, waits, end of program, floating-point mode, s_getpc, and those without effect.
 #include <charconv>
 
 #include <immintrin.h>
@@ -43,7 +43,7 @@ void build_barrier(Builder& b) {
   b.emit(op);
 }
 
-// Instructions that affect only timing, caches or scheduling emit nothing.
+// For instructions that have no effect in the emulator: emits nothing.
 void build_nothing(Builder&) {}
 
 // With --race, emits an operation that waits until at most `open` operations of the counter are outstanding.

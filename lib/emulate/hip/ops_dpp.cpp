@@ -138,7 +138,7 @@ void build_within_rows(Builder& b) {
 
 }  // namespace
 
-// Builds a DPP instruction as three operations: permute the first source, run the instruction, restore EXEC.
+// Builds a DPP instruction in three steps: permute the first source, run the instruction, restore EXEC.
 void Builder::build_dpp() {
   const Instruction& whole = *instruction;
   Op permute = begin_op(permute_run, false), restore = begin_op(restore_run, false);

@@ -177,7 +177,7 @@ void div_fmas_run(Wave& w, const Op& o) {
     u32 mask = w.s[kVcc + half];
     write<T>(w, o, half, [&](int i) {
       T q = std::fma(a[i], b[i], c[i]);
-      // where v_div_scale set the mask bit, scale the quotient back, up if the addend c is at least 2, else down
+      // where v_div_scale set the mask bit, scale the quotient back, up if |c| is at least 2, else down
       return mask >> i & 1 ? std::ldexp(q, std::fabs(c[i]) >= 2 ? Scale<T>::kShift : -Scale<T>::kShift) : q;
     });
   }

@@ -1,4 +1,4 @@
-// Vector integer instructions: sums, products, shifts, minima; carries.
+// Vector integer instructions, such as sums, carries, products, shifts and minima.
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {

@@ -1,4 +1,4 @@
-// Scalar floating-point instructions of gfx12.
+// Scalar floating-point instructions.
 #include <cmath>
 
 #include "lib/emulate/hip/scalar_rows.h"

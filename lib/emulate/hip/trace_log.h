@@ -28,7 +28,7 @@ struct TraceLog {
   uint64_t capacity_bytes = 0;  // bytes for records
   uint64_t used_bytes = 0;
   uint64_t last_record = 0;  // offset of the last record in records()
-  uint64_t is_full = 0;      // 1: a record did not fit, and all later ones are missing
+  uint64_t is_full = 0;      // 1: a record or an event did not fit, and all later ones are missing
 
   std::byte* records() { return reinterpret_cast<std::byte*>(this + 1); }
   const std::byte* records() const { return reinterpret_cast<const std::byte*>(this + 1); }

@@ -35,7 +35,7 @@ struct Grid {
 // An error of a running kernel, which ends the launch.
 struct Fault {
   std::string problem;    // such as "reads 4 bytes out of bounds, 8 bytes after the end of data1 (32 bytes)"
-  uint64_t return_address = 0;  // return address of the failing check, that is, the instruction after the check
+  uint64_t return_address = 0;  // address of the instruction after the call that failed, such as a check
   Position position;            // position of the failing thread
   uint64_t other_return_address = 0;  // for a race, the return address of the other access's check; else 0
   // Returns the message with source lines, thread and group. `line_of` maps an address to a source line, 0 if unknown.

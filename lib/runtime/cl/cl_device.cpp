@@ -58,7 +58,7 @@ std::string error_text(cl_int code) {
 }
 
 // Source prefix for devices without half arithmetic (cl_khr_fp16), such as PoCL on most CPUs, whose compiler is clang:
-// makes half clang's type _Float16 and defines OpenCL's functions for it.
+// makes half clang's type _Float16 and defines some of OpenCL's functions for it.
 constexpr std::string_view kHalfWithoutExtension = R"(typedef _Float16 tgc_half;
 typedef tgc_half tgc_half2 __attribute__((ext_vector_type(2)));
 typedef tgc_half tgc_half4 __attribute__((ext_vector_type(4)));
@@ -147,7 +147,8 @@ class ClDevice : public Device {
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
   Status synchronize() override { return check(cl.clFinish(queue_), "clFinish"); }
 
-  // Returns the memory object to pass for a buffer: the buffer's own or, for a view, a sub-buffer that is created once.
+  // Returns the memory object to pass for a buffer: the buffer's own or, for a view with an offset, a sub-buffer,
+  // created once.
   Result<cl_mem> argument(const DeviceBuffer& b) {
     if (b.offset == 0) return memory_of(b);
     std::string key = std::to_string(b.handle) + ":" + std::to_string(b.offset) + ":" + std::to_string(b.bytes);

@@ -15,7 +15,7 @@
 namespace tgc {
 namespace {
 
-// ---- calls a function with up to kMostArguments 64-bit arguments. In the C calling conventions of 64-bit machines, a
+// ---- calls a function with up to kMostArguments 64-bit arguments. In the usual C calling conventions of 64 bits, a
 // pointer or an int takes one register or one 8-byte stack slot, and the function ignores extra arguments.
 constexpr size_t kMostArguments = 1024;
 

@@ -1,5 +1,5 @@
-// A thread pool for kernel launches. Threads start on first use, as many as the widest launch needs, and end with the
-// pool. If every thread can have its own processor, idle threads spin briefly before they sleep, because waking a
+// A thread pool for kernel launches. Threads start when a launch first needs them, or in start_threads(), and end with
+// the pool. If every thread can have its own processor, idle threads spin briefly before they sleep, because waking a
 // thread takes longer than a small kernel.
 #pragma once
 #include <atomic>
@@ -15,7 +15,8 @@ namespace tgc {
 class Threads {
  public:
   ~Threads();
-  // Starts the threads that launches of `count` threads need. Afterwards the pool starts no more threads.
+  // Starts the threads that launches of `count` threads need, up to a limit. Afterwards the pool starts no more
+  // threads.
   void start_threads(size_t count);
   // Calls task(0), ..., task(count - 1), each on its own thread (task(0) on the caller's), and returns when all have
   // returned. If the pool has fewer threads and may not start more, the threads share the calls. Throws Failure if a

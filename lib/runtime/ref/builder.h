@@ -1,6 +1,6 @@
 // Builder: generates REF's instructions. It allocates virtual registers, keeps a stack of open scopes (root, loops,
-// lanes), broadcasts uniform values to lanes where an instruction needs it, and folds integer constants. finish_code()
-// assigns registers to memory and functions to instructions. Internal to ref/.
+// lanes), broadcasts uniform values to lanes where an instruction needs it, and folds constants. finish_code() assigns
+// registers to memory and functions to instructions. Internal to ref/.
 #pragma once
 #include <map>
 #include <string>
@@ -117,7 +117,7 @@ class Builder {
   struct Scope {
     Virtual begin, end;
     std::vector<Virtual> code;
-    std::unordered_map<Reg, Reg> splat_registers;  // for each uniform register of this depth: its varying copy, if any
+    std::unordered_map<Reg, Reg> splat_registers;  // for a uniform register: its varying copy in this scope
     uint32_t lane_evaluations = 0, evaluations = 0;
   };
 
@@ -138,7 +138,7 @@ class Builder {
     struct CopyUse {
       int32_t last_use = -1, count = 0, next_write = INT32_MAX;
     };
-    std::vector<uint32_t> use_counts;  // by register: number of instructions that use it
+    std::vector<uint32_t> use_counts;  // by register: how often instructions read or write it
     std::vector<bool> is_removed;      // by position in instructions_: true if removed
     std::vector<CopyUse> copy_uses;    // by register: its uses in the straight-line code being scanned
     std::vector<Reg> replacements;     // by register: the register to use instead, or kNone

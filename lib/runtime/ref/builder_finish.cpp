@@ -182,7 +182,7 @@ void Builder::lay_out() {
   code_.register_bytes = size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * code_.chunk_lanes + 64);
 }
 
-// Returns the byte offset of a register. Call it after lay_out().
+// Returns the byte offset of a register; -1 for kNone. Call it after lay_out().
 int32_t Builder::offset_of(Reg reg) const {
   if (reg == kNone) return -1;
   const Register& r = registers_[size_t(reg)];

@@ -1,7 +1,7 @@
-// The code that REF runs: a list of instructions on registers in one block of memory. A lane is one iteration of the
-// parallel axes, such as a thread of a workgroup. A register is uniform (one value) or varying (one value per lane,
-// `chunk_lanes` of them side by side). An instruction completes for all lanes of the chunk before the next one starts,
-// so lanes run in lockstep and barriers need no code. Internal to ref/.
+// The code that REF runs: a list of instructions on registers in one block of memory. A lane is one iteration of axes
+// that run side by side, such as a thread of a workgroup. A register is uniform (one value) or varying (one value per
+// lane, `chunk_lanes` of them side by side). An instruction completes for all lanes of the chunk before the next one
+// starts, so lanes run in lockstep and barriers need no code. Internal to ref/.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -26,7 +26,8 @@ inline constexpr int kNumTypes = 11;
 int size_of(Type type);
 inline bool is_float(Type type) { return type >= Type::F32; }
 
-// Returns the register type for a dtype's elements, which is I64 for index. Throws Failure for void and pointers.
+// Returns the register type for a dtype's elements, which is I64 for index. Throws Failure for a dtype without values,
+// such as void.
 Type type_of(DType dtype);
 
 // Operations. Selector::type is the type of dst and of the operands, unless a comment in brackets says otherwise.
@@ -69,7 +70,7 @@ struct Instruction;
 // Executes an instruction and returns the next one; null ends the run.
 using Fn = const Instruction* (*)(Frame&, const Instruction*);
 
-// Operands are byte offsets into the frame's registers; -1: none.
+// Operands are byte offsets into the frame's registers, unless Opc calls one a number; -1: none.
 struct Instruction {
   Fn fn;
   int32_t dst, a, b, c;

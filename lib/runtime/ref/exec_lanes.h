@@ -1,4 +1,4 @@
-// Loops that apply an operation to one value or to all lanes of a chunk, for exec_*.cpp.
+// Functions that apply an operation to one value or to all lanes of a chunk, for exec_*.cpp.
 #pragma once
 #include "lib/runtime/ref/code.h"
 

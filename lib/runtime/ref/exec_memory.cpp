@@ -1,5 +1,5 @@
-// Loads and stores. Every offset is checked against its memory. If lanes access consecutive elements, which is the
-// common case, the elements are copied as a block.
+// Loads and stores. Each access is checked against its memory. If lanes without a gate access consecutive elements,
+// which is the common case, the elements are copied as a block, unless a store meets elements stored before.
 #include <cstring>
 
 #include "lib/runtime/ref/exec_lanes.h"

@@ -1,6 +1,6 @@
 // Lowers a graph, at any stage of the pipeline, to REF's code. A node is computed in the innermost open loop among the
-// ranges it depends on. A node that ends ranges (END, REDUCE, BUFFERIZE, CONTRACT) opens their loops, computes in each
-// loop the nodes that depend on it, and closes them.
+// ranges it depends on. A node that ends ranges, such as an END or a REDUCE, opens their loops, computes in each loop
+// the nodes that depend on it, and closes them.
 #include <algorithm>
 
 #include "lib/runtime/ref/lower.h"
@@ -42,7 +42,7 @@ class GraphLowering {
  private:
   bool is_outside(UOp u) { return ranges_.ranges_around(u).empty(); }
 
-  // Finds for each DEFINE_LOCAL the ranges that its stores depend on.
+  // Finds for each DEFINE_LOCAL the ranges around its stores or, if ENDs contain a store, around the outermost END.
   void find_locals() {
     std::vector<UOp> ends;
     for (UOp u : nodes_) {
@@ -158,7 +158,7 @@ class GraphLowering {
 
   // ---- workgroups
 
-  // Returns the SPECIALs. Also finds the nodes equal in all lanes, which depend on neither a SPECIAL nor memory.
+  // Returns the SPECIALs. Also finds nodes equal in all lanes, which depend on no SPECIAL, range or memory.
   std::vector<UOp> find_specials() {
     static constexpr OpSet kPure = ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST,    Op::DEFINE_VAR, Op::BIND,
                                                                    Op::CAST,  Op::VECTORIZE, Op::GEP};

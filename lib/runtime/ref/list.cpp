@@ -1,5 +1,5 @@
-// Lowers a linear list to REF's code, one op after another. Lanes are the threads of its workgroups and, for a list
-// without local indices, its outermost parallel loops.
+// Lowers a linear list to REF's code, one op after another. Lanes are its threads and, in some lists, the iterations of
+// its outermost parallel loops (see find_lanes).
 #include <algorithm>
 
 #include "lib/runtime/ref/lower.h"
@@ -45,9 +45,9 @@ class ListLowering {
     return std::find(lane_ranges_.begin(), lane_ranges_.end(), range) != lane_ranges_.end();
   }
 
-  // Finds the lanes: the SPECIALs and, if the list has no threads, local memory, barriers, tensor cores or atomic adds,
-  // the outermost RANGEs that are parallel, alone at their level, and share no registers between iterations, until
-  // there are kEnoughLanes lanes.
+  // Finds the lanes: the SPECIALs and, if workgroups have one thread and no local memory, barriers, tensor cores or
+  // atomic adds, the outermost RANGEs that are parallel, alone at their level, of a size known outside all loops, and
+  // share no registers between iterations, until there are kEnoughLanes lanes.
   void find_lanes() {
     for (UOp u : list_)
       if (u.is(Op::SPECIAL)) specials_.push_back(u);

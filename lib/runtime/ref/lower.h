@@ -59,14 +59,14 @@ class LanePlan {
   // Plans the loop nest for `ranges` around `body` when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)
   // become lanes, and so do the innermost other parallel ranges that share no registers, until there are kEnoughLanes
   // lanes. A range whose size depends on another of `ranges` stays a loop. Without thread ranges, there are no lanes if
-  // they would be few and a reduction inside has more iterations. An atomic add in `body` prevents lanes.
+  // there would be only one, or few and a reduction inside has more iterations. An atomic add in `body` prevents lanes.
   std::vector<Level> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // Plans the loop nest of a reduction that reads one element per iteration. The iterations become lanes if they are
-  // not few, all ranges can be lanes, and `body` has neither WMMA nor STORE. Their elements are still combined one
-  // after the other.
+  // not few, no size depends on another of the ranges, those within the outermost range have fewer than kEnoughLanes
+  // iterations, and `body` has neither WMMA nor STORE. Their elements are still combined one after the other.
   std::vector<Level> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
-  // If `ranges` contains thread ranges, returns the DEFINE_REGs that `body` uses and that are set outside of `ranges`.
-  // Each thread needs its own copy, which starts with the value from outside.
+  // If `ranges` contains thread ranges, returns the DEFINE_REGs that `body` uses and that are used outside, too. Each
+  // thread needs its own copy, which starts with the value from outside.
   std::vector<UOp> registers_of_threads(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
 
  private:

@@ -1,4 +1,4 @@
-// Rounding to narrow floats and other element arithmetic, written so that loops over lanes vectorize.
+// Rounding to narrow floats and other element arithmetic, written so that loops over lanes vectorize if possible.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -66,7 +66,7 @@ T wrapping_sub(T a, T b) { return T(Unsigned<T>(a) - Unsigned<T>(b)); }
 template <class T>
 T wrapping_mul(T a, T b) { return T(Unsigned<T>(a) * Unsigned<T>(b)); }
 
-// Returns whether truncating `v` gives a value that T can represent; false for NaN.
+// Returns whether T can represent `v` truncated; false for NaN, and for a `v` just below a signed T's minimum.
 template <class T, class F>
 bool fits(F v) {
   constexpr F kLow = F(std::numeric_limits<T>::min()),

@@ -51,7 +51,7 @@ class KernelRanges {
   KernelRanges(Graph& graph, std::span<const UOp> nodes);
 
   const std::vector<UOp>& all_ranges() const { return all_ranges_; }
-  // Returns the ranges that node u depends on, except those that u, or a direct or indirect source of u, ends.
+  // Returns the ranges that node u depends on by a path on which no node, u included, ends them.
   const RangeSet& ranges_around(UOp u) const { return *ranges_around_.find(u); }
   bool is_inside(UOp u, UOp range) const { return ranges_around(u).contains(number_of(range)); }
   size_t number_of(UOp range) const {

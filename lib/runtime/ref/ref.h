@@ -8,11 +8,11 @@
 // wrap; division truncates, x / 0 is 0 and x % 0 is x; a cast from float keeps the low bits of the truncated value; a
 // load with a false gate gives the alternative, or 0. A shift by the width or more takes the count modulo the width,
 // as most processors do. (exec_alu gives 0 or the sign; with this, a wrong rewrite of a defined shift to such a shift
-// could seem right.) Behavior that C leaves undefined is counted in RefNotes, because a device may differ there.
+// could seem right.) Some behavior that C leaves undefined is counted in RefNotes, because a device may differ there.
 //
-// A kernel is translated once to register code whose instructions work on many lanes at a time. Lanes are the threads
-// of workgroups if the kernel has them, else parallel ranges, else the elements of a reduction, which are still
-// combined one by one, in order.
+// A kernel is translated once to register code whose instructions work on many lanes at a time. Lanes are threads of
+// workgroups, iterations of parallel ranges, or the elements of a reduction, which are still combined one by one, in
+// order.
 #pragma once
 #include <map>
 #include <memory>
@@ -69,7 +69,7 @@ class RefProgram {
   Result<RefResult> run(std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables = {},
                         double seconds = 0) const;
 
-  std::vector<int64_t> buffer_numbers() const;  // numbers of the DEFINE_GLOBALs, ascending
+  std::vector<int64_t> buffer_numbers() const;  // numbers of the DEFINE_GLOBALs, ascending; may repeat
 
  private:
   struct Impl;

@@ -29,7 +29,7 @@ std::string run(const std::string& text, const std::map<std::string, int64_t>& v
   return "";
 }
 
-// Runs out[i] = f(a[i], b[i]) for elements of one dtype. `f` is an expression of c2 (a[i]) and c3 (b[i]).
+// Runs out[i] = f(a[i], b[i]) for a and b of one dtype. `f` is an expression of c2 (a[i]) and c3 (b[i]).
 template <class Out, class In>
 std::vector<Out> map2(const char* out_dtype, const char* dtype, const std::string& f, std::vector<In> a,
                       std::vector<In> b, RefNotes* notes = nullptr) {

@@ -32,12 +32,12 @@ class Values {
       : builder_(builder), num_nodes_(graph.size()), current_values_(2 * graph.size(), nullptr), value_uses_(graph) {}
 
   // Scans all nodes of the kernel; call it first. Before tinygrad's stage that adds loads, an INDEX used as a number
-  // has the value of the element at that index. find_value_uses() finds these INDEX nodes, so that lower() loads their
-  // elements.
+  // has the value of the element at that index. find_value_uses() finds these INDEX nodes, whose
+  // elements lower() loads, and the DEFINE_REGs that need memory.
   void find_value_uses(std::span<const UOp> nodes);
 
   const Value& value_of(UOp u) const;    // throws Failure if `u` has not been lowered
-  // Returns the pointer for a store to `u`, even if `u` is an INDEX for which value_of() returns the loaded number.
+  // Returns the pointer for an access to `u`, even if `u` is an INDEX for which value_of() returns the loaded number.
   const Value& value_slot(UOp u) const;
   bool is_lowered(UOp u) const { return current_values_[u.id()] != nullptr; }
   void set_value(UOp u, Value value) { set_slot(u.id(), std::move(value)); }

@@ -1,5 +1,5 @@
-// Tensor cores: which register and lane of a warp holds each element of A (M x K), B (K x N) and C (M x N), for every
-// architecture that tinygrad knows (defined by runtime/ops_python.py), and the instruction that multiplies them.
+// Tensor cores: which register and lane of a warp holds each element of A (M x K), B (K x N) and C (M x N), for each
+// architecture, as tinygrad's runtime/ops_python.py defines it.
 #pragma once
 #include <string_view>
 #include <vector>

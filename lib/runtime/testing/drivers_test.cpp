@@ -1,5 +1,5 @@
-// Runs CUDA, AMD and METAL devices against fake drivers: checks the calls and their order, and the error for each call
-// that fails. Also runs OpenCL on the driver of this machine, if there is one.
+// Runs CUDA, AMD and METAL devices against fake drivers: checks the calls, their order and errors. Also tests missing
+// drivers, and runs OpenCL on the driver of this machine, if there is one.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ class Fakes {
   size_t seen_ = 0;
 };
 
-// Uses every function of a device, with a kernel out[i] = in[i] + n. Returns "", or the first error.
+// Uses a device: copies, launches and times a kernel out[i] = in[i] + n. Returns "", or the first error.
 std::string use(const std::string& name, const std::string& code, const std::string& function = "add") {
   auto device = std::move(make_device(name).value_or_throw());
   if (auto status = device->open(); !status) return status.diag().text();

@@ -1,8 +1,8 @@
 // A fake Objective-C runtime and Metal in one library. Objects are records; messages are found by name. objc_msgSend is
 // variadic here: integers, pointers and 24-byte structures arrive correctly in the System V convention for x86-64 and
-// most others. The caller releases the results of new... and alloc; all other results belong to the innermost
-// autorelease pool. A result without a pool, which would leak, is logged, and so is the number of objects left at the
-// end.
+// most others. The caller releases the results of new... and alloc; other objects that a call makes belong to the
+// innermost autorelease pool. An object without a pool, which would leak, is logged, and so is the number of objects
+// left at the end.
 #include <cstdint>
 #include <string>
 #include <vector>
