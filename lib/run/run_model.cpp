@@ -126,7 +126,7 @@ class ModelRun {
   }
 
  private:
-  // Throws Failure if the user set --each-stage or --recorded, which apply only to kernels.
+  // Throws Failure if the user set --each-stage or --recorded, which this run cannot honour.
   void refuse_kernel_options() const {
     const char* asked = o_.compare.runs_each_stage ? "--each-stage" : o_.input.use_recorded ? "--recorded" : nullptr;
     if (asked)
