@@ -22,9 +22,9 @@ namespace tgc {
 // text. A comparison as text includes facts that pyrender omits, such as the dtype of a LOAD, if the answer has them
 // and tgc can compute them for tinygrad's graph.
 enum class ConformComparison : uint8_t { Text, Structure, Values };
-// The verdict on an answer. Unchanged: with --as=values, a right answer for a stage in which tinygrad changes nothing.
-// It says little about the port, which may have returned the question's graph. NotSupported: the port lacks the stage.
-// Error: the port failed, or the answer is invalid.
+// The verdict on an answer. Unchanged: with --as=values, the answer is the question's graph, and tinygrad changes
+// nothing in the stage, either; this says little about the port. NotSupported: the port lacks the stage. Error: the
+// port failed, or the answer is an error or invalid.
 enum class AnswerVerdict : uint8_t { Same, Unchanged, Different, NotSupported, Error };
 constexpr bool conforms(AnswerVerdict v) { return v == AnswerVerdict::Same || v == AnswerVerdict::Unchanged; }
 std::string_view name_of(AnswerVerdict verdict);  // returns the verdict as text, such as "not supported"

@@ -344,7 +344,7 @@ class DiffRun {
   DiffOptions options_;
   std::optional<Renames> renames_;  // the renames in the file of --renames; unset without the option
   DiffReport out_{.ci = diff_ci_report()};
-  std::string stage_;  // the stage of a record that is compared with a graph
+  std::string stage_;  // the stage to compare, unless runs are compared as a whole
 };
 
 }  // namespace

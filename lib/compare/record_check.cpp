@@ -212,8 +212,8 @@ class RecordCheck {
     compare(kText, print_uops(listing->list), text, false);
   }
 
-  // ---- the pseudo-stage `spec`: each graph that tgc made must satisfy tinygrad's spec for its kind of graph. Recorded
-  // graphs cannot be checked, because their texts omit dtypes of REDUCE and LOAD.
+  // ---- the pseudo-stage `spec`: the AST and each graph that tgc made must satisfy tinygrad's spec for its kind of
+  // graph. Other recorded graphs cannot be checked, because their texts omit dtypes of REDUCE and LOAD.
   void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
     if (!plan_.wanted_stages.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
