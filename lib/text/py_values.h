@@ -59,7 +59,7 @@ class PyValues : public PyScan {
   virtual Value read_expression() { return value(); }
   // Fast path for common forms of an argument or list item. Returns false and reads nothing if another form comes next.
   virtual bool try_quick_item(Value&) { return false; }
-  // Returns the value of a name that is not Python's or tinygrad's own. The base class throws a Failure.
+  // Returns the value of a name that this class does not know, such as UOp or c12. The base class throws a Failure.
   virtual Value read_other_name(std::string_view name, size_t at);
 
   // ---- grammar
@@ -116,7 +116,7 @@ class PyValues : public PyScan {
   Op op_name();                                    // reads the rest of Ops.NAME; call it after the word `Ops`
   // true if the graph's release is not 0.12.0; then unknown names are kept as text
   bool is_open() const { return graph_.is_foreign(); }
-  Value open_record(std::string_view name, size_t at);  // reads a dataclass that 0.12.0 lacks; call it at the '('
+  Value open_record(std::string_view name, size_t at);  // as record(), in a graph of a release other than 0.12.0
 
   // Records byte `at` as the position of all nodes that are made from now on.
   void note_place(size_t at) {

@@ -97,7 +97,7 @@ class PyrenderReader : public PyValues {
   UOp make_variable(const Arguments& args, size_t at);
   UOp make_buffer(const Arguments& args, size_t at);
   UOp make_leaf(std::string_view name, size_t name_at, const Arguments& args);
-  UOp size_argument(const Argument& a, DType dtype);  // returns an integer as a CONST of `dtype`, a UOp unchanged
+  UOp size_argument(const Argument& a, DType dtype);  // returns an integer as a CONST of `dtype`, a UOp cast to it
 
   UOp call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at);
   UOp alu_call(UOp self, Op op, const Arguments& args, size_t at);
