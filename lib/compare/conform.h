@@ -32,7 +32,7 @@ std::string_view name_of(AnswerVerdict verdict);  // returns the verdict as text
 struct ConformPlan {
   std::string command;  // the shell command that runs the port
   ConformComparison comparison = ConformComparison::Text;
-  std::string stage;   // the only stage to ask about (a name or alias); empty for all stages
+  std::string stage;   // the only stage to ask about (a name, slug or alias); empty for all stages
   GraphMap graph_map;  // converts the JSON of answers to tinygrad's ops and dtypes
   DiffStyle diff_style = {};
   size_t max_shown = 3;                 // number of differences to report in detail
@@ -92,7 +92,7 @@ struct ConformReport {
   CiReport ci(const std::set<std::string>& baseline) const;
 };
 
-// Asks the port about every stage of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
+// Asks the port about the stages of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
 // stage does not exist, or if a file or graph cannot be read. Ends early, with ConformReport::end_reason, after several
 // failures of the port in a row (fewer before its first valid answer), or if the session is cancelled.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
