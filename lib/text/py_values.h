@@ -110,7 +110,7 @@ class PyValues : public PyScan {
   // Makes a node. In a graph of 0.12.0, fails at byte `at` if the op cannot have these sources or this arg.
   UOp make_node(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg = {}, Arg tag = {});
 
-  // ---- tinygrad's values
+  // ---- tinygrad's values, positions of nodes, and stated facts
   DType dtype();                                   // reads the rest of a dtype; call it after the word `dtypes`
   Value record(RecordClass c, size_t at);          // reads the fields of a dataclass; call it at the '('
   Op op_name();                                    // reads the rest of Ops.NAME; call it after the word `Ops`
