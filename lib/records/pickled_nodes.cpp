@@ -110,7 +110,7 @@ const std::vector<PickleDialect>& dialects() {
   return out;
 }
 
-// Indices of the fields of a node.
+// Indices of the fields of a node, and the number of fields.
 constexpr size_t kOp = 0, kDtype = 1, kSources = 2, kArg = 3, kTag = 4, kFields = 5;
 
 // Returns the number of a member of an enum; -1 for other values.
