@@ -213,7 +213,7 @@ class KernelRun {
   }
   Arrays inputs_of(const Executable& kernel) { return std::move(trial_->inputs_for(kernel).value_or_throw()); }
 
-  // ---- expected arrays
+  // ---- expected arrays, comparisons and further runs
 
   // A function that waits for the expected arrays and returns them. It may be called once, and throws Failure.
   using Expected = std::function<Arrays()>;
