@@ -57,8 +57,8 @@ std::string read_head(const std::string& path, unsigned bytes);
 // Returns the name of an input in messages: the path, "<stdin>" for "-", or two quotes for an empty path.
 std::string input_name(const std::string& path);
 
-// Functions for recordings, which have one record per line. If a recording was interrupted, its last line is
-// incomplete. The line is dropped with a warning, and the command ends with exit code 2.
+// Functions for recordings, which have one record per line. If a recording was interrupted, its last line may be
+// incomplete. Such a line is dropped with a warning, and the command ends with exit code 2.
 
 // Reads the next line of `lines` into `text`. Returns false at the end of the file and before an incomplete last line;
 // an incomplete line also stores a warning in `cut`. `name` is the file's name in the warning.
