@@ -371,7 +371,7 @@ Result<ConformReport> conform(const Session& session, const std::vector<std::str
 namespace {
 
 // Compiles the AST of a record by the native pipeline, to get facts that the recorded texts omit. Stops at the first
-// stage whose graph does not print like the recorded one.
+// stage that fails, is unknown, or has a graph that does not print like the recorded one.
 class NativeGraphs {
  public:
   NativeGraphs(const GoldenRecord& r, const GoldenHeader& header) {
@@ -385,7 +385,7 @@ class NativeGraphs {
     if (begun) c_.emplace(std::move(*begun));
   }
 
-  // Returns the graph after `stage` as JSON; "" if this graph or an earlier one does not print like the recorded one.
+  // Returns the graph after `stage` as JSON; "" if the compilation has stopped at this stage or an earlier one.
   std::string after(const std::string& stage, std::string_view recorded) {
     const StageRow* row = find_row(stage);
     if (!c_ || !row || !c_->run_through(*row)) return c_.reset(), "";
@@ -399,7 +399,7 @@ class NativeGraphs {
   }
 
  private:
-  std::optional<Compilation> c_;  // unset once a graph prints differently, or if the AST cannot be compiled
+  std::optional<Compilation> c_;  // unset once the compilation has stopped, or if the AST cannot be compiled
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `tgc conform`: tests another implementation of tinygrad's compiler (a "port") stage by stage. For each recorded
+// `tgc conform`: tests another implementation of tinygrad's compiler (a "port") stage by stage. For a recorded
 // stage, the port receives tinygrad's graph before the stage, and its answer is compared with tinygrad's graph after
 // the stage. The next question starts from tinygrad's graph again, even if the answer was wrong.
 //
