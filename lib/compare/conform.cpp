@@ -39,7 +39,7 @@ std::string without_trailing_newlines(std::string_view text) {
   return std::string(text);
 }
 
-// Returns the graph in `text` as pyrender text; if `text` is pyrender already, returns `text`.
+// Returns the graph in `text` as pyrender text; if `text` is pyrender text without a header, keeps its lines.
 Result<std::string> pyrender_text(std::string_view text, const std::string& file, std::string_view producer) {
   if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
@@ -47,8 +47,8 @@ Result<std::string> pyrender_text(std::string_view text, const std::string& file
   return root ? pyrender(root->root) : Result<std::string>(root.diag());
 }
 
-// Returns the linear list in `text` in the format of print_uops. With `keep_listing`, returns `text` unchanged if it
-// has this format already.
+// Returns the linear list in `text` in the format of print_uops. With `keep_listing`, keeps the lines of a `text` that
+// has this format already, without a header.
 Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing,
                             std::string_view producer) {
   if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_trailing_newlines(text);
@@ -122,7 +122,7 @@ class ConformRun {
       auto record = parse_golden_record(line, file.path());
       if (!record) return record.diag();
       if (plan_.comparison == ConformComparison::Values && is_runtime_kernel(*record, producer_)) {
-        runtime_kernels_++;  // skip the kernel: it waits for other threads, so it cannot be run alone
+        runtime_kernels_++;  // skip the kernel: it cannot be run alone
         continue;
       }
       for (const Question& q : questions_of(*record, file.header(), plan_.comparison == ConformComparison::Text)) {
@@ -371,7 +371,7 @@ Result<ConformReport> conform(const Session& session, const std::vector<std::str
 namespace {
 
 // Compiles the AST of a record by the native pipeline, to get facts that the recorded texts omit. Stops at the first
-// stage whose graph does not print like the recorded one.
+// stage that fails, is unknown, or has a graph that does not print like the recorded one.
 class NativeGraphs {
  public:
   NativeGraphs(const GoldenRecord& r, const GoldenHeader& header) {
@@ -385,7 +385,7 @@ class NativeGraphs {
     if (begun) c_.emplace(std::move(*begun));
   }
 
-  // Returns the graph after `stage` as JSON; "" if this graph or an earlier one does not print like the recorded one.
+  // Returns the graph after `stage` as JSON; "" if the compilation has stopped at this stage or an earlier one.
   std::string after(const std::string& stage, std::string_view recorded) {
     const StageRow* row = find_row(stage);
     if (!c_ || !row || !c_->run_through(*row)) return c_.reset(), "";
@@ -399,7 +399,7 @@ class NativeGraphs {
   }
 
  private:
-  std::optional<Compilation> c_;  // unset once a graph prints differently, or if the AST cannot be compiled
+  std::optional<Compilation> c_;  // unset once the compilation has stopped, or if the AST cannot be compiled
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `tgc conform`: tests another implementation of tinygrad's compiler (a "port") stage by stage. For each recorded
+// `tgc conform`: tests another implementation of tinygrad's compiler (a "port") stage by stage. For a recorded
 // stage, the port receives tinygrad's graph before the stage, and its answer is compared with tinygrad's graph after
 // the stage. The next question starts from tinygrad's graph again, even if the answer was wrong.
 //
@@ -22,9 +22,9 @@ namespace tgc {
 // text. A comparison as text includes facts that pyrender omits, such as the dtype of a LOAD, if the answer has them
 // and tgc can compute them for tinygrad's graph.
 enum class ConformComparison : uint8_t { Text, Structure, Values };
-// The verdict on an answer. Unchanged: with --as=values, a right answer for a stage in which tinygrad changes nothing.
-// It says little about the port, which may have returned the question's graph. NotSupported: the port lacks the stage.
-// Error: the port failed, or the answer is invalid.
+// The verdict on an answer. Unchanged: with --as=values, the answer is the question's graph, and tinygrad changes
+// nothing in the stage, either; this says little about the port. NotSupported: the port lacks the stage. Error: the
+// port failed, or the answer is an error or invalid.
 enum class AnswerVerdict : uint8_t { Same, Unchanged, Different, NotSupported, Error };
 constexpr bool conforms(AnswerVerdict v) { return v == AnswerVerdict::Same || v == AnswerVerdict::Unchanged; }
 std::string_view name_of(AnswerVerdict verdict);  // returns the verdict as text, such as "not supported"
@@ -32,7 +32,7 @@ std::string_view name_of(AnswerVerdict verdict);  // returns the verdict as text
 struct ConformPlan {
   std::string command;  // the shell command that runs the port
   ConformComparison comparison = ConformComparison::Text;
-  std::string stage;   // the only stage to ask about (a name or alias); empty for all stages
+  std::string stage;   // the only stage to ask about (a name, slug or alias); empty for all stages
   GraphMap graph_map;  // converts the JSON of answers to tinygrad's ops and dtypes
   DiffStyle diff_style = {};
   size_t max_shown = 3;                 // number of differences to report in detail
@@ -92,7 +92,7 @@ struct ConformReport {
   CiReport ci(const std::set<std::string>& baseline) const;
 };
 
-// Asks the port about every stage of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
+// Asks the port about the stages of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
 // stage does not exist, or if a file or graph cannot be read. Ends early, with ConformReport::end_reason, after several
 // failures of the port in a row (fewer before its first valid answer), or if the session is cancelled.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);

@@ -150,7 +150,7 @@ Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::
 }
 
 // Compiles the AST of each run by tgc's own stages, with the settings and target of the run. Returns runs with tgc's
-// results after the same stages. If a stage fails, the run ends before this stage. Fails if `side` is a graph.
+// results after the same stages. A run ends before the stage that fails. Fails, for example, if `side` is a graph.
 Result<DiffInput> made_by_tgc(const DiffInput& side) {
   if (side.is_graph)
     return Diag{.message = "a graph alone has nothing to be compared with",
@@ -280,8 +280,8 @@ class DiffRun {
     return finish(diff.is_same());
   }
 
-  // If ASTs of kernels differ, or only one recording has a kernel, prints the command that compares the recorded
-  // schedules, because the difference begins there.
+  // If ASTs of kernels differ, or only one recording has a kernel, prints the command that compares the recordings of
+  // schedules, because the difference begins there. Does nothing if a recording of schedules is missing.
   void note_schedules(const ReplayDiff& diff) const {
     const std::string a = InputName::parse(a_).schedules(), b = InputName::parse(b_).schedules();
     auto has_other_ast = [](const ReplayPair& pair) { return pair.stage == "ast"; };
@@ -344,7 +344,7 @@ class DiffRun {
   DiffOptions options_;
   std::optional<Renames> renames_;  // the renames in the file of --renames; unset without the option
   DiffReport out_{.ci = diff_ci_report()};
-  std::string stage_;  // the stage of a record that is compared with a graph
+  std::string stage_;  // the stage to compare, unless runs are compared as a whole
 };
 
 }  // namespace

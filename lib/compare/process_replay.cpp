@@ -30,7 +30,7 @@ struct Entry {
   std::string nodes;  // number of nodes of the AST, as text
   size_t source = 0;  // hash of the source without the kernel's name; 0 if there is no source
   size_t ast = 0;  // hash of the text of the AST
-  size_t whole = 0;  // hash of all texts that the plan compares
+  size_t whole = 0;  // hash of all texts that are compared
 };
 
 struct Index {

@@ -51,7 +51,7 @@ struct ReplayDiff {
   // Returns the counts, also by stage, rule, op and cause, the differing pairs ("list") and the differences ("diffs").
   std::string as_json() const;
   // Returns a CI report with a case for each kernel or schedule. The file and line of a failure are those of the rule
-  // in the source tree of tinygrad or, if the rule is unknown, `file`.
+  // in the source tree of tinygrad or, if the rule's place is unknown, `file`.
   CiReport ci(const std::string& file) const;
 };
 

@@ -212,8 +212,8 @@ class RecordCheck {
     compare(kText, print_uops(listing->list), text, false);
   }
 
-  // ---- the pseudo-stage `spec`: each graph that tgc made must satisfy tinygrad's spec for its kind of graph. Recorded
-  // graphs cannot be checked, because their texts omit dtypes of REDUCE and LOAD.
+  // ---- the pseudo-stage `spec`: the AST and each graph that tgc made must satisfy tinygrad's spec for its kind of
+  // graph. Other recorded graphs cannot be checked, because their texts omit dtypes of REDUCE and LOAD.
   void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
     if (!plan_.wanted_stages.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
@@ -360,7 +360,7 @@ class RecordCheck {
     if (plan_.runs_isolated && is_kernel()) restart("before the refusal");
     else if (plan_.runs_isolated)  // start from the AST, because a schedule needs the state of all stages
       if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
-    if (!c_) return;  // begin() failed and has reported it
+    if (!c_) return;  // an earlier failure has ended the compilation
     while (const StageRow* row = c_->next_row()) {
       std::string_view name = row->kind == StageRow::Kind::Schedule ? kKernels : row->name;
       if (!c_->run_step()) return settle(name, CheckVerdict::Same);

@@ -26,7 +26,7 @@ Result<CheckPlan> make_check_plan(std::string_view stages);
 
 // The result of one comparison. Error: tgc fails in this stage and tinygrad did not, or tgc cannot compare the results;
 // with a live pipeline, also: only one of the two tinygrads refuses the graph.
-// Skipped: the stage was not run, because it or an earlier stage failed or is unknown to tgc.
+// Skipped: the stage was not run, for example because an earlier stage failed, or tgc does not know the stage.
 enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
 struct CheckItem {
@@ -40,7 +40,7 @@ struct RecordReport {
   std::vector<CheckItem> items;  // results in the order of comparison; several may have the same name, such as `text`
   // the first stage or output that differs from tinygrad's, or that has no result; empty if there is none
   std::string first_difference;
-  std::string explanation;  // how `first_difference` differs, if CheckPlan::explains_difference is set
+  std::string explanation;  // the error or, with CheckPlan::explains_difference, how `first_difference` differs
   std::string skip_reason;  // why tgc cannot compile the record; empty if it can, or need not
 
   bool is_identical() const { return first_difference.empty() && skip_reason.empty(); }

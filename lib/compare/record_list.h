@@ -15,7 +15,8 @@ struct ListedRecord {
   std::string kernel_ids;   // the ids of a schedule's kernels, such as "k.5, k.6"; empty if not recorded
   std::string description;  // name of the kernel's function; "3 kernels" for a schedule; "refused" if tinygrad failed
   std::string error = {};   // first line of tinygrad's error; empty if it compiled the record
-  std::string made_for;     // the user's operation, such as "relu (model.py:12::forward)"; empty if not recorded
+  std::string made_for;     // the user's operation, such as "relu (model.py:12::forward)"; empty if not recorded;
+                            // "tinygrad's runtime" if `is_runtime`
   bool is_runtime = false;  // true for a kernel of tinygrad's runtime (lib/driver/recorded_facts.h)
 };
 
@@ -30,7 +31,7 @@ struct RecordList {
 };
 
 // Lists the records of `file` (FILE, FILE#ID or "-" for standard input) in order. Warns if the file is truncated. Fails
-// if the file is not a recording, or if no record has the ID.
+// if the file cannot be read as a recording, or if no record has the ID.
 Result<RecordList> list_records(const Session& session, const std::string& file);
 
 // Return the lists of several files: as tables, each below the name of its file, or as the JSON object {"files":[...]}.

@@ -67,8 +67,8 @@ class LiveRecordChecker : public RecordChecker {
   Result<CheckPlan> make_plan(std::string_view stages) const override;
   // Compiles the AST of `record` in the session's live pipeline, for the record's target and with its settings, and
   // compares the results that `plan` selects: graphs after stages, listing, source, launch facts, and the kernels of a
-  // schedule. Reads graphs before comparing them, so that their format does not matter. Fails only if the pipeline
-  // cannot be started or the session is cancelled.
+  // schedule. Reads graphs before comparing them, so that their format does not matter. Fails if the pipeline gives no
+  // answer, for example because the session is cancelled.
   Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
                              const CheckPlan& plan) const override;
 

@@ -16,9 +16,9 @@ struct ResumeReport {
 };
 
 // Calls `begin` for two compilations: one runs as a whole, the other stage by stage. Writes the AST and each changed
-// graph in each format, reads the text, and compares the nodes. Then compiles a kernel from the text, and compares the
-// linear list and the source with the whole run. Resumes a tensor graph only from its AST, because later stages need
-// state of earlier stages.
+// graph as pyrender, repr and JSON, reads each text, and compares the nodes. Compiles a kernel from the text, and
+// compares the linear list and the source with the whole run. Resumes a tensor graph only from its AST, because later
+// stages need state of earlier stages.
 ResumeReport check_resume(const std::function<Result<Compilation>()>& begin);
 
 }  // namespace tgc

@@ -16,9 +16,9 @@ constexpr int kMaxDepth = 500;                // largest depth of weakfloat expr
 constexpr int64_t kMaxElements = 1 << 14;     // most elements of a buffer that is used as a value
 constexpr int64_t kMaxAllElements = 1 << 24;  // most elements of all values together
 
-// While tinygrad splits 64-bit integers into two words of 32 bits (codegen/decomp/dtype.py:pm_long_decomp), a tagged
-// 64-bit node represents one of its words. Returns 0 for the low word, 1 for the high word, nullopt for other nodes.
-// The tag is this number, or since 0.14 a tuple of the number and a dtype.
+// While tinygrad splits 64-bit integers into two words of 32 bits (0.14: codegen/decomp/dtype.py:pm_long_decomp), a
+// tagged 64-bit node represents one of its words. Returns 0 for the low word, 1 for the high word, nullopt for other
+// nodes. The tag is this number, or since 0.14 a tuple of the number and a dtype.
 std::optional<int64_t> tagged_word(UOp u) {
   const Arg tag = u.tag();
   const Arg word = tag.is_tuple() && tag.items().size() == 2 ? tag[0] : tag;

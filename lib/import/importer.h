@@ -79,7 +79,7 @@ class Importer {
   // by buffer: the group ranges on which its stored values depend
   std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_ranges_;
   void check_made(size_t first) const;  // checks the nodes of `new_graph` from the id `first` on
-  int numbers_depth_ = 0;               // number of calls of number_value() that are not finished
+  int numbers_depth_ = 0;               // nesting depth of the weakfloat expressions being computed as doubles
   int64_t num_elements_ = 0;            // number of elements of all values
 };
 

@@ -21,7 +21,7 @@ constexpr int kMostNested = 16;
 
 struct ArgForm {
   enum class Kind : uint8_t { Same, Field, Item, Value, Constant, Tuple } kind = Kind::Same;
-  std::string text;  // the name of a Field; the text of a Value; a Constant that is a string
+  std::string text;  // the name of a Field; the text of a Value
   std::variant<std::monostate, bool, int64_t, double, std::string> constant;  // monostate: None
   int64_t item = 0;
   std::vector<ArgForm> items;

@@ -1,6 +1,6 @@
 // Ops that are described as data, because tgc does not know them or because they changed: the known op that replaces
 // the op, its sources and its arg. An import replaces each such node as described. A user describes ops with
-// --upgrades=FILE; `tgc help upgrades` says how. A description cannot name an op whose arg is executed, such as CUSTOM.
+// --upgrades=FILE; `tgc help upgrades` says how. A description cannot make an op whose arg is executed, such as CUSTOM.
 #pragma once
 #include <string>
 #include <string_view>

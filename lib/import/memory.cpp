@@ -261,8 +261,8 @@ Value make_index(Importer& im, UOp u) {
 namespace {
 
 // Returns true if an access of dtype `number` is an access to a word of 32 bits in which WGSL packs several numbers of
-// 8 or 16 bits. Other accesses whose dtype is not the buffer's convert the numbers, for example a load from an image of
-// halves.
+// 8 or 16 bits. Other accesses whose dtype is not the buffer's may convert the numbers, for example a load from an
+// image of halves.
 bool is_packed(UOp buffer, DType number) {
   const DType memory = buffer.dtype().base();
   return number == dtypes::uint32 && (memory.itemsize() == 1 || memory.itemsize() == 2) && memory != dtypes::float16 &&

@@ -23,7 +23,7 @@ std::vector<size_t> stored_slots(UOp ast) {
   return out;
 }
 
-// Returns the node below the views, AFTERs and shards of `argument`.
+// Returns the node below the AFTERs, the shards and the views of all elements of `argument`.
 UOp below_shards(UOp argument) {
   constexpr OpSet kSameParts{Op::UNSHARD, Op::MULTI, Op::AFTER, Op::RESHAPE, Op::CONTIGUOUS, Op::NOOP, Op::BITCAST};
   while (argument.in(kSameParts) && argument.num_src()) argument = argument.src(0);

@@ -12,7 +12,7 @@ using namespace tgc;
 
 namespace {
 
-// A tensor graph of 0.14 with the buffers `x` and `y`, each of 6 floats, and the shapes `s23` and `s32`.
+// A tensor graph of 0.14 with the buffers `x` and `y`, each of 6 floats, and the shape `s23`.
 struct Tensors {
   explicit Tensors(std::string_view lines, std::string_view sources) {
     std::string text = R"(x = UOp.new_buffer('CPU', 6, dtypes.float, 0)

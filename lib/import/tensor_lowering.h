@@ -116,7 +116,7 @@ class TensorLowering {
     bool compares_place = false;  // both nodes are targets of stores: compare their places in the buffer
   };
 
-  // ---- choice of the values that are stored in arrays (tensor_lowering.cpp)
+  // ---- choice of the values that are stored in arrays, and outputs (tensor_lowering.cpp)
   bool is_stored(UOp u) const;
   bool has_nested_loops(UOp u);
   void count_uses(const std::vector<UOp>& nodes);

@@ -307,7 +307,7 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
 }
 
 // Adds the CONTIGUOUS `u` to `views_` if its source is a contiguous part of a buffer on one device: then it is no copy,
-// and a store to it changes the buffer (tensor.py:pm_early_transform_tensor_graph).
+// and a store to it changes the buffer (0.14: tensor.py:pm_early_transform_tensor_graph).
 void TensorLowering::note_view(UOp u) {
   UOp below = u.src(0);
   const bool is_after = below.is(Op::AFTER);

@@ -148,7 +148,7 @@ constexpr Upgrade kUpgrades[] = {
     // WMMA(a, b, c; dims, dtype, device, threads, axes) -> WMMA of vectors, with 0.12's arg
     {.name = "wmma", .ops = Op::WMMA, .make = make_wmma, .first_release = Release::v0_13},
 
-    // ---- loops and order
+    // ---- loops, order and custom code
     // RANGE(n; -1, DEVICE) -> DEFINE_VAR("_device_num", 0, n - 1)
     {.name = "range-device",
      .ops = Op::RANGE,

@@ -64,7 +64,7 @@ UOp multiply_node(UOp x, int64_t factor);
 // Returns an index for each axis of `shape` for `flat`, a row-major index into the elements.
 Checked<UOp> split_index(UOp flat, const Sizes& shape);
 
-// Return the conjunction and the negation of conditions. The empty UOp means true.
+// Return the conjunction and the negation of conditions. For logical_and(), the empty UOp means true.
 UOp logical_and(UOp a, UOp b);
 UOp negate(UOp a);
 bool is_false(UOp condition);

@@ -21,7 +21,7 @@ class LineReader {
   ~LineReader();
 
   // Reads the next line, without its line end, into `out`, reusing its memory. Returns false at the end of the file.
-  // Returns an error for a truncated or damaged gzip file, and for a line of more than Limit::InputBytes bytes.
+  // Returns an error if reading fails, as for a damaged gzip file, and for a line of more than Limit::InputBytes bytes.
   Result<bool> next_line_text(std::string& out);
   uint32_t line_number() const { return line_number_; }  // 1-based number of the last line read
   bool line_ended() const { return line_ended_; }        // false if the last line read has no line end
@@ -43,7 +43,7 @@ class LineReader {
   std::unique_ptr<char[]> chunk_;
   std::unique_ptr<RewriteTrace> rewrite_trace_;  // set if the file is a rewrites.pkl
   std::string last_trace_line_;                  // the line that rewrite_trace_ returned last, to which unread_ refers
-  std::string_view unread_;                      // the part of chunk_ that next_line_text() has not returned yet
+  std::string_view unread_;                      // the part of chunk_ or last_trace_line_ that was not returned yet
 };
 
 // Returns the whole file, decompressed if it is gzip. Returns an error if the file cannot be read or is too large
@@ -57,8 +57,8 @@ std::string read_head(const std::string& path, unsigned bytes);
 // Returns the name of an input in messages: the path, "<stdin>" for "-", or two quotes for an empty path.
 std::string input_name(const std::string& path);
 
-// Functions for recordings, which have one record per line. If a recording was interrupted, its last line is
-// incomplete. The line is dropped with a warning, and the command ends with exit code 2.
+// Functions for recordings, which have one record per line. If a recording was interrupted, its last line may be
+// incomplete. Such a line is dropped with a warning, and the command ends with exit code 2.
 
 // Reads the next line of `lines` into `text`. Returns false at the end of the file and before an incomplete last line;
 // an incomplete line also stores a warning in `cut`. `name` is the file's name in the warning.

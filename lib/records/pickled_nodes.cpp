@@ -110,7 +110,7 @@ const std::vector<PickleDialect>& dialects() {
   return out;
 }
 
-// Indices of the fields of a node.
+// Indices of the fields of a node, and the number of fields.
 constexpr size_t kOp = 0, kDtype = 1, kSources = 2, kArg = 3, kTag = 4, kFields = 5;
 
 // Returns the number of a member of an enum; -1 for other values.
@@ -125,8 +125,7 @@ std::string_view axis_type(const PickleDialect& d, PickleValue arg) {
 }
 
 enum class ArgIs : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Ops };
-// The sources and the arg that nodes of these ops have in every version. Nodes of ops that the table lacks are not
-// checked.
+// The sources and the arg that nodes of these ops have in every version.
 struct NodeForm {
   std::initializer_list<std::string_view> ops;
   size_t fewest, most;  // minimum and maximum number of sources
@@ -408,7 +407,7 @@ std::string PickledNodes::object_text(PickleValue v, int depth) {
     member("ast", number ? R"({"uop":)" + std::to_string(add_number(*number)) + "}" : value_text(*ast, depth + 1));
     member("metadata", "[]");
   } else if (state && state->kind() == Pickle::Dict) {
-    // leave out fields of commits before 0.12.0 that 0.12.0 does not have
+    // leave out fields that are None and that 0.12.0 does not have, because commits near 0.12.0 have them
     auto known = parse_record_class(name);
     auto is_known = [&](std::string_view field) {
       return dialect_.release != Release::v0_12 || !known || std::ranges::count(tgc::fields_of(*known), field);

@@ -1,6 +1,6 @@
 // Converts UOps of a Python pickle (profile.pkl, rewrites.pkl) to lines of tgc's JSON, as the exporter writes them
 // (python/tgc/export/graphs.py). A pickle stores ops and enum values as numbers, which differ between releases. The
-// pickle is untrusted: the functions throw a Failure that says what is wrong.
+// pickle is untrusted: the functions of PickledNodes throw a Failure that says what is wrong.
 #pragma once
 #include <optional>
 #include <string>

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kExpected = "rewrites.pkl, as tinygrad 0.12.0 to 0.14.0 stores it";
 
-// Graph rewrites that compute a fact of a graph. They are not stages of a kernel or schedule.
+// Graph rewrites that are not stages of a kernel or schedule, such as those that compute a fact of a graph.
 constexpr std::string_view kQueries[] = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid",
                                          "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"};
 // Functions that the trace lists like graph rewrites. They contain stages.
@@ -115,7 +115,7 @@ std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
   return out;
 }
 
-// ---- targets: names of tinygrad's renderer classes, and the names of the renderers
+// Names of tinygrad's renderer classes, and the names of the renderers.
 constexpr std::pair<std::string_view, std::string_view> kRenderers[] = {
     {"ClangRenderer", "CLANG"}, {"ClangJITRenderer", "CLANG"}, {"LLVMRenderer", "LLVM"}, {"CPULLVMRenderer", "LLVM"},
     {"X86Renderer", "X86"}, {"CUDARenderer", "CUDA"}, {"NVRenderer", "CUDA"}, {"PTXRenderer", "PTX"},

@@ -20,8 +20,8 @@ class RewriteTrace {
   static Result<std::unique_ptr<RewriteTrace>> read(std::string pickle, const std::string& file);
   ~RewriteTrace();
 
-  // Returns the next line of the recording, with its line end: the header, then one record per call; an empty text at
-  // the end. Skips a record that cannot be made. At the end, returns an error if no record could be made.
+  // Returns the next line of the recording, with its line end: the header, then one record per kernel or tensor graph;
+  // an empty text at the end. Skips a record that cannot be made. At the end, returns an error if there was no record.
   Result<std::string> next_line();
 
  private:

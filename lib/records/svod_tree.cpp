@@ -25,7 +25,7 @@ constexpr NamePair kOps[] = {
     {"Where", "WHERE"},   {"MulAcc", "MULACC"},     {"Threefry", "THREEFRY"}, {"Reciprocal", "RECIPROCAL"},
     {"END_IF", "ENDIF"},  {"INVALID", "CONST"},
 };
-// Ops that have tinygrad's names, and whose arg is None or the dtype.
+// Ops that have tinygrad's names, and whose arg is None, the dtype or, for a SINK, a KernelInfo.
 constexpr std::string_view kPlainOps[] = {
     "SINK", "END", "STORE", "INDEX", "LOAD", "CAST", "BITCAST", "GROUP", "RESHAPE", "EXPAND", "PAD", "SHRINK",
     "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "MSTACK", "IF", "BARRIER", "DETACH", "AFTER", "NOOP", "STACK", "TUPLE"};
@@ -59,7 +59,8 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-// Returns the text between `open` and the last `close` of `text`; nullopt if `text` does not have this form.
+// Returns the part of `text` between `open` and `close`; nullopt if `text` does not begin with `open` and end with
+// `close`.
 std::optional<std::string_view> inside(std::string_view text, std::string_view open, std::string_view close) {
   if (!take_prefix(text, open) || !text.ends_with(close)) return std::nullopt;
   return text.substr(0, text.size() - close.size());

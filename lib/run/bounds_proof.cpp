@@ -10,11 +10,12 @@
 namespace tgc {
 namespace {
 
-// ---- translation of UOps to SMT-LIB text: integers are unbounded, and each node becomes a definition
+// ---- translation of UOps to SMT-LIB text: integers are unbounded, and each node becomes a definition or declaration
 
 std::string literal(const Int& value) { return value < 0 ? "(- " + (-value).str() + ")" : value.str(); }
 
-// Defines division and remainder that truncate toward zero, as UOps do. SMT-LIB's own operators round differently.
+// Sets a time limit for each query, and defines division and remainder that truncate toward zero, as UOps do. SMT-LIB's
+// own operators round differently.
 constexpr std::string_view kPrelude =
     "(set-option :timeout 20000)\n"
     "(define-fun cdiv ((a Int) (b Int)) Int (ite (< a 0) (ite (< 0 b) (div (+ a (- b 1)) b) "
@@ -63,7 +64,7 @@ class Translator {
     return out + ")";
   }
 
-  // Declares a value of which only the bounds are given, because it is loaded, or its op has no exact SMT-LIB text.
+  // Declares a value of which at most the bounds are given, because it is loaded, or its op has no exact SMT-LIB text.
   void unknown(UOp u, const std::string& name) {
     text_ += "(declare-const " + name + (is_bool(u) ? " Bool" : " Int") + ")\n";
     if (!is_bool(u) && is_number(u)) bounds(name, literal(u.vmin().to_int()), literal(u.vmax().to_int()));
@@ -122,7 +123,7 @@ class Translator {
     std::string power = Int::pow2(uint32_t(n.small_value())).str();
     return u.is(Op::SHL) ? "(* " + at(u, 0) + " " + power + ")" : "(div " + at(u, 0) + " " + power + ")";
   }
-  // Translates an AND with a constant 2**n - 1 to the remainder by 2**n. Returns "" for any other AND.
+  // Translates an AND with a constant 2**n - 1, n <= 62, to the remainder by 2**n. Returns "" for any other AND.
   std::string mask(UOp u) {
     UOp by = u.src(1);
     if (!by.is_const() || !by.arg().is_int()) return "";

@@ -33,8 +33,8 @@ struct BoundsProof {
 };
 
 // Checks the access of every INDEX of `nodes` (a graph in toposort order, or a linear list), except those into images,
-// into buffers without a size, and with a vector or Invalid as index. Fails if libz3 is needed and missing, or if it
-// rejects an expression.
+// into anything else than a buffer with a size, and with a vector or Invalid as index. Fails if libz3 is needed and
+// missing, or if it rejects an expression.
 Result<BoundsProof> prove_bounds(std::span<const UOp> nodes);
 
 }  // namespace tgc

@@ -107,8 +107,8 @@ class RecordedListCandidate : public OwnCandidate {
   }
 };
 
-// Runs what another release compiled: the recorded source on its device; if that is impossible, the recorded linear
-// list in REF, or the last recorded graph that REF can run. A graph without a record runs in REF as it is.
+// Runs what another release compiled: the recorded source on its device or, in REF, the recorded linear list or the
+// last recorded graph that can be imported. A graph without a record runs in REF as it is.
 class ImportedCandidate : public RunCandidate {
  public:
   ImportedCandidate(const Session& session, const InputGraph& in) : RunCandidate(session, in) {}
@@ -168,7 +168,7 @@ class ImportedCandidate : public RunCandidate {
   }
 
   std::optional<LastRecordedGraph> last_;
-  std::string not_compared_;  // why choose_graph() found no graph; empty: it found one
+  std::string not_compared_;  // why choose_graph() found no graph; else empty
 };
 
 }  // namespace

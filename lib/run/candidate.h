@@ -43,8 +43,8 @@ class RunCandidate {
   // if such a run is no error.
   virtual std::optional<std::string> not_compared_reason() const { return std::nullopt; }
 
-  // Returns the name that reports give to what runs, such as "the recorded source"; "" if the input itself runs. Set by
-  // prepare_executable().
+  // Returns the name that reports give to what runs, such as "the recorded linear list"; "" if reports name nothing.
+  // Set by prepare_executable().
   const std::string& what_ran() const { return what_ran_; }
   // recorded_list() returns the linear list that --recorded runs, else an empty one; runs_recorded_source() returns
   // whether the recorded source runs in its place. Set by prepare_executable().
@@ -62,8 +62,8 @@ class RunCandidate {
 };
 
 // Returns the candidate of `in`. If `in` is a kernel of another release and --native is not set, it runs what that
-// release compiled. Otherwise, with `recorded`, it runs the golden record's source on the record's target, and its
-// linear list elsewhere; without `recorded`, tgc's own compilation. `session` and `in` must outlive the candidate.
+// release compiled, or `in` itself in REF. Otherwise, with `recorded`, it runs the golden record's linear list or, on
+// the record's target, its source; without `recorded`, tgc's own compilation. `session` and `in` must outlive it.
 std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGraph& in, bool recorded = false);
 
 }  // namespace tgc

@@ -40,7 +40,7 @@ bool is_endless(const Diag& refused);
 
 // Returns the failure that occurs before anything is compiled or run: the rewriting of a stage does not terminate, or a
 // stage, renderer or REF refuses the graph. Kind::None if there is no such failure. Fails if there is no place to run
-// for `device`, or if the time limit is over.
+// for `device`, if the time limit is over, or if the graph cannot be copied to be compiled.
 Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device);
 
 // Compiles the kernel, unless it is refused (refusal_of), runs it with `options` (as with_bundle() returns them), and

@@ -42,7 +42,7 @@ struct NanReport {
 
 // Explains a NaN that --watch-nan kept for the recording `recording`, FILE or FILE#ID: that of the kernel ID or, for
 // FILE, the first one that no later kernel masked (the first of all if all are masked). Fails if --watch-nan kept no
-// such NaN, or if its files are missing or damaged.
+// such NaN, or if its files or the kernel's record cannot be read.
 Result<NanReport> explain_nan(const Session& session, const std::string& recording);
 
 }  // namespace tgc

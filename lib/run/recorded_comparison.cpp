@@ -15,8 +15,7 @@
 namespace tgc {
 namespace {
 
-constexpr double kMostOfAllRuns = 2e8;  // maximum number of UOps that REF evaluates in all runs, which takes at most 2
-                                        // s
+constexpr double kMostOfAllRuns = 2e8;  // maximum number of UOps that REF evaluates in all runs: about 2 s
 constexpr const char* kRefOfGraph = "REF of the tensor graph";
 
 // Returns `count` copies of an array, one after another.

@@ -57,8 +57,8 @@ class RecordedComparison {
   void find_invalid();
 
   // Compares the buffers that the graph stores to, and the values of its sink that `actual` has. With `all`, a buffer
-  // that `actual` lacks is assumed to have its initial content. Without `all`, a buffer that `actual` lacks is not
-  // compared: `actual` is from the graph of a stage, and a later stage stores to the buffer.
+  // that `actual` lacks is assumed to have its initial content. Without `all`, it is not compared, because a later
+  // stage stores to it. Leaves out buffers that cannot be compared, such as those of not_decided_slots().
   std::vector<Comparison> compare_arrays(const SlotArrays& actual, bool all = true);
 
   const SlotArrays& expected_arrays() const { return expected_arrays_; }

@@ -42,8 +42,8 @@ class RecordedTensorGraph {
   // `reference` that have no content.
   void draw_buffers(std::optional<Floats> others = {});
   void draw_missing_buffers(const TensorReference& reference);
-  // draw_all_sizes() fills the buffers that may have values of all sizes (all_sizes.h) with such values, and returns
-  // whether there are any. draw_whole_numbers() fills the float buffers without given arrays with small whole numbers.
+  // Both fill buffers that have no array of --inputs. draw_all_sizes() fills those that may have values of all sizes
+  // (all_sizes.h), and returns whether there are any. draw_whole_numbers() fills floats with small whole numbers.
   bool draw_all_sizes(uint64_t turn);
   void draw_whole_numbers();
 

@@ -14,9 +14,9 @@ namespace {
 
 constexpr double kMostWork = 3e8;        // no search for hazards in kernels of which REF evaluates more UOps
 constexpr double kSmall = 4e6;           // no inputs of all sizes for schedules of which REF evaluates more UOps
-constexpr double kMoreSeconds = 1;       // time limit in seconds of all runs with inputs of all sizes
-constexpr int64_t kEnoughElements = 64;  // number of elements that show most faults; smaller arrays are drawn several
-                                         // times
+constexpr double kMoreSeconds = 1;       // seconds in the time limits of further runs
+constexpr int64_t kEnoughElements = 64;  // number of elements that show most faults; if all arrays are far smaller,
+                                         // they are drawn several times
 constexpr int64_t kMostTurns = 8;
 
 bool has_only_numbers(const Array& array) {

@@ -20,14 +20,14 @@ class RecordedRun {
   void run_record();
   const RecordedTensorGraph& graph() const { return graph_; }
 
-  // After run_record(): if the run passed and the schedule is small, runs it again with inputs of all sizes
+  // After run_record(): if may_run_again() and the schedule is small, runs it again with inputs of all sizes
   // (all_sizes.h). If the results differ, makes this run the reported one.
   void run_on_all_sizes();
-  // After run_record(): if the run passed and its floats were drawn between 0 and 1, runs again with floats of both
+  // After run_record(): if may_run_again() and some floats were drawn between 0 and 1, runs again with floats of both
   // signs. If the results differ, and those of the graph are all finite, makes this run the reported one.
   void run_on_both_signs();
-  // Runs again with small whole numbers, which most operations do not round, if a buffer was not compared because
-  // rounding decided too many of its elements.
+  // After run_record(): if the run did not fail, and a buffer was not compared because rounding decided too many of its
+  // elements, runs again with small whole numbers, which most operations do not round.
   void run_on_whole_numbers();
 
  private:

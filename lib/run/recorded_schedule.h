@@ -17,7 +17,7 @@ struct OwnedSchedule {
   Schedule schedule;
 };
 
-// A tensor graph that was read: a stage of a record, or its AST.
+// A graph that was read from a text of a record.
 struct ParsedTensorGraph {
   std::shared_ptr<Graph> graph;
   UOp root;
@@ -41,7 +41,8 @@ struct TensorParameters {
   std::map<std::string, std::string> value_sources;
   std::map<std::string, std::pair<int64_t, int64_t>> variable_bounds;  // bounds of the variables, smallest and largest
 
-  // Returns the slot of the BUFFER that the PARAM of the slot `param` replaces; nullopt if it replaces no BUFFER.
+  // Returns the slot of the BUFFER that the PARAM of the slot `param` replaces: -1 if the BUFFER has none; nullopt if
+  // the PARAM is a variable or unknown.
   std::optional<int64_t> slot_for_param(int64_t param) const {
     auto it = buffer_slots.find(param);
     return it == buffer_slots.end() ? std::nullopt : std::optional(it->second);
@@ -53,7 +54,7 @@ struct TensorParameters {
 Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release,
                                          const VariableValues& given = {});
 
-// Reads `text`, a tensor graph of `record`. Errors name the record and `what`.
+// Reads `text`, a graph of `record`. Errors name the record and `what`.
 Result<ParsedTensorGraph> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
                                     std::string_view text, const std::string& what);
 // Returns the text of a stage: the complete one, if the record has two; null if the stage has no text of its own.

@@ -66,8 +66,7 @@ std::vector<std::string> parameters_of(const std::string& source, const std::str
 }
 
 // Throws Failure if a C or LLVM IR source does not take the arguments of its recorded program, which are the buffers
-// and then the variables: the CPU would read arguments that were not passed, or use a number as an address. The drivers
-// of other devices check this themselves.
+// and then the variables: the CPU would read arguments that were not passed, or use a number as an address.
 void check_parameters(const std::string& source, const std::string& function, size_t buffers, size_t variables) {
   const std::vector<std::string> parameters = parameters_of(source, function);
   if (parameters.size() > buffers + variables)

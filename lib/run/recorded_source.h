@@ -12,8 +12,8 @@ namespace tgc {
 // Returns true if the golden record of `in` has the source of the kernel for the target that `in` names.
 bool has_recorded_source(const InputGraph& in);
 
-// Compiles the recorded source of `in`, an imported kernel, for `place`, whose target is that of the record. Takes the
-// buffers and variables from the imported AST. Fails if the AST lacks one of them, if a launch size or an image's size
+// Compiles the recorded source of `in` for `place`, whose target is that of the record. Takes the buffers and variables
+// from the AST of `in`. Fails if the AST lacks one of them, if a launch size or an image's size
 // cannot be read, if the source cannot be compiled, or if it does not take these arguments. Sets `is_invalid` if the
 // source is at fault: it does not compile, or does not take the arguments.
 Result<Executable> recorded_executable(const InputGraph& in, Placement& place, double compile_seconds,

@@ -33,8 +33,8 @@ Arrays arrays_from_bundle(const std::vector<ReproArray>& arrays);
 std::string bundle_text(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                         Repro repro);
 // Writes bundle_text(), with the failure's message cut to its first line, to the path of --repro. Returns the path. In
-// the path, {} becomes the input's file name; for standard input or a golden record, `name` or, if that is empty, the
-// graph's name. Fails if the file cannot be written or is that of another kernel.
+// the path, {} is replaced as by fill_in_name(), with `name` or, if that is empty, the graph's name. Fails if the file
+// cannot be written or is that of another kernel.
 Result<std::string> write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
                                  const Placement& place, Repro repro, const std::string& name = "");
 

@@ -12,7 +12,7 @@ namespace tgc {
 inline bool is_recorded_in_file(const InputGraph& in) { return in.record && in.record->line > 0; }
 
 // Returns `pattern` with its first {} replaced by the path of the input file without its last extension or, for a
-// golden record or standard input, by a file name made from `name`, such as the record's id.
+// golden record, FILE#ID or standard input, by a file name made from `name`, such as the record's id.
 std::string fill_in_name(const std::string& pattern, const InputOptions& input, const std::string& name,
                          bool is_record);
 inline std::string fill_in_name(const std::string& pattern, const InputOptions& input, const InputGraph& in) {
@@ -35,18 +35,19 @@ Status check_takes_file(const std::string& option, const std::string& command);
 std::string shell_word(const std::string& text);
 
 // Returns the prefix "TGC_FAULT=... " for a command, so that the command seeds the same fault. Returns "" if this
-// environment variable is not set.
+// environment variable is unset or empty.
 std::string fault_prefix();
 
-// Returns the options that repeat this run of the graph, each as " --name=value", except those for arrays, seed and
-// reference.
+// Returns the options that choose the graph, what compiles it, and how it runs, such as " --device=REF". Leaves out
+// those for arrays, seed and reference, among others.
 std::string repeated_options(const Session& session, const RunOptions& options, const InputGraph& in,
                              const Placement& place);
 
 // Returns the command that repeats the failure of the repro bundle `path`.
 std::string bundle_command(const Session& session, const std::string& path);
 
-// Returns the options " --device=..." and " --target=..." that select this device and target; "" if none was chosen.
+// Returns the option " --device=..." that selects this device, for REF with a target also " --target=..."; "" if none
+// was chosen.
 std::string place_options(const Placement& place);
 
 // Returns the path, without an ending, for the files of a failing run in the folder of --save-failures. The path

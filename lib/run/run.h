@@ -14,9 +14,9 @@
 
 namespace tgc {
 
-// Runs one kernel as `tgc run` does: lowers it for its device, makes its input arrays, runs it in a worker, compares.
-// Stores errors in the report, also those of the input. If the kernel fails, reports the command that repeats the run,
-// and writes the arrays or a repro bundle to files if the options name them (OutputOptions).
+// Runs one kernel as `tgc run` does, and compares its results. Stores errors in the report, also those of the input. If
+// results are wrong, reports the command that repeats the run, and writes the arrays if OutputOptions names a folder.
+// With OutputOptions::repro_path, writes a repro bundle of any failure instead.
 RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& options);
 
 // The report of a model, tensor graph or recorded schedule.
@@ -40,14 +40,14 @@ struct ModelReport {
   double total_seconds = 0;       // time of scheduling, compiling and running
   ScheduleResult schedule_result;
   int timed_runs = 0;
-  // names of `schedule_result.values`: those of the model, or data0, data1, ...
+  // names of `schedule_result.values`: those of the model, or names such as data0 and value0
   std::vector<std::string> result_names;
   // comparisons with the expected arrays: those of --expect or, for a recorded schedule, the results of its tensor
   // graph
   std::vector<Comparison> comparisons;
   // by name: the number of elements of each result that was not compared, because rounding decides many of them
   std::map<std::string, int64_t> not_decided_elements = {};
-  std::string reference;            // what the results were compared with, a file or REF; empty: nothing
+  std::string reference;            // what the results were compared with, such as a file or REF; empty: nothing
   size_t confirmed_kernels = 0;     // number of kernels whose results REF confirmed
   size_t sanitized_kernels = 0;     // number of kernels in which AddressSanitizer found nothing
   std::optional<StageDifference> stage_difference = {};  // the recorded stages of a graph of another release
@@ -59,7 +59,7 @@ struct ModelReport {
   // a hazard in a recorded kernel: two iterations access the same element; empty: none was found
   std::string hazard_text = {};
   OrderReport order_report = {};            // faults in the order of a recorded schedule's kernels
-  std::vector<std::string> notes = {};  // what was not compared, and evidence against the import of a stage
+  std::vector<std::string> notes = {};  // remarks, for example on what was not compared
   bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule: ModelOptions::is_unscheduled
   std::vector<std::string> also_tried = {};  // values of variables with which a second run of a schedule passed:
                                              // "pos=31"
@@ -90,7 +90,7 @@ ModelReport run_model(const Session& session, const std::string& path, const Run
 ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options);
 
 // Runs the recorded schedule of a tensor graph of another tinygrad release, and compares what its kernels compute with
-// the tensor graph in REF. `finds_stage`: if the kernels compute something else, find the first wrong stage.
+// the tensor graph. `finds_stage`: if the kernels compute something else, find the first wrong stage.
 ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options,
                                   bool finds_stage = false);
 

@@ -166,7 +166,7 @@ class KernelRun {
                        .expected = "no --repro, which keeps the arrays in npz files"});
   }
 
-  // ---- from the kernel's graph to machine code
+  // ---- options and runs of the kernel
   LowerOptions lowering() { return {.observer = &debug_, .compile_seconds = o_.device.timeout_seconds.value_or(0)}; }
   std::string not_compared_reason(const Placement& place) const {
     if (!report_.comparisons.empty()) return std::string(kLeftOutReason) + " every element";
@@ -213,7 +213,7 @@ class KernelRun {
   }
   Arrays inputs_of(const Executable& kernel) { return std::move(trial_->inputs_for(kernel).value_or_throw()); }
 
-  // ---- expected arrays
+  // ---- expected arrays, comparisons and further runs
 
   // A function that waits for the expected arrays and returns them. It may be called once, and throws Failure.
   using Expected = std::function<Arrays()>;
@@ -222,8 +222,8 @@ class KernelRun {
     return [shared] { return std::move(*shared); };
   }
 
-  // Returns a function for the expected arrays. If a device or REF computes them, starts its run in a worker now; if
-  // --reference names a file with a graph, runs that graph now.
+  // Returns a function for the expected arrays. If a device or REF computes them, starts its run now; if --reference
+  // names a file with a graph, runs that graph now.
   Expected expected_arrays(const Executable& kernel, const Placement& place) {
     std::string source;
     Arrays out = given_expected(o_, in_, source).value_or_throw();

@@ -1,5 +1,4 @@
-// Tests for runs of kernels and models: random inputs, the choice of the device, settings and variables, which results
-// are compared, and time limits.
+// Tests for runs of kernels and models.
 #include "lib/run/run.h"
 
 #include <doctest/doctest.h>
@@ -52,7 +51,7 @@ void passes(const RunReport& report) {
 }  // namespace
 
 TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compared with") {
-  // Square roots of negative inputs would be NaN. The kernels with square roots must get inputs that are not negative.
+  // The square root of a negative input would be NaN. The kernel with a.sqrt() must get inputs that are not negative.
   for (std::string f : {"a+b", "(a.sqrt()+b)", "(a*a+b*b).sqrt()"}) {
     CAPTURE(f);
     TemporaryFile file;
@@ -118,7 +117,7 @@ TEST_CASE("run_kernel runs on the target that the input names") {
   CHECK(run(elementwise("a+b"), {}, "CPU:CLANG").device == "CPU:CLANG");
   CHECK(run(elementwise("a+b"), {.device = {.name = "CPU:LLVM"}}, "CPU:CLANG").device == "CPU:LLVM");
   CHECK(run(elementwise("a+b"), {.device = {.name = "REF"}}, "CPU:CLANG").device == "REF");
-  // This machine cannot run Metal, so REF must run the linear list that is lowered for Metal.
+  // REF must run the linear list that is lowered for Metal if no device can run it.
   RunReport metal = run(elementwise("a+b"), {}, "METAL");
   passes(metal);
   CHECK(metal.device == "REF, lowered for METAL:METAL");

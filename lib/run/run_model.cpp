@@ -126,7 +126,7 @@ class ModelRun {
   }
 
  private:
-  // Throws Failure if the user set --each-stage or --recorded, which apply only to kernels.
+  // Throws Failure if the user set --each-stage or --recorded, which this run cannot honour.
   void refuse_kernel_options() const {
     const char* asked = o_.compare.runs_each_stage ? "--each-stage" : o_.input.use_recorded ? "--recorded" : nullptr;
     if (asked)
@@ -179,7 +179,7 @@ class ModelRun {
     if (!saved) report_.not_kept_reason = saved.diag().text();
   }
 
-  // ---- inputs
+  // ---- inputs, and checks of a schedule
   void read_given(const std::string& file) {
     file_ = file;
     if (!file.empty()) given_ = std::move(read_arrays(report_.arrays_file = file).value_or_throw());
@@ -240,7 +240,7 @@ class ModelRun {
     }
   }
 
-  // ---- the graph in REF
+  // ---- the graph in REF, and contents of inputs
 
   // Computes the outputs directly from the graph, without a schedule (lib/import/tensor_graph.h). Returns nullopt if
   // the graph cannot be imported, if REF would take too long, or if the graph has variables, since its buffers would
@@ -352,7 +352,7 @@ class ModelRun {
              .expected = std::string(dtype_text(input.dtype)) + (input.shape ? " " + shape_text(*input.shape) : "")});
   }
 
-  // ---- outputs
+  // ---- outputs, and checks of single kernels
   void compare(const std::string& file) {
     Arrays expected = std::move(read_arrays(file).value_or_throw());
     if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});

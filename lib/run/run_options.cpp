@@ -67,7 +67,6 @@ bool has_device_reference(const RunOptions& o) {
          o.compare.reference_device != "none";
 }
 
-// All other options of `run` and `bisect` are honoured by each task, or refused while the input is read.
 constexpr Row kRows[] = {
     {"--recorded", kSchedule, [](const RunOptions& o) { return o.input.use_recorded; },
      "no --recorded: the recorded kernels are what runs"},

@@ -22,11 +22,11 @@ struct InputOptions {
   std::string name = "-";   // INPUT as the user wrote it; part of file names and of the command that repeats the run
   std::string kernel = {};  // --kernel: number, name or record id of a graph of INPUT; empty: all graphs
   std::string arrays_file = {};  // --inputs: a file of input arrays; empty: the arrays are random
-  std::optional<uint64_t> seed = {};  // --seed of the random arrays; if unset: 0 without --inputs, and with --inputs no
-                                      // array is random
+  std::optional<uint64_t> seed = {};  // --seed of the random arrays; if unset: 0 without --inputs or for a recorded
+                                      // schedule; else no array is random
   InputSet input_set = InputSet::Usual;   // the set of the random arrays; only bisect sets this
   VariableValues variables = {};      // --var: values of variables; for a model, of its symbolic sizes
-  bool use_recorded = false;  // --recorded: run the linear list and stages of the golden record, not tgc's
+  bool use_recorded = false;  // --recorded: run what the golden record has (candidate_of), not tgc's compilation
   bool is_only_kernel = false;     // the command runs one kernel, so a --var that the kernel lacks is an error
   bool is_one_of_several = false;  // the command has several INPUTs, so each report names its own
 };
@@ -37,7 +37,7 @@ bool has_own_arrays(const InputOptions& input);
 
 // Where kernels run, and how.
 struct DeviceOptions {
-  std::string name = {};  // --device; if empty: the session's target, else the graph's, else CPU
+  std::string name = {};  // --device; if empty: see placement_for()
   // --timeout: seconds for the whole trial of one kernel: compiling, all runs, comparing and saving; 0: no limit;
   // unset: see timeout_for()
   std::optional<double> timeout_seconds = {};
@@ -88,8 +88,9 @@ struct RunOptions {
 // --timeout.
 Diag with_time_option(Diag error, std::string_view who = "");
 
-// Chooses where a graph runs: on `device`, else on the session's target, else on the target that the graph names. If
-// the graph's target does not work here, the graph is still lowered for it, and REF runs the resulting linear list.
+// Chooses where a graph runs: on `device`, else on the session's target, else on the target that the graph names, else
+// on the default target. If the graph's target does not work here, the graph is still lowered for it, and REF runs the
+// resulting linear list. A kernel of another release runs where its recorded source does, or in REF as it is.
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in);
 // Makes a live pipeline compile for the device of --device, unless that is REF or --target is set. If the pipeline's
 // tinygrad is 0.12.0, sets options.input.use_recorded, so that the recorded linear list runs. Does nothing for tgc's

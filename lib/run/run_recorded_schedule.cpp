@@ -58,7 +58,7 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
   });
   if (!done) {
     report.error = done.diag().text(), report.is_kernel_fault = done.diag().kernel_fault;
-    report.schedule_result.values.clear();  // the values have no names yet
+    report.schedule_result.values.clear();  // the values may have no names yet
   }
   report_no_time_left(report, work);
   if (!only_compares_with_ref(options) || report.result() != RunReport::Result::Passed) more.clear();

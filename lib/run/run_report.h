@@ -21,7 +21,7 @@ struct TimedRuns {
   std::string name;             // name of the kernel, with terminal colors
   size_t num_arguments = 0;
   uint64_t buffer_bytes = 0;     // total size of the kernel's buffers
-  uint64_t num_evaluations = 0;  // number of UOps that REF evaluates in one run; 0 on other devices
+  uint64_t num_evaluations = 0;  // number of UOps that REF evaluates in one run; 0 if they were not counted
 
   double median() const { return quantile(0.5); }
   double quantile(double q) const { return tgc::quantile(run_seconds, q); }
@@ -33,13 +33,13 @@ struct TimedRuns {
 
 // The first stage after which the graph of a kernel or of a recorded schedule computes wrong results.
 struct StageDifference {
-  std::string stage;            // name of the stage; empty if the results are right after every stage
-  // the last earlier stage after which the results are right; empty: none was run
+  std::string stage;            // name of the stage; empty if none was found
+  // for a recorded schedule: the last earlier stage after which the results are right; empty: there is none
   std::string last_right_stage = {};
   size_t num_stages_run = 0;
   // recorded stages whose graph cannot be imported or run, each with the reason
   std::vector<std::string> refused_stages;
-  // comparisons after `stage`; if `stage` is empty: after the last stage for which elements were left out
+  // comparisons after `stage`; if `stage` is empty: after a stage for which elements were left out
   // (Comparison::num_left_out)
   std::vector<Comparison> comparisons;
 

@@ -28,7 +28,7 @@ Result<Execution> run_graph(const ImportedGraph& graph, UOp ast, const Arrays& i
   return done;
 }
 
-// Returns whether the row has a graph or list that REF can run and that differs from that of the row before.
+// Returns whether the row has a linear list, or a graph to run that differs from that of the row before.
 bool has_new_graph(const Pipeline::Row& row) {
   const bool only_compiles = row.result && row.result.is(Op::PROGRAM) && list_of_program(row.result).empty();
   return !row.list.empty() || (row.result && row.changes_graph() && !only_compiles);

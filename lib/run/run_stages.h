@@ -14,7 +14,7 @@ namespace tgc {
 // Runs the input graph in REF on `inputs`, then the graph after each stage of lowering for `target`. Compares the
 // results of each graph with `expected`; if that is empty, with the results of the input graph. Stops at the first
 // stage that differs. Skips graphs that cannot be imported (refused_stages). Fails if the input is a linear list, if a
-// stage fails, or if REF cannot run a graph.
+// stage fails, if REF cannot run a graph, or if the time limit ends a comparison.
 Result<StageDifference> run_stages(const Session& session, const InputGraph& in, const Target& target,
                                    const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 

@@ -64,7 +64,7 @@ class OrderGraph {
   std::vector<UOp> arguments(size_t kernel) const { return buffers_of(calls_[kernel]); }
   // Returns the kernels whose stores are in the content `state` of a buffer.
   const Kernels& kernels_stored_in(UOp state) const { return stored_kernels_.at(state); }
-  // Returns the kernels that must end before `kernel` begins, because it reads what they store.
+  // Returns the kernels that must end before `kernel` begins, because it depends on what they store.
   const Kernels& dependencies(size_t kernel) const { return dependencies_.at(calls_[kernel]); }
 
  private:
@@ -229,7 +229,7 @@ class OrderChecker {
                     "create_schedule (" + file_ + ")", std::move(text)});
   }
 
-  // Returns whether argument `i` of kernel `a` and the stores to argument `j` of kernel `b` have a common element.
+  // Returns whether argument `i` of kernel `a` and the stores to argument `j` of kernel `b` may have a common element.
   // `stores`: use the stores to argument `i`; else the loads.
   bool overlap(size_t a, size_t i, bool stores, size_t b, size_t j) const {
     const ScheduleItem &first = schedule_.items[a], &second = schedule_.items[b];

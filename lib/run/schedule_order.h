@@ -15,7 +15,7 @@ inline std::string kernel_text(size_t number) { return "kernel " + std::to_strin
 struct OrderFault {
   // numbers of two kernels of the record, of which the first must run before the second
   size_t first_kernel = 0, second_kernel = 0;
-  std::string buffer;            // "data1", or "memory 2" for memory between kernels
+  std::string buffer;            // "data1", "memory 2" for memory between kernels, or the name of a variable
   // the dependency between the kernels: "write after read: kernel 1 must run before kernel 0"; empty for a fault of a
   // single kernel, where both numbers are equal
   std::string dependency_kind;
@@ -40,7 +40,7 @@ struct OrderReport {
 
 // Checks the order of the kernels of `record`; for a record of a TinyJit, see find_jit_fault(). The record's stage
 // "split kernels" says which content of a buffer each kernel reads and writes: AFTER(buffer, calls) is the content
-// after these calls. A kernel must run after the writes of the content that it reads, and before all other writes
+// after these calls. A kernel must run after the writes of the content that it reads, and before later writes
 // (schedule/__init__.py:create_schedule). Buffers that share memory must not be in use at the same time
 // (schedule/memory.py:memory_plan_rewrite).
 OrderReport check_order(const Session& session, const GoldenRecord& record, Release release,
@@ -58,9 +58,10 @@ bool is_of_jit(const GoldenRecord& record);
 
 // Checks a record of a TinyJit without running kernels. The AST of the record lists the kernels as the function made
 // them, and each stage lists them as a later step of the jit left them. A list is right if it leaves the same contents
-// as the AST in the buffers of the program (PARAMs). A content is identified by the kernel that stored it and the
-// contents that this kernel read. Returns the fault of the first wrong list; if all are right, the fault of a variable
-// with a wrong value, or nullopt. Throws Failure if a list cannot be checked.
+// as the AST in the buffers of the program (PARAMs), and its memory plan lets no kernel store to a buffer that it
+// reads. A content is identified by the kernel that stored it and the contents that this kernel read. Returns the fault
+// of the first wrong list; if all are right, the fault of a variable with a wrong value, or nullopt. Throws Failure if
+// a list cannot be checked.
 std::optional<OrderFault> find_jit_fault(const Session& session, const GoldenRecord& record, Release release,
                                          const TensorParameters& parameters);
 

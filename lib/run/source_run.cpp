@@ -37,7 +37,7 @@ const TypeName kTypes[] = {
     {"uint64_t", dtypes::uint64},      {"bool", dtypes::bool_},           {"i1", dtypes::bool_},
 };
 
-// Returns the dtype of an element of C's `type`; for a vector type such as float4, the dtype of its components.
+// Returns the dtype of `type`, a type of C or LLVM IR; for a vector type such as float4, the dtype of its components.
 std::optional<DType> dtype_of(std::string_view type) {
   auto find = [](std::string_view name) {
     auto found = std::ranges::find(kTypes, name, &TypeName::name);

@@ -24,7 +24,8 @@ inline int64_t value_slot(size_t source) { return -2 - int64_t(source); }
 // elements.
 Result<TensorReference> read_tensor_reference(const Session& session, const GoldenRecord& record, Release release,
                                               const TensorParameters& parameters, int invalid = 0);
-// Imports the graph `text` after the stage `name`. The result has no outputs if the graph has PARAMs without arguments.
+// Imports the graph `text` after the stage `name`. The result is empty if the graph is a SINK of values that are not
+// stored, with PARAMs without arguments.
 Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRecord& record, Release release,
                                           const TensorParameters& parameters, std::string_view text,
                                           const std::string& name);

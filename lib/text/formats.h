@@ -28,8 +28,8 @@ std::string_view extension_of(Format format);
 std::span<const std::string_view> format_names();
 std::optional<Format> parse_format(std::string_view name);
 
-// Returns the graph under `root` as text in the format `format`, with a final newline. Returns an error if
-// the graph cannot be written in this format; for example, if tinygrad's own pyrender fails on the graph.
+// Returns the graph under `root` as text in the format `format`, with a final newline. Returns an error if the graph
+// cannot be written in this format.
 Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info = {});
 // Returns a linear list as text in the format `format`. Formats that have no lists (pyrender, repr, dot) show the graph
 // under the list's last node. The text of an empty list is empty. Errors are those of write_graph().

@@ -6,7 +6,7 @@
 //   dtype f32 dtypes.float
 //   value Loop AxisType.LOOP
 //   arg KIND JSON          tgc's JSON (README.md) for an arg {"kind":KIND,...}, as explained below; for an object
-//                          without "kind", KIND is the list of its member names: axis,op
+//                          without "kind", KIND is the sorted list of its member names: axis,op
 //   lower op               op names equal tgc's except for case
 //   release 0.14           the tinygrad release of the graphs; without this line, the release is "other" (release.h)
 //

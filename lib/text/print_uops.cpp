@@ -80,7 +80,7 @@ class ListingReader : public PyValues {
     read_lines();
     if (find_distinct()) position_ = begin, read_lines();
     if (out_.list.empty()) throw_error(position_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
-    bool complete = has_header(text_);  // true if comments state all facts that the listing omits
+    bool complete = has_header(text_);  // below a header, comments of 0.12.0 state all facts that the listing omits
     if (num_ambiguous_ && !complete)
       out_.warnings.push_back(std::to_string(num_ambiguous_) +
                               " constants are given by value and exist with several dtypes; the likeliest was taken");

@@ -1,6 +1,6 @@
-// Reads and writes the listing that tinygrad's print_uops (uop/ops.py) prints of a linear list. A line shows one node:
-// position, op, enclosing ranges (coloured), dtype, sources and arg. A source is shown as its position, a constant as
-// its value, and a node outside the list as "--". If a node is listed twice, users show its last position.
+// Reads and writes the listing that tinygrad's print_uops (uop/ops.py in 0.12.0) prints of a linear list. A line shows
+// one node: position, op, enclosing ranges (coloured), dtype, sources and arg. A source is shown as its position, a
+// constant as its value, and a node outside the list as "--". If a node is listed twice, users show its last position.
 #pragma once
 #include <span>
 #include <string>

@@ -96,7 +96,7 @@ class PyScan {
     return at;
   }
 
-  // ---- literals
+  // ---- literals, and nesting
   Const number();                                          // reads a number; call it at the first digit
   std::string string(PyLiteral literal = PyLiteral::Str);  // reads a string; call it at the opening quote
 

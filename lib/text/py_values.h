@@ -59,7 +59,7 @@ class PyValues : public PyScan {
   virtual Value read_expression() { return value(); }
   // Fast path for common forms of an argument or list item. Returns false and reads nothing if another form comes next.
   virtual bool try_quick_item(Value&) { return false; }
-  // Returns the value of a name that is not Python's or tinygrad's own. The base class throws a Failure.
+  // Returns the value of a name that this class does not know, such as UOp or c12. The base class throws a Failure.
   virtual Value read_other_name(std::string_view name, size_t at);
 
   // ---- grammar
@@ -110,13 +110,13 @@ class PyValues : public PyScan {
   // Makes a node. In a graph of 0.12.0, fails at byte `at` if the op cannot have these sources or this arg.
   UOp make_node(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg = {}, Arg tag = {});
 
-  // ---- tinygrad's values
+  // ---- tinygrad's values, positions of nodes, and stated facts
   DType dtype();                                   // reads the rest of a dtype; call it after the word `dtypes`
   Value record(RecordClass c, size_t at);          // reads the fields of a dataclass; call it at the '('
   Op op_name();                                    // reads the rest of Ops.NAME; call it after the word `Ops`
   // true if the graph's release is not 0.12.0; then unknown names are kept as text
   bool is_open() const { return graph_.is_foreign(); }
-  Value open_record(std::string_view name, size_t at);  // reads a dataclass that 0.12.0 lacks; call it at the '('
+  Value open_record(std::string_view name, size_t at);  // as record(), in a graph of a release other than 0.12.0
 
   // Records byte `at` as the position of all nodes that are made from now on.
   void note_place(size_t at) {

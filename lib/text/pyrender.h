@@ -45,8 +45,8 @@ struct PlacedText {
 Result<PlacedText> pyrender_with_places(UOp root);
 
 // Returns true if the text pyrender(root) follows from the op, the sources, and the repr() of dtype, arg and tag of
-// each node. Returns false if the release is not 0.12, if the text shows shapes or graphs in args, or if a CONST has
-// sources or a string has a parenthesis. The page of `tgc view` makes such texts itself (apps/tgc/view/pyrender.js).
+// each node. Returns false, for example, if the release is not 0.12, if the text shows shapes or graphs in args, or if
+// a CONST has sources. The page of `tgc view` makes such texts itself (apps/tgc/view/pyrender.js).
 bool text_follows_from_reprs(UOp root);
 
 // The pyrender text of a graph, without a final newline. `lacks_original` is true if tinygrad prints no such text: its

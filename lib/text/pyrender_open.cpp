@@ -111,7 +111,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     });
   }
 
-  // ---- lines
+  // ---- lines, and parts of expressions
 
   std::string_view text(const Info& info) const { return pieces_.view(info.begin, info.size); }
 

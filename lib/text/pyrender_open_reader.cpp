@@ -143,7 +143,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, weakint()), {}, arg);
   }
 
-  // Returns the arg of a PARAM, such as ParamArg(3, dtypes.float, device='CPU').
+  // Returns the arg of a BUFFER of 0.14, such as ParamArg(3, dtypes.float, device='CPU').
   Arg param_of_buffer(Arg slot, DType dtype, Arg device) {
     std::vector<Arg> fields{graph_.str(""), graph_.str("")},
         items{graph_.str("ParamArg"), Arg(), slot, Arg(dtype)};

@@ -1,4 +1,4 @@
-// A precedence parser for Python expressions that builds nodes while parsing.
+// Reads pyrender text: its statements, and its expressions by a precedence parser that builds nodes while parsing.
 #include "lib/text/pyrender_reader.h"
 
 #include <algorithm>

@@ -37,7 +37,7 @@ class PyrenderReader : public PyValues {
     bool swaps_operands = false;
   };
 
-  // ---- semantics; each release may override them
+  // ---- semantics; the reader of another release overrides virtual functions
   virtual Value apply_infix(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
   virtual Value uop_call(size_t at);                                          // reads UOp(...)
   virtual Value uop_static(size_t at);                                        // reads UOp.range(...)
@@ -75,7 +75,7 @@ class PyrenderReader : public PyValues {
   void read_function();
   void end_of_line();
 
-  // ---- operators
+  // ---- operators, and inferred facts
   Value read_expression() override { return infix_expression(0); }
   bool try_quick_item(Value& out) override;
   Value infix_expression(int min_precedence);
@@ -97,7 +97,7 @@ class PyrenderReader : public PyValues {
   UOp make_variable(const Arguments& args, size_t at);
   UOp make_buffer(const Arguments& args, size_t at);
   UOp make_leaf(std::string_view name, size_t name_at, const Arguments& args);
-  UOp size_argument(const Argument& a, DType dtype);  // returns an integer as a CONST of `dtype`, a UOp unchanged
+  UOp size_argument(const Argument& a, DType dtype);  // returns an integer as a CONST of `dtype`, a UOp cast to it
 
   UOp call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at);
   UOp alu_call(UOp self, Op op, const Arguments& args, size_t at);

@@ -169,7 +169,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
 
  protected:
   struct Info : NodeUses {
-    size_t text_begin = 0;    // offset in piece_text_ of the node's text: its name, or the constant
+    size_t text_begin = 0;    // offset in piece_text_ of the node's text: its name, or the constant or device
     uint32_t text_size = 0;   // length of that text; 0 if the node has no text in piece_text_
     bool is_inlined = false;  // true if the node is written within its user's expression
     bool is_plain = false;    // true if the node must be written as UOp(...), which states every field

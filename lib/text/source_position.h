@@ -28,7 +28,7 @@ struct NodeAt {
 // truncated. Control characters in the line are shown as '?'.
 Diag diag_at(std::string_view text, size_t at, std::string_view file, std::string message, std::string expected);
 
-// Describes the text at byte `at` for a message ("found ..."): a name, a character, or the end of the line or input.
+// Describes the text at byte `at` for a message ("found ..."), such as a word, a character, or the end of the line.
 std::string found_at(std::string_view text, size_t at);
 
 }  // namespace tgc
