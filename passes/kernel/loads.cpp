@@ -379,7 +379,7 @@ UOp index_of_index(UOp inner, UOp outer) {
 
 const RuleSet& pm_syntactic_sugar() {
   static const RuleSet set("pm_syntactic_sugar", {
-      // x[i][j] -> x[i, j], where x[i] is a pointer
+      // x[i][j] -> x[i, j], where x[i] is a pointer and x[i][j] is a value
       rule("index-of-index", any_len(Op::INDEX, node(Op::INDEX).as(x)).as(y), with<index_of_index>(x, y)),
   });
   return set;

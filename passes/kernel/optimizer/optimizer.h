@@ -1,5 +1,5 @@
-// The stage "apply opts": optimizes a kernel with a supplied list of opts, or with the heuristics
-// (tinygrad codegen/opt/postrange.py:apply_opts).
+// The stage "apply opts": optimizes a kernel with a supplied list of opts, or with the heuristics. Also the image
+// stages and the actions of kernel search (tinygrad codegen/opt/postrange.py:apply_opts).
 #pragma once
 #include <functional>
 

@@ -1,5 +1,5 @@
-// Scheduler: a kernel that is being optimized. It lists the kernel's axes and applies opts, each as a substitution on
-// the graph. Mirrors tinygrad codegen/opt/postrange.py.
+// Scheduler: a kernel that is being optimized. It lists the kernel's axes and applies opts by substitutions in the
+// graph. Mirrors tinygrad codegen/opt/postrange.py.
 #pragma once
 #include <map>
 #include <memory>
@@ -18,7 +18,7 @@ namespace tgc {
 struct Opt {
   OptOps op;
   // The number of the axis: among the unrollable axes for UNROLL, among the REDUCE axes for GROUP and GROUPTOP, among
-  // all axes for other ops.
+  // the choices of N, M and K for TC, among all axes for other ops.
   std::optional<int64_t> axis = {};
   // The amount (0 for the whole axis); for SWAP, the number of the other axis; for TC, (tc_select, tc_opt,
   // use_tensor_cores).
@@ -26,12 +26,12 @@ struct Opt {
 };
 
 // Convert between Opt and the record in the IR, Opt(op=..., axis=..., arg=...).
-// to_opt throws Failure if `record` is not an Opt record.
+// to_opt throws Failure if `record` is not a valid Opt record.
 Arg to_arg(Graph& graph, const Opt& opt);
 Opt to_opt(Arg record);
 
-// Thrown for an opt that does not fit the kernel. The heuristics catch this error if the opt is optional; otherwise the
-// stage "apply opts" fails with it.
+// Thrown for an opt that does not fit the kernel. The heuristics (for an optional opt) and kernel search catch this
+// error; otherwise the stage "apply opts" fails with it.
 class KernelOptError : public Failure {
  public:
   using Failure::Failure;

@@ -1,4 +1,5 @@
-// Tests each OptOps with cases where it applies and where it is refused. Each refusal must leave the kernel unchanged.
+// Tests each OptOps with cases where it applies and where it is refused. refuses() checks that a refusal leaves the
+// kernel unchanged.
 #include "passes/kernel/optimizer/kernels_testing.h"
 
 namespace tgc {
