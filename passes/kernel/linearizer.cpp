@@ -229,8 +229,8 @@ struct Key {
   uint64_t head;
   uint32_t node;
 };
-// The run count in a key if the actual run count is negative or does not fit into 32 bits. If a list has such a key,
-// its keys are compared in full.
+// The run count in a key if the actual run count is negative or at least this number. If a list has such a key, its
+// keys are compared in full.
 constexpr uint64_t kManyRuns = (uint64_t(1) << 32) - 1;
 constexpr uint32_t kManyKinds = 1 << 24;                 // if a list has this many kinds or more, keys contain no rank
 

@@ -76,9 +76,9 @@ UOp reduce_collapse(UOp reduce, UOp u, const RuleSet& rules = pm_reduce_collapse
 // limits (tinygrad codegen/gpudims.py).
 using GridLimits = std::optional<std::array<int64_t, 3>>;
 
-// Returns one index expression for each of `dims`, built from SPECIALs named prefix0, prefix1, ... whose sizes are
-// within `limits`. With `reverse`, the first SPECIAL is for the last dim. Throws Failure if the dims cannot be changed
-// to fit.
+// Returns one index expression for each of `dims`, built from SPECIALs named prefix0, prefix1, ... Groups or splits
+// dims that exceed `limits`, as tinygrad does. With `reverse`, the first SPECIAL is for the last dim. Throws Failure if
+// the dims cannot be changed to fit.
 std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::vector<Sint> dims,
                                   const GridLimits& limits, bool reverse = false);
 
@@ -121,7 +121,7 @@ const RuleSet* devectorize_stage(const KernelJob& job);
 
 // The stage "lower all index dtypes": expressions of dtype index become int32, or int64 if their bounds require it
 // (tinygrad uop/ops.py:pm_lower_index_dtype). A cast to index marks the border between lowered sources and users that
-// are not lowered yet. The casts move towards the users, until an INDEX, SINK, NOOP or END removes them.
+// are not lowered yet. The casts move towards the users, until a comparison, INDEX, SINK, NOOP or END removes them.
 const RuleSet& pm_lower_index_dtype();
 const RuleSet& lower_index_dtype_stage();  // all rules of the stage "lower all index dtypes"
 

@@ -66,8 +66,8 @@ std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
 
 // ---- images
 
-// For each image access, upcasts or unrolls by 4 the first axis that is a term of the image's index and whose size 4
-// divides, so that the four channels of a pixel are accessed at once.
+// For each image access, if possible upcasts or unrolls by 4 the first axis that is a term of the image's index and
+// whose size 4 divides, so that the four channels of a pixel are accessed at once.
 void upcast_images(Scheduler& k) {
   const auto original = k.bufs();
   for (size_t i = 0; i < original.size(); i++) {
@@ -314,7 +314,7 @@ void make_local(Scheduler& k) {
   }
 }
 
-// Splits a loop over CPU threads: at most as many as there are processors, with at least 128 Ki steps for each thread.
+// Splits a loop over CPU threads: at most as many as the target allows, with at least 128 Ki steps for each thread.
 void make_threads(Scheduler& k) {
   if (!k.target().has_threads || !k.target().global_max) return;
   Sint steps = floor_div(prod(Shape(k.full_shape())), 128 << 10);

@@ -103,8 +103,8 @@ class Scheduler {
   // Returns the numbers of the axes on which `u` depends, as depends_on() says, in ascending order.
   std::vector<size_t> axes_used_by(UOp u) const;
 
-  // Returns the number of opt's axis among all axes; -1 if `opt` is a TC or has no axis. Throws KernelOptError if the
-  // axis does not exist.
+  // Returns the number of opt's axis among all axes; a negative number for a TC or without an axis. For an axis that
+  // does not exist, throws KernelOptError or returns a negative number.
   int64_t real_axis(const Opt& opt) const;
 
   // Returns true if `rng` can become a GLOBAL or THREAD axis: it is a LOOP that an output ends, and every BUFFERIZE is

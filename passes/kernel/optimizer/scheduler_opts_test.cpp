@@ -1,5 +1,4 @@
-// Tests each OptOps with cases where it applies and where it is refused. refuses() checks that a refusal leaves the
-// kernel unchanged.
+// Tests each OptOps, applied and refused, and the records of opts. refuses() checks that the kernel stays unchanged.
 #include "passes/kernel/optimizer/kernels_testing.h"
 
 namespace tgc {
