@@ -25,7 +25,7 @@ using ImageBuffers = std::map<int64_t, DType>;
 struct KernelJob {
   Graph& graph;
   const Target& target;
-  bool runs_optimizer = true;  // false if the AST is tagged, that is, already optimized
+  bool runs_optimizer = true;  // false if the AST is tagged (already optimized), unless a caller sets it
   std::optional<std::vector<Arg>> opts = {};       // if set, the Opt records that the stage "apply opts" applies
   std::map<std::string, int> name_counts = {};     // number of uses of each kernel name: the second E_4 is named E_4n1
   std::optional<ImageBuffers> image_buffers = {};  // used by the two image stages
