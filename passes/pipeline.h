@@ -25,20 +25,20 @@ using ImageBuffers = std::map<int64_t, DType>;
 struct KernelJob {
   Graph& graph;
   const Target& target;
-  bool runs_optimizer = true;  // false if the AST is tagged, that is, already optimized
+  bool runs_optimizer = true;  // false if the AST is tagged (already optimized), unless a caller sets it
   std::optional<std::vector<Arg>> opts = {};       // if set, the Opt records that the stage "apply opts" applies
   std::map<std::string, int> name_counts = {};     // number of uses of each kernel name: the second E_4 is named E_4n1
-  std::optional<ImageBuffers> image_buffers = {};  // set by "create image buffers", read by the next stage
+  std::optional<ImageBuffers> image_buffers = {};  // used by the two image stages
 
   const Settings& settings() const { return graph.settings(); }
 };
 
 using RuleSetFunction = const RuleSet& (*)();
 
-// Distinguishes the stages that other code treats specially. Code depends on a stage's kind, never on its name.
+// Distinguishes some stages that other code treats specially.
 enum class StageKind : uint8_t {
   Plain,
-  Optimizer,   // applies the optimizer's opts; before this stage, a kernel has the loops of its AST
+  Optimizer,   // applies the optimizer's opts
   FinalRules,  // applies the rules of the renderer, which replace what the renderer cannot print
 };
 

@@ -5,7 +5,8 @@
 // - WHERE: its two values are swapped
 // - a unary op whose source has its dtype: a + a is printed
 // - CONST: another number is printed
-// Nothing is printed wrongly if the first two sources of such a node differ in dtype.
+// Nothing is printed wrongly if the two sources to print twice or to swap differ in dtype, or if the wrong node would
+// be the same node.
 #pragma once
 #include <optional>
 #include <span>

@@ -11,8 +11,8 @@
 namespace tgc {
 
 // Returns the source that tinygrad prints for `list` (a result of linear_list) and `target`. Returns an error if `list`
-// is empty, if a name in it is not safe to print (names.h), or if the renderer cannot express the op or dtype of a
-// node; the error then names op and dtype.
+// is empty, if a name in it is not safe to print (names.h), if TGC_FAULT is malformed, or if the renderer cannot
+// express a node.
 Result<std::string> render_source(const Target& target, std::span<const UOp> list);
 
 // Returns an error if the source of `list` must not be compiled. CUSTOM and CUSTOMI contain code from the input, which

@@ -48,7 +48,7 @@ struct ListBuilder {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-// Renders data0[1] = OP(data1[1], ...) and returns that line; OP has `operands` equal operands.
+// Renders data0[1] = OP(data1[1], ...) and returns the source; OP has `operands` equal operands.
 std::string line_of_op(std::string_view target_name, DType d, Op op, int operands, bool expand_ssa = true) {
   Settings settings;
   settings.EXPAND_SSA = expand_ssa;
@@ -231,7 +231,7 @@ TEST_CASE("source_map gives each node its lines, and none to parameters and inli
   for (std::string_view name : {"CPU:CLANG", "CPU:LLVM", "CUDA:PTX:sm_80", "WEBGPU:WGSL"}) {
     ListBuilder b;
     UOp out = b.buffer(dtypes::float32, 0), in = b.buffer(dtypes::float32, 1);
-    bool ptx = name == "CUDA:PTX:sm_80";  // PTX's loads need int64 addresses, so its list has only constants
+    bool ptx = name == "CUDA:PTX:sm_80";  // PTX's loads need int64 addresses, so its list has no loads
     if (ptx) {
       b.constant(dtypes::float32, 2.5), b.constant(dtypes::float32, 3.5);
     } else {

@@ -84,7 +84,7 @@ class TextTable {
   struct Form {
     typename TextRow<R>::When condition;
     typename TextRow<R>::Print print_function;
-    uint32_t first, end;  // the parts of the template are pieces_[first] up to pieces_[end]
+    uint32_t first, end;  // the parts of the template are pieces_[first] to pieces_[end - 1]
   };
 
   void parse(std::string_view text) {

@@ -1,6 +1,6 @@
-// Const: the value of a constant. It is a Python value: a bool, an int, a float, or tinygrad's Invalid.
-// Arithmetic follows Python: bools are ints, and an int combined with a float becomes a float. Only truncate() rounds a
-// value to a dtype.
+// Const: the value of a constant. It is a Python value: a bool, an int, a float, or tinygrad's Invalid. Arithmetic
+// follows Python: bools are ints, and an int combined with a float becomes a float. Arithmetic does not round to a
+// dtype; truncate() does.
 #pragma once
 #include <string>
 
@@ -90,7 +90,7 @@ Const as_const(Const v, DType d);
 
 // Returns the value that `v` has after it was stored as the scalar dtype `d` and loaded again (dtype.py:truncate).
 // Returns `v` unchanged if it is Invalid or if `d` is another dtype, such as index. Throws Failure if `v` is a float
-// and `d` an integer dtype.
+// and `d` an integer dtype, or if `v` is an integer that is too large for a float and `d` a float dtype.
 Const truncate(Const v, DType d);
 
 // Convert a double or float to the bits of a smaller float, rounding to nearest even, and back. float_to_fp8 converts

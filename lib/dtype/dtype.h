@@ -1,4 +1,4 @@
-// DType: tinygrad's data types (dtype.py): scalars, vectors of scalars, pointers and images. A DType is a handle to an
+// DType: tinygrad's data types (dtype.py): scalars, pointers, images, and vectors of these. A DType is a handle to an
 // immutable object. The objects are interned per process, so equal dtypes have equal handles.
 #pragma once
 #include <cstdint>
@@ -92,7 +92,8 @@ class DType {
   std::span<const int64_t> image_shape() const { return info_->shape; }
   int64_t image_pitch() const;  // bytes per row: as passed to dtypes.imagef or imageh, or computed from the shape
 
-  DType base() const { return info_->base ? DType(info_->base) : *this; }  // the pointee of a pointer; else this dtype
+  // the pointee of a pointer, the value dtype of an image; else this dtype
+  DType base() const { return info_->base ? DType(info_->base) : *this; }
   // a vector's element dtype; else this dtype
   DType scalar() const { return info_->element ? DType(info_->element) : *this; }
   // Returns a vector of n elements of this dtype; this dtype if n is 1, or if this is void. Throws Failure if this is a
@@ -166,7 +167,8 @@ inline constexpr DTypeSet ints = uints | sints;
 inline constexpr DTypeSet index_like = ints | DTypeSet{Scalar::Index};
 
 // Return the image dtypes dtypes.imageh(shape, pitch) and dtypes.imagef(shape, pitch). `shape` is (height, width, 4);
-// `pitch` is the number of bytes per row, or -1 for the default of the shape. Throw Failure for another shape.
+// `pitch` is the number of bytes per row, or -1 for the default of the shape. Throw Failure for another shape, and
+// for more than 2**40 elements.
 DType imageh(std::span<const int64_t> shape, int64_t pitch = -1);
 DType imagef(std::span<const int64_t> shape, int64_t pitch = -1);
 

@@ -140,8 +140,8 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
                    .dtypes = n.dtypes.bits(),
                    .ops = n.ops,
                    .pattern = &n};
-    // the masks check the root's op, dtype and number of sources, and the ops and dtypes of the root's first sources,
-    // so the steps need not check them
+    // the bucket and its masks check the root's op, dtype and number of sources, and the ops and dtypes of the root's
+    // first sources, so the steps need not check them
     bool first_source = depth == 1 && child < kPositions,
          named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
     if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;
@@ -235,7 +235,8 @@ void BucketPrograms::index_masks(const std::vector<PatternChoice>& all) {
   auto lengths = [](const PatNode& n, auto accept) { lengths_allowed(n, accept); };
   auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
-  // These masks accept a missing source: `each` patterns allow it, and the length masks reject it for other patterns.
+  // The masks of sources accept a missing source: `each` patterns allow it, and the length masks reject it for other
+  // patterns.
   auto or_absent = [](auto allowed, size_t absent) {
     return [=](const PatNode& n, auto accept) { allowed(n, accept), accept(absent); };
   };

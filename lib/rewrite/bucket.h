@@ -4,7 +4,7 @@
 // Masks rule out most programs before any step runs, 64 at a time: for each cheap fact about a node (its number of
 // sources, the op of its second source, ...), a table maps the fact's value to a mask with one bit per program, set if
 // the program accepts the value. The AND of the masks of a node's facts gives the candidate programs, usually none or
-// one, in rule order. The steps do not repeat the checks that the masks imply.
+// one, in rule order. The steps do not repeat the checks of the root and of its sources that the masks imply.
 #pragma once
 #include <algorithm>
 #include <array>

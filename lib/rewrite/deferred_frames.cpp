@@ -56,7 +56,8 @@ void DeferredFrames::wake_waiters(uint32_t& first) {
 }
 
 void DeferredFrames::insert_ready(const Ready& ready) {
-  // number of entries of near_frames_ to scan; a frame that is taken after all of them is added to far_frames_
+  // number of entries of near_frames_ to scan for the place of the frame; if its place is not among them, the frame is
+  // added to far_frames_
   constexpr size_t kNear = 16;
   size_t end = near_frames_.size(), at = end;
   while (at > 0 && end - at < kNear && ready > near_frames_[at - 1]) at--;

@@ -29,13 +29,13 @@ class DeferredFrames {
   void clear();
   size_t size() const { return size_; }
 
-  // Appends a frame that is blocked until node `waits_for` has a result.
+  // Adds a frame, after the current position, that is blocked until node `waits_for` has a result.
   void add_frame(const RewriteFrame& frame, UOp waits_for);
   // Unblocks the frames that wait for node `u`. Call it when the result of `u` is known.
   void mark_done(UOp u) {
     if (size_ && u.id() < waits_for_.size() && waits_for_[u.id()]) [[unlikely]] wake_waiters(waits_for_[u.id()]);
   }
-  // Calls done(node) for every node that a frame waits for and for which is_done(node) is true.
+  // Calls mark_done(node) for every node that a frame waits for and for which is_done(node) is true.
   template <class IsDone>
   void recheck_blocked(IsDone is_done) {
     for (uint32_t i = entries_[0].next; i; i = entries_[i].next)

@@ -36,8 +36,8 @@ struct FaultSpec {
 // Parses a value of TGC_FAULT, such as "add-zero@3,tensor:fold". The error message lists the accepted forms.
 Result<FaultSpec> parse_fault(std::string_view text);
 // Sets the fault that later compilations of this thread use instead of TGC_FAULT; nullopt lets them use TGC_FAULT
-// again. Reading a repro bundle sets the bundle's fault; `tgc reduce` sets the fault again, because N differs in a
-// smaller graph.
+// again. Reading a repro bundle sets the bundle's fault if TGC_FAULT is unset; `tgc reduce` sets the fault again,
+// because N differs in a smaller graph.
 void set_fault_of_thread(std::optional<FaultSpec> fault);
 // Returns the fault that set_fault_of_thread set, else the parsed TGC_FAULT; nullopt if TGC_FAULT is unset or empty.
 // Returns an error if TGC_FAULT is malformed.
@@ -50,7 +50,7 @@ Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind);
 // or an END.
 UOp changed_value(UOp u);
 // Like changed_value, but if `u` has no value or is a VECTORIZE, changes the last source that can be changed so, at any
-// depth. Returns `u` if nothing can be changed.
+// depth, except a CONST. Returns `u` if nothing can be changed.
 UOp changed_value_within(UOp u);
 
 // A RewriteOverride that seeds the faults `spec` and `spec.other_faults` in one kernel or tensor graph.

@@ -27,7 +27,8 @@ void note_rules(const std::vector<const Rule*>& rules);
 // Records a hit: the rule replaced a node, returned bottom_up_gate(), or matched and may have changed its context.
 inline void note_hit(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Hit); }
 
-// Records that the rule declined: its pattern matched, but its right side returned the empty UOp or the node itself.
+// Records that the rule declined: its pattern matched, but a guard failed, or the right side returned the empty UOp or
+// the node itself.
 // For a rule of lib/spec, records that the rule rejected a node.
 inline void note_declined(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Declined); }
 
@@ -39,7 +40,7 @@ bool was_hit(const Rule& rule);
 bool has_declined(const Rule& rule);
 bool was_checked(const Rule& rule);
 
-// True if the rule may decline a node that its pattern matches, because it has guards or a function as its right side.
+// True if the rule may decline a node that its pattern matches: its last folding has guards or is a function.
 inline bool is_guarded(const Rule& rule) { return rule.may_decline; }
 
 // Returns the rules of all matchers made since recording began, sorted by id; copies, as rule sets may be destroyed.

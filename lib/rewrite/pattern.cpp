@@ -17,7 +17,7 @@ constexpr std::string_view kCaptureNames[] = {
 };
 
 Arena& arena() {
-  static Arena* arena = new Arena;  // never freed: rules live as long as the process
+  static Arena* arena = new Arena;  // never freed, because rules may be used until the process ends
   return *arena;
 }
 std::mutex& lock() {
@@ -55,7 +55,7 @@ const PatNode* make_word(std::string_view word) { return make({.form = word}); }
 
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands) {
   PatNode node{.ops = op, .sources = PatNode::Sources::Exact};
-  // the node has the dtype of the last operand, but a comparison has dtype bool (UPat.alu)
+  // the node has the dtype of the last operand, but a CMPLT or CMPNE has dtype bool (UPat.alu)
   node.dtypes = op == Op::CMPLT || op == Op::CMPNE ? DTypeSet{Scalar::Bool} : (operands.end()[-1])->dtypes;
   bool all_same = std::all_of(operands.begin(), operands.end(), [&](auto* o) { return o == *operands.begin(); });
   node.permute = ops::Commutative.contains(op) && !all_same;

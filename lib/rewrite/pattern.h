@@ -2,7 +2,7 @@
 // expressions to make nodes; right_side.h has the expressions that only right sides may use.
 //
 //   x, y, z, ...         match any node and bind it; a name that occurs twice must match the same node
-//   c, c0, c1, ...       match a constant, scalar or vector; c.scalar() matches scalar constants only
+//   c, c0, c1, ...       match a CONST or VCONST; c.scalar() matches a CONST only
 //   0, 1, -1.0, true     match a constant of that value
 //   x + y, x < y, ...    match a node of this op; a commutative op matches in both orders, the written order first
 //   node(Op::GEP, x)     matches an op with exactly these sources; node(op) matches it with any sources
@@ -63,7 +63,7 @@ struct PatNode {
   bool has_early_reject = false;
   OpSet early_reject = {};       // ops that must occur among the sources, if stated explicitly (UPat's early_reject)
   // The word that listings print for this node, such as "fold" or the name of a function; only on right sides and in
-  // guards. If `sources` is Any, the word is printed alone, else as word(children...).
+  // guards. If `sources` is Any, the word is printed alone, else as word(children...); "-" is printed as an operator.
   std::string_view form = {};
   bool is_function = false;      // `form` names a C++ function that builds nodes
 };
@@ -83,12 +83,12 @@ const PatNode* make_const(Const value, DTypeSet dtypes);
 // ---- expressions
 //
 // Every expression type has
-//   kBound     the bit set of the capture ids in the expression
+//   kBound     the bit set of the capture ids that the expression binds, or that a right side uses
 //   kMatches   true if the expression may be part of a left side
 //   node()     returns the pattern node, for matching and listings
-// and, if it may be part of a right side, one of
+// and, if it may be part of a right side, at least one of
 //   build(m)   makes the expression's node
-//   value(m)   returns a number (kNumber is true), which becomes a constant with the dtype of the operand next to it
+//   value(m)   returns a number; if kNumber is true, it becomes a constant with the dtype of the operand next to it
 template <uint64_t Bound>
 class Pat;
 
@@ -235,7 +235,7 @@ struct Fixed {
   static constexpr Op op(const Match&) { return kOp; }
   template <class... Operands>
   static const PatNode* node(Operands... operands) {
-    // operator- builds x * -1 or x + -y, not a NEG or SUB, so this pattern node only prints as "-" and matches no node
+    // operator- builds x * -1 or x + -y, not a NEG or SUB, so this pattern node is only for printing, as "-"
     if constexpr (kOp == Op::NEG || kOp == Op::SUB) return make_form("-", {operands...});
     else return make_alu(kOp, {operands...});
   }
@@ -364,7 +364,7 @@ TGC_PAT_UNARY(operator-, NEG)
 #undef TGC_PAT_UNARY
 
 template <Expression A, Term B>
-auto fdiv(A a, B b) {  // builds a * (1 / b)
+auto fdiv(A a, B b) {  // a * (1 / b); with a literal, only a pattern
   if constexpr (Literal<B>)
     return Pat<A::kBound>(
         make_alu(Op::MUL, {a.node(), make_alu(Op::RECIPROCAL, {make_const(Const(b), a.node()->dtypes)})}));
@@ -440,7 +440,7 @@ auto or_after(T p) { return any_of(p, any_len(Op::AFTER, p)); }
 template <PatLike T, class Name>
 auto or_after(T p, Name name) { return any_of(p.as(name), any_len(Op::AFTER, p).as(name)); }
 
-// Returns the pattern as text, "(x + c0) < c1", for listings.
+// Returns the pattern as text, "((x + c0) < c1)", for listings.
 std::string to_text(const PatNode& node);
 
 }  // namespace tgc::pat

@@ -86,8 +86,8 @@ class Rewriter {
     w_.deferred_frames.mark_done(u);
   }
 
-  // ---- tinygrad's order, which is used if a context or an observer can see the order. A node that is already on the
-  // stack is not pushed again; a frame that needs the node's result earlier is deferred.
+  // ---- tinygrad's order, which is used if a context, an observer or a RewriteOverride can see the order. A node that
+  // is already on the stack is not pushed again; a frame that needs the node's result earlier is deferred.
   void run_in_order(UOp root) {
     w_.deferred_frames.clear();
     queue(root, results_.at(root));

@@ -1,4 +1,5 @@
-// Applies a rule set to a graph until nothing changes (uop/ops.py:graph_rewrite, RewriteContext.unified_rewrite).
+// Applies a rule set to a graph until nothing changes (uop/ops.py:graph_rewrite, RewriteContext.unified_rewrite), and
+// reports rewrites to observers.
 #pragma once
 #include <span>
 #include <string_view>
@@ -35,8 +36,8 @@ struct RewriteOptions {
 };
 
 // Rewrites the graph under `sink` with `rules` and returns the new root. Throws a Failure if a rule throws (the message
-// names the stage, the rule and the node), if the rewrite does not end (the message names the alternating rules and a
-// node), or if the graph is not of tinygrad 0.12.0.
+// names the stage, the rule and the node), if the rewrite does not end (the message names the alternating rules and
+// their nodes), if the deadline passed, or if a rule may apply and the graph is not of tinygrad 0.12.0.
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Rewrites each node under `sink` and returns (node, result) pairs in toposort order, or in reverse order if bottom-up.
@@ -47,7 +48,8 @@ std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rule
 // context. Throws a Failure if a rule returns a node.
 void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
 
-// Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). Throws as graph_rewrite() does.
+// Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). Throws a Failure if that does not
+// end; with `rules`, throws as graph_rewrite() does.
 // If `rules` is set, it must end with the rules of substitute_rules(); the rules before them are tried first on every
 // node.
 using Substitution = std::vector<std::pair<UOp, UOp>>;
@@ -84,7 +86,7 @@ class RewriteObserver {
   virtual ~RewriteObserver() = default;
   virtual void begin_rewrite(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
   // The cost of an application. `num_nodes_before` is the number of nodes in the graph before the rules were tried:
-  // nodes with ids from `num_nodes_before` on are new. `ns` is the duration in nanoseconds.
+  // nodes with ids from `num_nodes_before` on are new. `ns` is the duration in nanoseconds; 0 if it was not measured.
   struct Cost {
     uint32_t num_nodes_before;
     uint64_t ns;

@@ -6,12 +6,13 @@
 //   x - y, -x                   become x + -y and x * -1, as in UOps
 //   fold(c1 * c2)               a number, computed from the values of constants; it becomes a constant with the dtype
 //                               of the operand next to it. The operators are Python's on numbers, except that / and %
-//                               truncate as in graphs; floor_div, floor_mod and true_div are Python's //, % and /
+//                               truncate as in graphs; floor_div, floor_mod and true_div are Python's //, % and /,
+//                               the last two of integers
 //   fold<f>(x, c)               the number that the function f returns for these nodes
 //   vmin(x), vmax(x)            numbers: the bounds of a node
 //   count(x), num_src(x)        numbers: the element count of a node's dtype, and its number of sources
-//   const_like(x, 0)            a constant with x's dtype, shape and device; its value is a literal, fold(...) or a
-//                               captured constant
+//   const_like(x, 0)            a constant with x's dtype, shape and device; its value is a number, such as a literal
+//                               or fold(...), or that of a captured constant
 //   cast(x, dtypes::int32)      a cast. The dtype may also be dtype_of(u), the dtype of u; element_dtype_of(u), the
 //                               scalar dtype of u; or dtype_by<f>(u, x), the dtype that the function f returns
 //   alu(op_of(u), x, y)         u's op applied to x and y; alu(Op::SUB, x, y) applies any fixed op
@@ -319,7 +320,7 @@ struct OpIs {
 template <Expression A, Expression B, Expression C>
 auto alu(Op op, A a, B b, C c) { return Form<AluOfThree, OpIs, A, B, C>(OpIs{op}, a, b, c); }
 
-// uop(op, dtype, sources...) and noop(): a node whose op and dtype are stated, not taken from other nodes.
+// uop(op, dtype, sources...) and noop(): a node with this op and dtype, and without an arg.
 template <class OpOf, class D, Expression... Es>
 struct Uop : Expr<Uop<OpOf, D, Es...>> {
   [[no_unique_address]] OpOf op_of;

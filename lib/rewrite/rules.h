@@ -73,7 +73,7 @@ struct Hit {
   const char* branch = nullptr;
 };
 
-// Runs a rule's right side on a match and returns the result. All rules are applied by this function.
+// Runs a rule's right side on a match and returns the result.
 inline UOp apply_rule(const Rule& rule, const Match& match) { return rule.call(rule, match); }
 
 // A rule's name, file and line; implicitly captures the caller's source location.
@@ -194,8 +194,8 @@ class RuleSet {
   mutable std::atomic<const Matcher*> matcher_ = nullptr;
 };
 
-// num_rules() is greater than the id of every rule made so far. rule_of returns the rule with this id; null if the
-// rule's set was destroyed.
+// num_rules() is greater than the id of every rule made so far. rule_of returns the rule with this id; null if there is
+// none or if the rule's set was destroyed.
 uint32_t num_rules();
 const Rule* rule_of(uint32_t id);
 
@@ -205,8 +205,8 @@ inline std::string_view short_file(const Rule& rule) { return short_file(rule.fi
 // Returns the rule's name and source location: "add-zero (passes/symbolic/simple.cpp:12)".
 std::string describe(const Rule& rule);
 
-// Kind of a rule's right side: an expression without functions, one with a named function, or one with a lambda. A
-// check of lib/spec counts as a lambda.
+// Kind of a rule's right side: an expression without functions that make nodes, one with such a named function, or one
+// with a lambda. A check of lib/spec counts as a lambda.
 enum class RightKind : uint8_t { Algebra, Function, Lambda };
 RightKind right_kind(const Rule& rule);
 std::string_view name_of(RightKind kind);

@@ -38,8 +38,7 @@ std::vector<const Shortcut*> shortcuts();
 
 enum class ShortcutWay : uint8_t { Quick, Faithful };
 
-// Chooses, for each use of a shortcut in one graph, the fast path or the rules, and receives the result. Used by tests
-// and by the search for a faulty shortcut.
+// Chooses, for each use of a shortcut in one graph, the fast path or the rules, and receives the result.
 class ShortcutTrial {
  public:
   virtual ~ShortcutTrial() = default;

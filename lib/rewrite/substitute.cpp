@@ -159,7 +159,7 @@ class Substituter {
   RuleStats* stats_;           // the counters of the observer; null if nothing is counted
   RewriteObserver* observer_;
   RewriteOverride* override_;
-  uint32_t oldest_;  // smallest id of a replaced node; nodes with smaller ids do not change
+  uint32_t oldest_;  // smallest id of a replaced node, or 0 to count all lookups; nodes with smaller ids do not change
   std::string_view name_;
   size_t limit_;
   Workspace& w_;

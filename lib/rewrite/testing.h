@@ -9,7 +9,7 @@
 // at the end: checks that every rule and every branch had a check
 //   t.check_all_rules_fired();
 //
-// Each of these checks tries only one rule, on one node: no other rules of the set, and no nodes below the node.
+// Each of these checks tries only the rules of one name, on one node: no other rules of the set, and no nodes below it.
 // check_throws() does so, too; check_rewrite() applies the whole set to a graph.
 #pragma once
 #include <doctest/doctest.h>
@@ -138,7 +138,7 @@ class RuleTest {
   std::map<std::string, std::unique_ptr<const Matcher>> matchers_;
   std::set<std::string>
       fired_names_;  // names of the rules ("rule") and branches ("rule: branch") that had a passing check
-  Hit last_hit_;  // the rule and branch that applied last
+  Hit last_hit_;  // the rule that matched last, and its branch if it applied
 };
 
 }  // namespace tgc

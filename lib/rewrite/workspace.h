@@ -75,7 +75,7 @@ struct Results {
   void begin_epoch() { epoch = ++last_epoch; }
 };
 
-// Result slots inside the nodes, the fastest storage. A node has one slot, so only the outermost rewrite uses them.
+// Result slots inside the nodes, the fastest storage. A node has one slot, so only one rewrite at a time uses them.
 struct NodeResults : Results {
   const RewriteSlot& of(UOp u) const { return NodeNotes::slot_of_result(u); }
   RewriteSlot& at(UOp u) { return NodeNotes::slot_of_result(u); }
@@ -122,7 +122,7 @@ struct Workspace {
   Hit recent_hits[kMaxRecentHits];
   size_t num_hits = 0;  // number of rule applications; number i, from 0, is at index i % (size of the ring buffer)
 
-  // Returns `u` with its sources replaced by result_of(source). At least one source must differ.
+  // Returns `u` with its sources replaced by result_of(source).
   template <class ResultOf>
   UOp rebuilt(UOp u, ResultOf result_of) {
     if (sources.size() < u.num_src()) sources.resize(u.num_src());
@@ -133,7 +133,7 @@ struct Workspace {
 
 // Throws a Failure for a rewrite in `stage` that does not end. The message has the reason `why`, the rules that
 // alternate, and the nodes that they rewrote last. If `start` is set, the visit of `start` led to `start` again; then
-// the message lists only applications made during that visit.
+// the message lists only applications to the nodes of that visit.
 [[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
 // The rewriter's per-graph state.

@@ -10,8 +10,8 @@ namespace tgc {
 // Formats the statistics that RuleStats::counters_by_rule() returns: one line per rule that was tried, the slowest rule
 // last; the total; the number of rules that were tried and of rules that hit. The line of a rule is:
 //   hits / attempts -- ms in hits / ms in all attempts -- file:line  name: left -> right  (file:line in tinygrad)
-// If the rule has several branches (foldings), lines with the hits of each branch follow. Here and below, only rules
-// with one of `ops` at their root are listed; an empty set lists all.
+// If the rule has several branches (foldings), a line with its hits follows for each that hit. Here and below, only
+// rules with one of `ops` at their root are listed; an empty set lists all.
 std::string stats_text(const std::vector<RuleCounters>& stats, OpSet ops = {});
 // Lists the rules of `sets` that never hit, one per line.
 std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets,

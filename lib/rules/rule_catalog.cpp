@@ -64,8 +64,8 @@ Settings settings_of(std::string_view variant) {
   return s;
 }
 
-// Calls visit(stage, target, rules) for every stage and target, with the settings `settings`. For the stages of tensor
-// graphs, `target` is empty.
+// Calls visit(stage, target, rules) for every stage that has rules and every target, with the settings `settings`. For
+// the stages of tensor graphs, `target` is empty.
 template <class Visit>
 void for_each_stage(const Settings& settings, Visit visit) {
   Graph tensors(settings);

@@ -1,6 +1,6 @@
-// Lists the rule sets of the pipeline and of lib/spec that have a name in tinygrad, and the stages that use each rule,
-// for `tgc patterns` and `tgc stats`. `scripts/tools/rule_table.py counts` compares the list with tinygrad's
-// PatternMatchers. To add a rule set, add a row to rule_catalog.cpp.
+// Lists the rule sets of the pipeline and of lib/spec that have a name in tinygrad, and the stages that use each rule.
+// `scripts/tools/rule_table.py counts` compares the list with tinygrad's PatternMatchers. To add a rule set, add a row
+// to rule_catalog.cpp.
 #pragma once
 #include <string>
 #include <string_view>
@@ -57,7 +57,8 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
 //    "sets":[{"name","rules"}],"stages":[{"name","target","rules"}]}
 // "pattern" is the left side, "result" the whole right side, "kind" the kind of right side ("algebra", "function" or
 // "lambda"), and "tinygrad" the rule's file and line in tinygrad. "branches" are the rule's foldings: most rules have
-// one, without a name. "right" is missing if a C++ function computes the result. "inside" is the rule's nested set.
+// one, without a name. "right" is empty if the rule's C++ function chooses the folding. "inside" is the rule's nested
+// set, and missing if there is none.
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 
 

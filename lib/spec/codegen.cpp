@@ -20,8 +20,8 @@ bool vectorize_is_whole(UOp u) {
          std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return u.dtype() == s.dtype().vec(n); });
 }
 
-// Returns true if the bounds of the index or a gate that is never true prove that the access is inside the buffer, or
-// if the access cannot be checked. As in tinygrad, accesses are checked only with IGNORE_OOB=0.
+// Returns true if the bounds of the index or a gate that is never true prove that nothing outside the buffer is
+// accessed, or if the access cannot be checked. As in tinygrad, accesses are checked only with IGNORE_OOB=0.
 bool index_is_inside(UOp u) {
   UOp buffer = u.src(0), i = u.src(1);
   if (i.is_invalid() || u.graph().settings().IGNORE_OOB || buffer.dtype().is_image()) return true;
@@ -67,7 +67,7 @@ const RuleSet& shared_codegen_spec() {
       require("wmma", node(Op::WMMA, anything(), anything(), anything()), [](UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }),
       require("vectorize", node(Op::VECTORIZE), vectorize_is_whole),
       require("gep", node(Op::GEP, anything()), [](UOp u) { return u.dtype() == u.src(0).dtype().scalar(); }),
-      // accesses to memory
+      // accesses to memory, custom code, SPECIAL and BARRIER
       allow("load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything())))),
       allow("store-to-index", node(Op::STORE, or_casted(node(Op::INDEX)), anything())),
       allow("custom", node({Op::CUSTOMI, Op::CUSTOM})),
@@ -83,7 +83,7 @@ const RuleSet& kernel_spec() {
   static const RuleSet own("kernel_spec", {
       // arithmetic of dtype index, which a later stage lowers to int
       allow("index-math", node(ops::Elementwise | OpSet{Op::CONST, Op::RANGE, Op::DEFINE_VAR}).of(kIndex)),
-      // CONTRACT and UNROLL, which surround a WMMA; END, BUFFERIZE and REDUCE over any number of ranges
+      // CONTRACT and UNROLL, which surround a WMMA; END of several ranges; BUFFERIZE and REDUCE
       require("contract", node(Op::CONTRACT), [](UOp u) { return Int(u.dtype().count()) == count_of(u.arg()); }),
       require("unroll", node(Op::UNROLL), [](UOp u) { return Int(u.src(0).dtype().count()) == count_of(u.arg()); }),
       allow("end", any_len(Op::END, anything(), anything())),
@@ -96,11 +96,11 @@ const RuleSet& kernel_spec() {
 
 const RuleSet& program_spec() {
   static const RuleSet own("program_spec", {
-      // accesses with a gate (condition); loads also have an alternative value
+      // accesses with a gate (condition), where loads also have an alternative value; END of one range
       require("gated-index", node(Op::INDEX, node(ops::Defines | Op::AFTER), anything(), anything().of(kBool)), index_is_inside),
       allow("gated-load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything().of(kBool))), anything())),
       allow("end-void", node(Op::END, anything(), node(Op::RANGE)).of(kVoid)),
-      // the dtype index and the constant Invalid are rejected, because earlier stages must have lowered them
+      // the dtype index and the constant Invalid are rejected, because earlier stages must have lowered them; VCONST
       decide("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return Answer::No; }),
       decide("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return Answer::No; }),
       require("vconst", node(Op::VCONST), vconst_is_whole),
@@ -131,7 +131,7 @@ const RuleSet& full_spec() {
       allow("index-of-vector", node(Op::INDEX, node({Op::VECTORIZE, Op::CAST}), anything())),
       // KERNEL nodes, which are in tensor graphs until create_schedule makes a schedule of them
       allow("kernel-void", node(Op::KERNEL).of(kVoid)),
-      // indices that are not lowered yet
+      // indices that are not lowered yet; nodes of several devices
       require("invalid-is-index", node(Op::CONST).arg(Const::invalid()), [](UOp u) { return u.dtype().scalar() == dtypes::index; }),
       allow("where-on-index", node(Op::WHERE, anything().of(kBool), anything(), anything().of(kIndex)).of(kIndex)),
       allow("index-dtype", node({Op::ADD, Op::MUL, Op::MOD, Op::IDIV, Op::MAX, Op::SPECIAL, Op::CAST, Op::RANGE, Op::VCONST, Op::VECTORIZE}).of(kIndex)),
@@ -145,7 +145,7 @@ const RuleSet& full_spec() {
       allow("linear", node(Op::LINEAR).of(kVoid)),
       allow("source", leaf(Op::SOURCE).of(kVoid)),
       allow("binary", leaf(Op::BINARY).of(kVoid)),
-      // nodes whose dtypes are temporarily inconsistent
+      // any VECTORIZE, INDEX, LOAD, STORE, AFTER and variable of floats, because rewrites make such nodes temporarily
       allow("any-vectorize", node(Op::VECTORIZE)),
       allow("any-index", node(Op::INDEX)),
       allow("any-access", node({Op::LOAD, Op::STORE})),

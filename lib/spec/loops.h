@@ -1,6 +1,6 @@
 // Static checks of loops beyond tinygrad's specification: they find loops whose iterations store different values to
-// the same element, and ranges of negative size. The checks report only what is certain from the graph alone. REF
-// detects more such stores when it runs a kernel.
+// the same element, and ranges of negative size. The checks use only the graph. REF detects more such stores when it
+// runs a kernel.
 #pragma once
 #include <span>
 
@@ -8,10 +8,10 @@
 
 namespace tgc {
 
-// Returns the first of `nodes` (sources before users) that is one of the following; nullopt if there is none:
-// - a STORE to global memory in a loop (a source of an END of the loop's RANGE) whose address and gate (condition) do
-//   not depend on that RANGE but whose value does. If the value reads the stored buffer, the STORE is an intended
-//   accumulation and is not reported.
+// Returns the first violation in `nodes` (sources before users); nullopt if there is none. Violations are:
+// - a STORE to global memory in a loop that may run twice (the first source of an END of the loop's RANGE) whose
+//   address and gate (condition) do not depend on that RANGE but whose value does. If the value reads the stored
+//   buffer, the STORE is an intended accumulation and is not reported.
 // - a RANGE of negative constant size.
 std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes);
 

@@ -47,7 +47,7 @@ const RuleSet& shared_spec() {
       // constants and variables
       require("const", leaf(Op::CONST), const_has_the_type_of_its_dtype),
       require("define-var", node(Op::DEFINE_VAR), variable_has_integer_bounds),
-      // math: result and operands have the same dtype, except conditions, comparisons and shift amounts
+      // math: result and operands have the same dtype, except conditions, comparisons, shift amounts and casts
       require("where", node(Op::WHERE, anything().of(kBool), anything(), anything()),
               [](UOp u) { return u.dtype() == u.src(1).dtype() && u.src(1).dtype() == u.src(2).dtype(); }),
       require("compare", node(ops::Comparison, anything(), anything()).of(kBool), [](UOp u) { return u.src(0).dtype().base() == u.src(1).dtype().base(); }),
@@ -72,7 +72,7 @@ const RuleSet& movement_spec() {
       allow("reshape-expand", node({Op::RESHAPE, Op::EXPAND}, anything(), anything().of(kIndex))),
       allow("pad-shrink", node({Op::PAD, Op::SHRINK}, anything(), anything().of(kIndex), anything().of(kIndex))),
       require("permute-flip", node({Op::PERMUTE, Op::FLIP}, anything()), [](UOp u) { return u.arg().is_tuple(); }),
-      // the arguments of movement ops
+      // the arguments of movement ops; AFTERs of movement ops; custom kernels
       allow("sizes", node({Op::VECTORIZE, Op::VCONST}).of(kIndex)),
       allow("size-arithmetic", node({Op::ADD, Op::MUL, Op::IDIV}).of(kIndex)),
       allow("after-movement", any_len(Op::AFTER, node(ops::Movement | OpSet{Op::MULTI, Op::CONTIGUOUS}))),
@@ -99,7 +99,7 @@ const RuleSet& untagged_tensor_spec() {
                        std::ranges::all_of(a.items(), [](Arg s) { return s.is_integral() || s.is_uop(); });
               }),
       allow("buffer-view-of-stack", node(Op::BUFFER_VIEW, each(Op::MSTACK, node(Op::BUFFER)))),
-      // KERNEL: its sources are buffers (also views, selections or earlier results of buffers) and bound variables
+      // KERNEL: its sources are buffers (also views, selections or earlier results of buffers), CONTIGUOUS and BIND
       allow("kernel", each(Op::KERNEL, node({Op::BUFFER, Op::BUFFER_VIEW, Op::AFTER, Op::MSELECT, Op::MSTACK, Op::BIND, Op::CONTIGUOUS}))),
       // ASSIGN: a target, a value, and other ASSIGNs that must come first
       require("assign", node(Op::ASSIGN), [](UOp u) { return u.num_src() >= 2 && all_sources(u, 2, [](UOp s) { return s.is(Op::ASSIGN); }); }),
@@ -123,7 +123,7 @@ const RuleSet& untagged_tensor_spec() {
               [](UOp u) {
                 return same_dtype_as_source(u) && all_sources(u, 1, [](UOp s) { return s.is(Op::RANGE); });
               }),
-      // copies between devices
+      // copies between devices, MULTI and ENCDEC
       require("copy", node(Op::COPY, anything(), node(Op::DEVICE)), same_dtype_as_source),
       require("allreduce", node(Op::ALLREDUCE, anything(), node(Op::DEVICE)), [](UOp u) { return same_dtype_as_source(u) && u.arg().is_op(); }),
       require("multi", node(Op::MULTI),
@@ -141,7 +141,7 @@ const RuleSet& untagged_tensor_spec() {
       require("reduce-outer", any_len(Op::REDUCE, anything()), has_index_sources),
       // AFTERs of buffers, which exist once kernels have been created
       allow("after-buffer", any_len(Op::AFTER, node({Op::BUFFER, Op::AFTER}))),
-      // ranges in tensor graphs
+      // ranges and stores in tensor graphs
       allow("bind-range", node(Op::BIND, node(Op::DEFINE_VAR), node(Op::RANGE)).of(kIntOrIndex)),
       allow("store", node(Op::STORE, anything(), anything())),
   });
@@ -151,7 +151,7 @@ const RuleSet& untagged_tensor_spec() {
 
 const RuleSet& tensor_spec() {
   static const RuleSet own("tensor_spec", {
-      // reject a node with a tag, because only the scheduler sets tags
+      // reject a node with a tag, because only stages set tags
       decide("no-tags", node(OpSet::all()), [](UOp u) { return u.tag().is_none() ? Answer::Decline : Answer::No; }),
   });
   static const RuleSet set("tensor_spec", {&own, &untagged_tensor_spec()});

@@ -40,9 +40,9 @@ const RuleSet& rules_of(Spec spec);
 struct SpecViolation {
   UOp node;
   size_t position;           // index of the node in the verified list
-  const Rule* rule;          // the rule that rejects the node; null if no rule accepts the node, or `reason` is set
+  const Rule* rule;          // the last rule that matched the node (it rejected or declined); may be null
   std::string reason = {};   // the reason, if verify_loops found the violation; else empty
-  std::string text() const;  // returns "node 3, Ops.ADD dtypes.float: ..." and a line for each source
+  std::string text() const;  // returns "node 3, Ops.ADD dtypes.float: ..."; without `reason`, also the sources
 };
 
 // Returns the first of `nodes` that `spec` does not accept; nullopt if all are valid. If a rule throws a Failure, the

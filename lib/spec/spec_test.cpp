@@ -171,7 +171,7 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   t.check("size-arithmetic", t.i + t.variable, t.node(Op::ADD, f, {t.i, t.i}), "alu: bad");
   t.check("after-movement", reshaped.after(t.sink), t.x.after(t.sink), "none");
   t.check("custom-kernel", t.node(Op::CUSTOM_KERNEL), t.node(Op::CUSTOM), "none");
-  // buffers, kernels, and AFTERs of buffers
+  // buffers, kernels, AFTERs of buffers, ASSIGN and STORE
   t.check("unique", t.unique, t.node(Op::UNIQUE, none, t.x, 0), "none");
   t.check("lunique", t.node(Op::LUNIQUE, none, {}, 0), t.node(Op::LUNIQUE, f, {}, 0), "none");
   t.check("device", t.device, t.node(Op::DEVICE, none, {}, t.graph.tuple({t.graph.str("A"), 1})));
@@ -202,7 +202,7 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   t.check("const-on-device", t.node(Op::CONST, f, t.device, 1.0), t.node(Op::CONST, f, t.unique, 1.0), "none");
   t.check("unique-const", t.node(Op::CONST, f, {t.device, t.unique}, 1.0), t.node(Op::CONST, f, {t.device, t.x}, 1.0),
           "none");
-  // ops that keep the value of their source, and reductions
+  // DETACH, CONTIGUOUS, ENCDEC and reductions
   t.check("contiguous", t.node(Op::DETACH, f, t.buffer), t.node(Op::DETACH, dtypes::int32, t.buffer));
   t.check("contiguous-over-ranges", t.node(Op::CONTIGUOUS, f, {t.buffer, t.range}),
           t.node(Op::CONTIGUOUS, f, {t.buffer, t.i}));

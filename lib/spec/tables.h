@@ -1,4 +1,5 @@
-// Functions that make the rules of lib/spec (allow, require and decide), and the rule sets. Private to lib/spec.
+// Functions that make the rules of lib/spec (allow, require and decide), and the rule sets. Private to lib/spec, except
+// that lib/rules lists the rule sets.
 #pragma once
 #include "lib/rewrite/rules.h"
 #include "lib/uop/graph.h"

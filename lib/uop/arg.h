@@ -17,8 +17,8 @@ namespace tgc {
 class UOp;
 class Graph;
 
-// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open is any dataclass in a graph of another release;
-// an Open record stores the names of its class and fields, and the values.
+// The dataclasses of tinygrad 0.12.0 that occur in graphs, except CustomKernel, which is read as Raw. Open is any
+// dataclass in a graph of another release; an Open record stores the names of its class and fields, and the values.
 enum class RecordClass : uint8_t { KernelInfo, Opt, BufferizeOpts, Kernel, Metadata, Open };
 inline constexpr int kNumRecordClasses = 5;  // without Open
 std::string_view name_of(RecordClass c);
@@ -85,7 +85,7 @@ class Arg {
   tgc::DType dtype() const { return tgc::DType(static_cast<const DTypeInfo*>(p_)); }
   tgc::UOp uop() const;
 
-  // Python's ==, except that NaN equals itself. Interned args must belong to the same graph.
+  // Python's ==, except that NaN equals itself and no Op equals a number. Interned args must belong to the same graph.
   friend bool operator==(Arg a, Arg b) {
     return (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.i_ == b.i_) || slow_equal(a, b);
   }
@@ -138,7 +138,7 @@ class RecordView {
 
 // The result of a three-way comparison. Unordered means: the values differ, but neither is less than the other.
 enum class Order : int8_t { Less = -1, Equal = 0, Greater = 1, Unordered = 2 };
-// Compares `a` with `b` as Python does. Throws Failure where Python raises a TypeError.
+// Compares `a` with `b` as Python does. Throws Failure where Python raises a TypeError, and for different Bytes.
 Order py_compare(Arg a, Arg b);
 
 }  // namespace tgc

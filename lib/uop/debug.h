@@ -1,5 +1,5 @@
-// Prints the debug output of passes as tinygrad prints it at DEBUG=1 to 7, but on standard error, because standard
-// output is for the output of the command.
+// Prints the debug output of passes at the values of DEBUG at which tinygrad prints it, but on standard error, because
+// standard output is for the output of the command.
 #pragma once
 #include <cstdio>
 

@@ -23,7 +23,7 @@ Bounds extremes(std::initializer_list<Const> values) {
 }
 
 // The fast path of binary_bounds, for the ops of index expressions. Returns nullopt for other ops, and for other cases:
-// values that do not fit in 64 bits, divisors that may not be positive, and a MOD by a divisor that is not constant.
+// values that are not 64-bit integers, divisors that may not be positive, and a MOD by a divisor that is not constant.
 std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
   if (!are_small_ints(a.min, a.max) || !are_small_ints(b.min, b.max)) return std::nullopt;
   auto a0 = int64_t(a.min.raw()), a1 = int64_t(a.max.raw()), b0 = int64_t(b.min.raw()), b1 = int64_t(b.max.raw());

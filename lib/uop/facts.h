@@ -11,7 +11,8 @@
 
 namespace tgc {
 
-// Returns the shape of `u`, or nullopt if `u` has no shape. Throws Failure if the shapes in the graph are inconsistent.
+// Returns the shape of `u`, or nullopt if `u` has no shape. Throws Failure if the shape cannot be
+// computed, for example because the sources' shapes differ.
 std::optional<Shape> shape_or_none(UOp u);
 Shape shape_of(UOp u);  // throws Failure if the node has no shape
 // Returns the product of the sizes in u's shape (UOp.size). A symbolic size counts as its maximum. Throws Failure if
@@ -26,16 +27,18 @@ Arg device_or_throw(UOp u);  // throws Failure if the device is None (UOp.device
 // Copies a fact only if the sources' facts prove that `to` has the same fact, so that the fact is not computed again.
 void inherit_facts(UOp from, UOp to);
 
-// Returns the ranges that end at `u` (UOp.ended_ranges).
+// Returns the ranges that end at `u`, and expressions all whose ranges end there (UOp.ended_ranges).
 std::vector<UOp> ended_ranges(UOp u);
 // Returns the ranges that enclose `u`, in tinygrad's order (UOp.ranges). A RANGE encloses itself.
 std::span<const UOp> ranges_of(UOp u);
 bool lies_in(UOp u, UOp range);  // true if `range` is in ranges_of(u)
 
-// Returns the axis over which the tensor `u` is sharded; nullopt if `u` is not sharded (UOp.axis).
+// Returns the axis over which the tensor `u` is sharded; nullopt if `u` is not sharded (UOp.axis). Throws Failure for a
+// RESHAPE that moves items between shards.
 std::optional<int64_t> axis_of(UOp u);
 
-// Return the argument of the movement op `u` (UOp.marg). Throw Failure if it is not a list of sizes.
+// Return the argument of the movement op `u` (UOp.marg). Throw Failure if it is not a list of sizes, and in graphs of
+// other releases than 0.12.0.
 ShapeVec marg_shape(UOp u);                              // for RESHAPE, EXPAND: the sizes
 std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u);    // for PAD: (before, after) per axis; for SHRINK: (begin, end)
 // Returns element `i` of `u`, a vector of sizes, as an integer or a UOp (UOp.sgep). Throws Failure if `u` is not a
@@ -44,8 +47,8 @@ Sint sgep(UOp u, size_t i);
 
 // Follows first sources from `u` down to the first node that is neither a movement op nor a MULTI (UOp.base).
 UOp base_of(UOp u);
-// Returns the DEFINE_GLOBAL, DEFINE_LOCAL or DEFINE_REG below a LOAD, STORE, INDEX or AFTER (UOp.buf_target). Throws
-// Failure for other nodes, and for accesses to several buffers at once.
+// Returns the DEFINE_GLOBAL, DEFINE_LOCAL or DEFINE_REG that `u` is or accesses (UOp.buf_target): follows first sources
+// through LOAD, STORE, INDEX, AFTER, and VECTORIZE if its sources are equal. Throws Failure for other nodes.
 UOp buf_target(UOp u);
 
 // Returns the buffer of `u`, which is a BUFFER, an MSELECT, an MSTACK, or has an AFTER as its base_of (UOp.buf_uop).

@@ -13,7 +13,7 @@ using namespace tgc;
 
 namespace {
 
-// The facts that tinygrad computes for a node. A fact that is a node is stored as the node's index in the toposort.
+// The facts that tinygrad computes for a node. `ranges` and `ended` are indices into the toposort.
 struct ExpectedNode {
   std::string op, min, max, device, key, render;
   std::vector<int64_t> ranges, ended;

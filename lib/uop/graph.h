@@ -1,6 +1,7 @@
 // A Graph owns and interns the nodes and args of one job, and numbers the nodes by dense ids. All nodes are freed with
-// the Graph. Graphs share no state, so several threads may use different graphs. Several threads may read one graph,
-// but only while no thread adds a node to it. Also sets and maps of nodes, and functions that visit nodes.
+// the Graph. Graphs share no state, so several threads may use different graphs. Only one thread at a time may use a
+// graph, because functions that only read it change its caches; but several threads may copy it at once (copy_into).
+// Also sets and maps of nodes, and functions that visit nodes.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -119,10 +120,10 @@ class Graph {
   Arena& arena() { return arena_; }
   size_t arena_bytes() const { return arena_.total_bytes(); }
 
-  // ---- pools and caches for the layers above
+  // ---- pools and caches
   std::unique_ptr<StampArray> take_stamps();
   void return_stamps(std::unique_ptr<StampArray> stamps) { stamp_pool_.push_back(std::move(stamps)); }
-  // Returns the object of type T that a higher layer stores in the graph; makes the object on first use.
+  // Returns the object of type T that is stored in the graph; makes the object on first use.
   template <class T>
   T& extension() {
     size_t i = kExtensionNumber<T>;
@@ -253,8 +254,8 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
   return out;
 }
 
-// Returns toposort(root), which the graph caches until this function is called for a different root. Consecutive stages
-// often have the same root.
+// Returns toposort(root), which the graph caches until it caches that of another root. Consecutive stages often have
+// the same root.
 std::span<const UOp> last_toposort(UOp root);
 // Stores `nodes`, which must equal toposort(root), in the cache of last_toposort.
 void keep_toposort(UOp root, std::vector<UOp> nodes);

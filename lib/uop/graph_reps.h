@@ -1,5 +1,5 @@
-// Storage of a Graph's interned strings and tuples: a header followed by the characters or items. Private to arg.cpp
-// and graph.cpp.
+// Storage of a Graph's interned texts (Str, Bytes, Raw), tuples and records: a header followed by the characters or
+// items. Private to arg.cpp and graph.cpp.
 #pragma once
 #include "lib/uop/graph.h"
 

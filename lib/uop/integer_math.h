@@ -1,6 +1,6 @@
 // Functions on integer expressions: factors, exact division, sums, products (uop/ops.py: is_increasing, const_factor,
-// divides, pop_const, gcd, divide_exact, sum, prod, overflows). They throw Failure if a constant is not an integer and
-// Python raises an exception. The empty UOp as a result stands for Python's None: `u` is not known to be divisible.
+// divides, pop_const, gcd, divide_exact, sum, prod, overflows). They throw Failure if a constant that they use as an
+// integer is not an integer. The empty UOp as a result stands for Python's None: `u` is not known to be divisible.
 #pragma once
 #include <utility>
 

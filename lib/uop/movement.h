@@ -1,7 +1,6 @@
 // Builds movement ops, constants with a shape, and reductions of axes, as tinygrad does (mixin/movement.py, UOp._mop,
-// UOp.r). The functions
-// simplify symbolic sizes and check the result's shape. Where the comments below do not say otherwise, they return the
-// operand if the movement changes nothing.
+// UOp.r). The functions simplify symbolic sizes and check the result's shape. Where the comments below do not say
+// otherwise, they return the operand if the movement changes nothing.
 #pragma once
 #include <utility>
 

@@ -15,7 +15,7 @@ enum class Op : uint8_t {
 };
 // Number of ops of tinygrad 0.12.0, the first ops of the enum. Stages, rules and specifications handle only these ops.
 inline constexpr int kNumOps = int(Op::PTRCAT) + 1;
-// Number of all ops: those of all known releases, and OTHER (see release.h).
+// Number of all ops in ops.def, with OTHER (see release.h).
 inline constexpr int kNumAllOps = int(Op::OTHER) + 1;
 static_assert(kNumAllOps <= 128);
 
@@ -79,7 +79,7 @@ inline constexpr OpSet Comparison{Op::CMPLT, Op::CMPNE, Op::CMPEQ};
 inline constexpr OpSet UnsafePad{Op::RECIPROCAL, Op::LOG2, Op::EXP2, Op::IDIV, Op::POW};  // f(0) may differ from 0
 }  // namespace ops
 
-// Returns the index of the first source that is a range which `op` ends; -1 if `op` ends no range (ops.py:range_start).
+// Returns the index of the first of the sources whose ranges `op` ends; -1 if there are none (ops.py:range_start).
 constexpr int range_start(Op op) {
   switch (op) {
     case Op::BUFFERIZE:

@@ -1,5 +1,5 @@
 // The tinygrad releases whose graphs can be read and written: which ops each release has, how the ops sort, and how a
-// node stores the name of an op that no release has.
+// node stores the name of an op that is not in ops.def.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -26,15 +26,14 @@ Release release_of(std::string_view producer);
 std::string producer_name(Release release);
 
 bool has_op(Release release, Op op);  // returns true if the release has the op; always true for Release::Other
-// Returns the op with this name in any known release. Returns OTHER if no release has it.
+// Returns the op with this name in ops.def; OTHER if there is none.
 Op op_of(std::string_view name);
 // Returns the sort key of an op in a release: its value in the release's enum. Ops that the release does not have sort
-// last, in the order of ops.def. Release::Other has the keys of the newest
-// release in releases.def.
+// last, in the order of ops.def. Release::Other has the keys of the newest release in releases.def.
 int order_of(Release release, Op op);
 
-// Return the op name and the arg to print for `u`. If no known release has the op of a node, the node has op OTHER, and
-// its arg contains the op's name and the actual arg.
+// Return the op name and the arg to print for `u`. If ops.def does not have the op of a node, the node has op OTHER,
+// and its arg contains the op's name and the actual arg.
 std::string_view shown_op(UOp u);
 Arg shown_arg(UOp u);
 // Returns the arg of an OTHER node that represents a node with the op `name` and the arg `arg`.

@@ -204,7 +204,7 @@ Int sym_infer(UOp root, const std::function<std::optional<Int>(std::string_view)
 
 namespace {
 
-// Returns the infix operator of an op in 0.13 and later, where // and % are the ops that round down.
+// Returns the infix operator of an op in any release. In 0.13 and later, // and % are the ops that round down.
 std::string_view symbol(Op op) {
   switch (op) {
     case Op::FLOORDIV: return "//";

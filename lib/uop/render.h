@@ -12,8 +12,8 @@ namespace tgc {
 
 // Returns the text of `u`, which is simplified first if `simplify` is true. A node without an infix syntax is printed
 // as text_of(node), or as its op if `text_of` is empty. The text can be exponentially larger than the graph, because
-// each use of a node repeats the node's text. Throws Failure if the texts are too large. The text of a
-// graph of another release than 0.12.0 is render_open(u).
+// each use of a node repeats the node's text. Throws Failure if the texts are too large. The text of a graph of
+// another release than 0.12.0 is render_open(u).
 std::string render(UOp u, bool simplify = true, const std::function<std::string(UOp)>& text_of = {});
 // Returns true if `u`, written as a tree in which each use of a node is a new node, has at most `nodes` nodes.
 bool is_tree_within(UOp u, size_t nodes);
@@ -28,7 +28,8 @@ std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad);
 // Returns "a+b" for "(a+b)". Returns `text` unchanged if its outer parentheses do not match (helpers.py:strip_parens).
 std::string_view strip_parens(std::string_view text);
 
-// Return the infix operator of `op` and its precedence (1 binds tightest); "" and 99 if `op` has no infix operator.
+// Return the infix operator of `op` ("" if it has none), and its precedence (1 binds tightest; 99 for comparisons, and
+// for ops that have none).
 std::string_view infix_symbol(Op op);
 int infix_precedence(Op op);
 // Appends "(left OP right)", without outer parentheses of operands that x's op does not need (strip_binary_parens).

@@ -56,11 +56,11 @@ bool resolve(UOp cond, bool otherwise = true);
 bool resolve_lt(Sint a, Sint b, bool otherwise = true);
 bool resolve_le(Sint a, Sint b, bool otherwise = true);
 bool resolve_ne(Sint a, Sint b, bool otherwise = true);
-// Returns a != b. Throws Failure if simplification does not yield a constant, because Python's `if a != b` raises then.
+// Returns a != b. Throws Failure if simplification does not decide it, because Python's `if a != b` raises then.
 bool py_ne(Sint a, Sint b);
 
 Sint ssimplify(Sint s);  // simplifies a UOp; returns an integer if the result is constant
-UOp to_uop(Sint s, Graph& graph, DType dtype = dtypes::index);  // returns a UOp; an integer as a CONST of `dtype`
+UOp to_uop(Sint s, Graph& graph, DType dtype = dtypes::index);  // returns a UOp of `dtype`; an integer as a CONST
 // Return the greatest and the least of one or more values, simplified (ops.py: smax, smin).
 Sint smax(std::span<const Sint> values);
 Sint smin(std::span<const Sint> values);

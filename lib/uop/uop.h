@@ -66,7 +66,7 @@ class UOp {
 
   // ---- constants with the dtype, device and shape of this node
   UOp const_like(Const value) const;
-  UOp const_like(std::span<const Const> values) const;  // one value for each element of the dtype
+  UOp const_like(std::span<const Const> values) const;  // one value for each element; sets no device or shape
 
   // ---- math
   UOp alu(Op op, UOpSpan rest) const;  // op(this, rest...); has the dtype of the last operand, or bool if a comparison
@@ -108,7 +108,8 @@ class UOp {
 
   // ---- vectors
   UOp broadcast(int64_t count) const;
-  UOp gep(int64_t i) const;                         // element `i`; folds VECTORIZE, constants; throws Failure if none
+  // Returns element `i`. Folds VECTORIZE, VCONST (both throw Failure if they have no such element) and CONST.
+  UOp gep(int64_t i) const;
   UOp gep(std::span<const int64_t> indices) const;  // the vector of these elements; gep(i) if there is one index
   UOp gep(Arg indices) const;                       // the vector of the elements in `indices`, a Tuple of Ints
 
@@ -127,6 +128,7 @@ class UOp {
   UOp reduce(UOpSpan ranges, Op op) const;
   UOp assign(UOp value) const;
   UOp valid(UOp cond) const;  // where(cond, this, Invalid)
+  // The next two throw Failure unless the scalar dtype is dtypes.index.
   UOp get_idx() const;        // for an index valid(idx, cond), returns idx; otherwise this node
   UOp get_valid() const;      // the cond of valid(idx, cond); otherwise true, or false for Invalid
 
@@ -138,7 +140,7 @@ class UOp {
 
   // ---- simplification, by the rules that passes/symbolic installs (install_simplifier)
   UOp simplify() const;
-  Arg ssimplify() const;  // like simplify(), but returns an Int if the result is a constant
+  Arg ssimplify() const;  // like simplify(), but returns the value if the result is a constant
 
  private:
   const Bounds& compute_bounds() const;

@@ -246,7 +246,7 @@ Requirement load_dtypes(const Fields& f) {
   if (f.of(0).is_ptr() && !can_store(f.of(0), f.dtype)) return "the dtype that its address points to";
   return unless(f.src.size() < 2 || f.of(1) == f.dtype || !is_value(f.of(1)), "an alternative value of its dtype");
 }
-// The ops whose value is always a number, never an address.
+// Ops whose value is always a number, never an address.
 constexpr OpSet kNumbers = ops::Irreducible | OpSet{Op::VCONST};
 Requirement store_dtypes(const Fields& f) {
   if (is_memory(f.src[0])) return kIndexed;
@@ -294,7 +294,7 @@ Requirement ptrcat_dtypes(const Fields& f) {
                 "pointers to as many elements in total as its dtype has");
 }
 Requirement assign_dtypes(const Fields& f) {
-  // a void source is an END or GROUP of stores
+  // a void source is a STORE, or an END or GROUP of stores
   bool is_value_or_void = f.of(1).base() == f.dtype.base() || f.of(1) == dtypes::void_;
   return unless(f.of(0) == f.dtype && is_value_or_void, "a target and a value of its dtype");
 }

@@ -122,7 +122,7 @@ UOp no_vectorized_alu(UOp alu) {
 
 const RuleSet& devectorize_buf_and_index() {
   static const RuleSet set("devectorize_buf_and_index", {
-      // a buffer of vectors of n elements -> a buffer of their elements, cast to a pointer to vectors
+      // a local or register buffer of n-element vectors -> a buffer of their elements, cast to a pointer to vectors
       rule("scalar-buffer", node(kOnChip).as(buf), with<no_vectorized_buf>(buf)),
       // cast(buf)[i] -> {buf, buf, ...}[{i * n, i * n + 1, ..., i * n + n - 1}]
       rule("index-scalar-buffer", node(Op::INDEX, cast(or_after(node(kOnChip), buf)).as(vec), idx), with<no_vectorized_index>(buf, vec, idx)),

@@ -222,7 +222,7 @@ UOp fix_store_unroll(UOp x) {
 
 bool has_axis_type(UOp u, AxisType type) { return u.is(Op::RANGE) && u.arg()[1] == Arg(type); }
 
-// Replaces a RANGE of an UPCAST or UNROLL axis by an UNROLL of its values.
+// Replaces a RANGE of an UPCAST or UNROLL axis with one id by an UNROLL of its values.
 UOp unroll_range(UOp r) {
   if (!has_axis_type(r, AxisType::UNROLL) && !has_axis_type(r, AxisType::UPCAST)) return {};
   Graph& graph = r.graph();
@@ -300,7 +300,7 @@ const RuleSet& expander() {
 
 const RuleSet& pm_pre_expander() {
   static const RuleSet set("pm_pre_expander", {
-      // range(n) of an UPCAST or UNROLL axis -> unroll({0, 1, ..., n-1})
+      // range(n) of an UPCAST or UNROLL axis with one id -> unroll({0, 1, ..., n-1})
       rule("range-to-unroll", node(Op::RANGE).as(r), with<unroll_range>(r)),
       // reduce(x, range, unroll) -> reduce(contract(x), range)
       rule("reduce-unrolled", node(Op::REDUCE).as(x), with<fix_reduce_unroll>(x)),

@@ -64,8 +64,8 @@ Int small_divisor(Int n) {
   return 1;
 }
 
-// Moves factors from each dim to the next dim until all dims fit: (b * c,) -> (b, c). Throws Failure if a dim that does
-// not fit is symbolic or has no small divisor.
+// Moves factors from each dim that does not fit to the next: (b * c,) -> (b, c). The first dim gets those of the third,
+// and is not checked again. Throws Failure if a dim that does not fit is symbolic or has no small divisor.
 Dims split_dims(const Dims& original, const Limits& limits) {
   if (all_fit(original, limits)) return original;
   Dims dims = original;

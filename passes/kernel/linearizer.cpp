@@ -17,7 +17,7 @@
 namespace tgc {
 namespace {
 
-// Returns the priority of an op: nodes of lower priority come earlier in the list.
+// Returns the priority of an op: of nodes that run equally often, those of lower priority come earlier if possible.
 int priority_of(Op op) {
   switch (op) {
     case Op::DEFINE_GLOBAL: return -20;  // parameters come first, in the order of their numbers
@@ -39,7 +39,7 @@ constexpr uint32_t kNone = ~0u;
 // list is compact and sorting it is cache-friendly.
 struct NodeList {
   std::span<const UOp> nodes;
-  std::vector<uint32_t> src;        // the sources of node i are src[first_src[i]] up to src[first_src[i + 1]]
+  std::vector<uint32_t> src;        // the sources of node i are src[first_src[i]] to src[first_src[i + 1] - 1]
   std::vector<uint32_t> first_src;
 
   explicit NodeList(UOp sink) : nodes(last_toposort(sink)) {
@@ -229,8 +229,8 @@ struct Key {
   uint64_t head;
   uint32_t node;
 };
-// The run count in a key if the actual run count is negative or does not fit into 32 bits. If a list has such a key,
-// its keys are compared in full.
+// The run count in a key if the actual run count is negative or at least this number. If a list has such a key, its
+// keys are compared in full.
 constexpr uint64_t kManyRuns = (uint64_t(1) << 32) - 1;
 constexpr uint32_t kManyKinds = 1 << 24;                 // if a list has this many kinds or more, keys contain no rank
 
@@ -261,7 +261,7 @@ class KeyOrder {
     return keys;
   }
 
-  // Compares like Python's < of (run_count, priority, extra) + tuplize, where extra is the arg of a parameter.
+  // Compares like Python's < of (run_count, priority, extra), where extra is the arg of a parameter, + tuplize if used.
   bool less(const Key& a, const Key& b) {
     if (many_runs_ || !by_tuplize_) [[unlikely]] return less_in_full(a, b);
     return a.head != b.head ? a.head < b.head : tuplize_.compare(a.node, b.node) == Order::Less;

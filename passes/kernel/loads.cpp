@@ -303,8 +303,8 @@ namespace {
 
 bool is_negative(Const v) { return py_less(v, 0); }
 
-// Returns true if the clause is x0 + x1 + ... >= 1 with irreducible xi >= 0, and a coordinate is negative if all xi are
-// 0. Then the clause is redundant, because it excludes only positions outside the image.
+// Returns true if the clause is x0 + x1 + ... >= 1 with irreducible xi of minimum 0, and a coordinate is negative if
+// all xi are 0. Then the clause is redundant, because it excludes only positions outside the image.
 bool simplex_is_outside(const BoundClause& clause, UOp idx) {
   if (clause.is_upper || clause.bound != 1) return false;
   auto terms = split_uop(clause.expr, Op::ADD);
@@ -379,7 +379,7 @@ UOp index_of_index(UOp inner, UOp outer) {
 
 const RuleSet& pm_syntactic_sugar() {
   static const RuleSet set("pm_syntactic_sugar", {
-      // x[i][j] -> x[i, j], where x[i] is a pointer
+      // x[i][j] -> x[i, j], where x[i] is a pointer and x[i][j] is a value
       rule("index-of-index", any_len(Op::INDEX, node(Op::INDEX).as(x)).as(y), with<index_of_index>(x, y)),
   });
   return set;

@@ -197,8 +197,8 @@ const RuleSet& pm_flatten_range() {
 
 const RuleSet& pm_simplify_ranges() {
   static const RuleSet set("pm_simplify_ranges", {
-      // loops r0 to s0 and r1 to s1 -> one loop r to s0 * s1, with r0 = r / s1 and r1 = r % s1, if this does not
-      // increase the number of divisions and remainders
+      // loops r0 to s0 and r1 to s1, of one type and in the same REDUCEs -> one loop r to s0 * s1, with r0 = r / s1 and
+      // r1 = r % s1, if this does not increase the number of divisions and remainders
       rule("merge-adjacent-ranges", node({Op::END, Op::REDUCE}).as(u), with<simplify_merge_adjacent>(u)),
   });
   return set;
@@ -206,10 +206,10 @@ const RuleSet& pm_simplify_ranges() {
 
 const RuleSet& pm_split_ranges() {
   static const RuleSet set("pm_split_ranges", {
-      // r % c: marks the range r to be split by c, if c divides the size of r
+      // r % c: marks the range r to be split by c, if c divides the size of r and r is not marked yet
       rule("mark-range-mod", node(Op::RANGE).as(r) % c, with<mark_range_mod>(r, c)),
       rule("keep-ranges-of-image", node(Op::STORE).as(x), with<keep_ranges_of_image>(x)),
-      // sink(...r...) -> sink(...r0 * c + r1...), for every marked range r
+      // sink(...r...) -> sink(...r0 * c + r1...), for every range r that is marked to be split
       rule("split-marked-ranges", node(Op::SINK).as(x), with<split_marked>(x)),
   });
   return set;

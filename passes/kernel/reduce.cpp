@@ -195,9 +195,9 @@ const RuleSet& pm_reduce_collapse() {
       // ---- comparisons: isolate the loop's range on the left side
       // x + y < c -> x < c - y, when y and c do not depend on a range
       rule("lt-lift-add", or_casted(x + y) < n, with(x, y, n, [](UOp x, UOp y, UOp n) { return lift_add(Op::CMPLT, x, y, n); })),
-      // x * y < c -> x < (c + y - 1) / y, when y and c do not depend on a range and y is positive
+      // x * y < c -> x < (c + y - 1) / y, when y and c do not depend on a range and y is a positive integer
       rule("lt-lift-mul", (x * y) < n, with<lift_mul>(x, y, n)),
-      // ---- sums whose terms are 0 outside of bounds: `count` is the number of terms that are not 0
+      // ---- sums whose terms are `val`, which depends on no range, inside bounds and else 0; `count` terms are inside
       // sum(r < cut ? 0 : val) -> count * val
       rule("sum-from-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, 0, val), r).arg(Op::ADD), with<fold_from_below>(r, cut, val)),
       // sum(lower <= r < upper ? val : 0) -> count * val
@@ -221,7 +221,7 @@ const RuleSet& pm_reduce_load_collapse() {
   static const RuleSet own("pm_reduce_load_collapse", {
       // x + y != c -> x != c - y, when y and c do not depend on a range
       rule("ne-lift-add", or_casted(x + y) != n, with(x, y, n, [](UOp x, UOp y, UOp n) { return lift_add(Op::CMPNE, x, y, n); })),
-      // sum over r of (idx != r ? 0 : val) -> val with r = idx
+      // sum over r of (idx != r ? 0 : val) -> val with r = idx; 0 if idx is no value of r
       rule("sum-of-one-element", node(Op::REDUCE, where(idx != or_casted(node(Op::RANGE).as(r)), 0, val), r).arg(Op::ADD), with<pick_element>(r, idx, val)),
   });
   static const RuleSet set("pm_reduce_load_collapse", {&pm_reduce_collapse(), &own});

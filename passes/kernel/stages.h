@@ -1,5 +1,5 @@
-// The rules and functions of the stages that compile a kernel, in the order of passes/pipeline.cpp. The files of this
-// folder implement them: ranges.cpp, expander.cpp, and so on.
+// The rules and functions of the stages that compile a kernel. The files of this folder implement them: ranges.cpp,
+// expander.cpp, and so on.
 #pragma once
 #include <array>
 #include <optional>
@@ -22,7 +22,7 @@ struct KernelJob;
 
 // Rewrites the loop ranges of a kernel: flattens, splits, merges and cuts them (tinygrad codegen/simplify.py).
 const RuleSet& pm_flatten_range();     // replaces expressions in the range list of END, REDUCE, STORE by their RANGEs
-const RuleSet& pm_simplify_ranges();   // merges adjacent ranges if this adds no division or remainder
+const RuleSet& pm_simplify_ranges();   // merges ranges of an END or REDUCE if this adds no division or remainder
 const RuleSet& check_merge();          // rules of the nested rewrite of the rule merge-adjacent-ranges
 const RuleSet& pm_split_store();       // CPU only: cuts a loop at the constants that its range is compared with
 
@@ -47,8 +47,9 @@ const RuleSet& pm_group_for_reduce();  // computes a REDUCE over GROUP_REDUCE ax
 const RuleSet& expander();
 const RuleSet& expander_stage();       // all rules of the stage "expander"
 
-// The stage "remove_reduce": replaces every REDUCE by an accumulator register that is initialized before the reduce
-// loops, updated inside and read after them (tinygrad codegen/late/devectorizer.py:pm_reduce).
+// The stage "remove_reduce": replaces every REDUCE by arithmetic. If over ranges, an accumulator register is
+// initialized before the reduce loops, updated inside and read after them (tinygrad
+// codegen/late/devectorizer.py:pm_reduce).
 struct ReduceContext {
   int64_t num_accumulators = 0;
 };
@@ -63,7 +64,7 @@ UOp remove_reduce(UOp sink);           // runs the stage "remove_reduce"
 const RuleSet& pm_reduce_unparented();     // drops ranges that the reduced value does not depend on
 const RuleSet& pm_reduce_collapse();       // replaces a sum over one range by arithmetic
 const RuleSet& pm_reduce_load_collapse();  // pm_reduce_collapse, and sums that select the one element with idx == range
-const RuleSet& pm_reduce_simplify();       // tries pm_reduce_collapse on every sum
+const RuleSet& pm_reduce_simplify();       // pm_reduce_unparented; tries pm_reduce_collapse on every sum
 // The stage "load collapse": pm_reduce_load_collapse for sums over one range; x + y < c -> x < c - y for a loaded x.
 const RuleSet& pm_load_collapse();
 
@@ -75,9 +76,9 @@ UOp reduce_collapse(UOp reduce, UOp u, const RuleSet& rules = pm_reduce_collapse
 // limits (tinygrad codegen/gpudims.py).
 using GridLimits = std::optional<std::array<int64_t, 3>>;
 
-// Returns one index expression for each of `dims`, built from SPECIALs named prefix0, prefix1, ... whose sizes are
-// within `limits`. With `reverse`, the first SPECIAL is for the last dim. Throws Failure if the dims cannot be changed
-// to fit.
+// Returns one index expression for each of `dims`, built from SPECIALs named prefix0, prefix1, ... Groups or splits
+// dims that exceed `limits`, as tinygrad does. With `reverse`, the first SPECIAL is for the last dim. Throws Failure if
+// the dims cannot be changed to fit.
 std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::vector<Sint> dims,
                                   const GridLimits& limits, bool reverse = false);
 
@@ -94,7 +95,7 @@ inline std::vector<int64_t> consecutive(int64_t first, int64_t count) {
 }
 
 const RuleSet& pm_add_loads();        // INDEX of a value -> pointer INDEX and LOAD
-const RuleSet& load_store_indexing(); // simplifies the index under its gate; for images, drops redundant gate clauses
+const RuleSet& load_store_indexing(); // simplifies gated indices; drops true gates and, for images, redundant clauses
 const RuleSet& load_store_folding();  // merges accesses of neighbouring elements into vector accesses
 // splits accesses into the target's widths, addresses images by pixel; context: const Target
 const RuleSet& correct_load_store();
@@ -104,8 +105,8 @@ const RuleSet& correct_load_store();
 const RuleSet& pm_syntactic_sugar();  // merges an INDEX of a pointer INDEX into one INDEX
 const RuleSet& early_movement_ops();  // all rules of "early movement ops": pm_mops() and pm_syntactic_sugar()
 
-// The devectorizer (tinygrad codegen/late/devectorizer.py): splits vector ALU ops, long WMMAs and buffers of vectors
-// into scalar ones, and rewrites the remaining vectors to the form that renderers print.
+// The devectorizer (tinygrad codegen/late/devectorizer.py): splits vector ALU ops and buffers of vectors into scalar
+// ones and long WMMAs into shorter ones, and rewrites the remaining vectors to the form that renderers print.
 
 // Rewrites op(x, y) on vectors to {op(x.0, y.0), op(x.1, y.1), ...}. Returns the empty UOp (declines) for scalars and
 // for a gated index.
@@ -120,7 +121,7 @@ const RuleSet* devectorize_stage(const KernelJob& job);
 
 // The stage "lower all index dtypes": expressions of dtype index become int32, or int64 if their bounds require it
 // (tinygrad uop/ops.py:pm_lower_index_dtype). A cast to index marks the border between lowered sources and users that
-// are not lowered yet. The casts move towards the users, until an INDEX, SINK, NOOP or END removes them.
+// are not lowered yet. The casts move towards the users, until a comparison, INDEX, SINK, NOOP or END removes them.
 const RuleSet& pm_lower_index_dtype();
 const RuleSet& lower_index_dtype_stage();  // all rules of the stage "lower all index dtypes"
 

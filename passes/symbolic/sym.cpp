@@ -1,4 +1,4 @@
-// Phase 3 of the symbolic rules: the full set, which the stages of a kernel apply.
+// Phase 3 of the symbolic rules: the full set, which several stages of a kernel apply.
 // Mirrors tinygrad uop/symbolic.py: reduce_mul_chain, sym.
 #include "lib/uop/graph.h"
 #include "lib/uop/integer_math.h"

@@ -8,7 +8,7 @@
 namespace tgc {
 
 const RuleSet& propagate_invalid();     // moves Invalid outward through index arithmetic
-const RuleSet& symbolic_simple();       // phase 1: generic folding, safe for every dtype
+const RuleSet& symbolic_simple();       // phase 1: generic folding
 const RuleSet& commutative();           // sorts the operands of commutative index arithmetic
 const RuleSet& div_and_mod_symbolic();  // folds integer division and remainder
 const RuleSet& gep_pushing();           // moves GEPs from results to their sources

@@ -32,13 +32,13 @@ UOp shl_by(UOp x, int bits);  // x * 2**bits
 UOp shr_by(UOp x, int bits);  // x / 2**bits
 
 UOp round_to_int(UOp d);                            // d rounded to an integer, halves away from 0 (rintk)
-// 2**q, by setting the exponent bits to q. The result's dtype is `half_dtype` for an int16 q (pow2if).
+// 2**q, by setting the exponent bits to q plus the bias. The result's dtype is `half_dtype` for an int16 q (pow2if).
 UOp pow2_of_int(UOp q, DType half_dtype);
-UOp exponent_of(UOp d);                             // floor(log2(d)), for d > 0 that is not denormal (ilogb2k)
+UOp exponent_of(UOp d);                             // floor(log2(d)), for a normal d > 0 (ilogb2k)
 // d * 2**e, by adding e to the exponent bits; e is a float with an integer value (ldexp3k).
 UOp scale_by_bits(UOp d, UOp e);
 UOp scale_by_powers(UOp d, UOp e);                  // d * 2**e by two multiplications; e is an integer (ldexp2k)
-std::pair<UOp, UOp> mantissa_and_exponent(UOp v);   // (m, e) with v = m * 2**e, m in [0.5, 1), for v > 0 (frexp)
+std::pair<UOp, UOp> mantissa_and_exponent(UOp v);   // (m, e) with v = m * 2**e, m in [0.5, 1), for normal v > 0 (frexp)
 
 // Evaluates p[0] * x**(n-1) + ... + p[n-1] by Horner's scheme, n = p.size().
 UOp polynomial(UOp x, std::span<const double> p);

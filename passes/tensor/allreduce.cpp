@@ -1,5 +1,5 @@
-// Expands ALLREDUCE with one of three algorithms (naive: copy every part to every device; ring; all-to-all), and copies
-// between one device and several. Mirrors tinygrad schedule/multi.py: handle_allreduce, replace_allreduce.
+// Expands ALLREDUCE with one of three algorithms (naive: copy all parts; ring; all-to-all), and copies between one
+// device and several. Mirrors tinygrad schedule/multi.py: handle_allreduce, replace_allreduce.
 #include <algorithm>
 
 #include "lib/uop/debug.h"

@@ -182,7 +182,7 @@ UOp drop_contiguous(LocalAddBufferContext& ctx, UOp x) {
   return x.src(0);
 }
 
-// Replaces a vector INDEX of local memory by one vector LOAD.
+// Replaces a value INDEX of local memory by a pointer INDEX and one LOAD.
 UOp load_from_local(UOp buffer, UOp idx) {
   if (idx.dtype().is_ptr()) return {};
   return idx.replace({.dtype = buffer.dtype(), .arg = Arg()})

@@ -25,7 +25,7 @@ namespace {
 
 using Numbered = std::vector<UOp>;
 
-// Ops whose nodes are not numbered: buffers, constants, variables, views, and ops that the scheduler makes.
+// Ops that the rule "number" skips. The rule "number-choice" numbers some MSTACKs and MSELECTs.
 constexpr OpSet kUntagged = OpSet{Op::BUFFER, Op::CONST,  Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_VAR,
                                   Op::BIND,   Op::KERNEL, Op::END,    Op::MSTACK, Op::MSELECT, Op::RANGE} |
                             ops::Movement;
@@ -41,8 +41,8 @@ Arg next_number(Numbered& numbered, UOp x) {
 }
 UOp tag_uop(Numbered& numbered, UOp x) { return has_number(x) ? UOp() : x.rtag(next_number(numbered, x)); }
 
-// Computes the result of add_tags(), but builds each node only once. The rules inspect one node at a time, so the
-// numbers can be assigned from the root down, in the order of graph_rewrite, before a node is built.
+// Computes the result of add_tags(), but builds each node only once. The rules inspect only a node and its sources, so
+// the numbers can be assigned from the root down, in the order of graph_rewrite, before a node is built.
 class Numbering {
  public:
   Numbering(UOp sink, Numbered& numbered) : graph_(sink.graph()), numbered_(numbered), tags_(graph_), results_(graph_) {
@@ -88,8 +88,8 @@ class Numbering {
   UOpMap<UOp> results_;
 };
 
-// If the assigned value `b` reads a permuted or flipped view of the buffer that the assignment overwrites, computes `b`
-// into another buffer first.
+// If the assigned value `b` has a PERMUTE or FLIP that depends on the buffer that the assignment overwrites, computes
+// `b` into another buffer first.
 UOp realize_before_permuting_assign(UOp a, UOp b, UOp assign) {
   UOp target = base_of(a);
   for (UOp p : toposort(b, [](UOp s) { return !s.in(kAlwaysContiguous); })) {
@@ -198,8 +198,8 @@ UOp assign_to_no_buffer(UOp x, UOp target, UOp assign) {
 }
 
 // If `src` is a permuted or reshaped view of its base and `contig` the contiguous copy of `src`, undoes these movements
-// on `contig` and records the result, so that elementwise ops can read the result instead of the base. Does not replace
-// the CONTIGUOUS.
+// on `contig` and records the result, so that ALU ops can read the result instead of the base. Does not replace the
+// CONTIGUOUS.
 UOp found_contiguous(ContiguousViews& views, UOp contig, UOp src) {
   UOp base = base_of(src);
   for (UOp x = src; !(x == base); x = x.src(0)) {
@@ -291,7 +291,7 @@ const RuleSet& earliest_rewrites() {
                       UOp base = base_of(s);
                       return base.is_const() ? x.const_like(base.arg().to_const()) : UOp();
                     })),
-          // copy(part of x) -> copy(contiguous(part of x))
+          // copy(movement(x)) -> copy(contiguous(movement(x))), if the number of elements is not that of the base
           rule("copy-of-part", node(Op::COPY, node(ops::Movement).as(r), d).as(x),
                with(x, r, d,
                     [](UOp x, UOp r, UOp d) {

@@ -100,7 +100,7 @@ class Consumers {
 const Shortcut kSameIndex("same-index",
                           "rewriting the index of an axis that all users index with the same loop or constant");
 
-// Assigns ranges to every node, from the sink to the sources.
+// Assigns ranges to the nodes, from the sink to the sources.
 class RangeAssigner {
  public:
   RangeAssigner(const std::vector<UOp>& nodes, IndexingContext& ctx)
@@ -205,8 +205,8 @@ class RangeAssigner {
   }
 
   // Merges the index expressions of several users. If the users index an axis differently, makes a new range for this
-  // axis (without PCONTIG, for every axis) and realizes it. If all axes agree, the merged index is valid if any user's
-  // index is.
+  // axis (without PCONTIG, for every axis) and realizes it. For an axis without a new range, the merged index is valid
+  // if any user's index is.
   std::span<const UOp> merge(UOp x, const std::vector<std::span<const UOp>>& used) {
     size_t axes = used[0].size();
     for (auto u : used) axes = std::min(axes, u.size());
@@ -340,7 +340,7 @@ const RuleSet& pm_generate_realize_map() {
 
 UOp run_rangeify(UOp sink, IndexingContext& ctx) {
   auto nodes = toposort(sink);
-  // record in `ctx` which values are realized; the order in which nodes are visited does not matter
+  // record in `ctx` which values are realized; these do not depend on the order in which nodes are visited
   try_on_each(nodes, pm_generate_realize_map(), {.ctx = ctx, .name = "get realize"});
   RangeAssigner(nodes, ctx).run();
   return graph_rewrite(sink, pm_apply_rangeify(), {.ctx = ctx, .bottom_up = true, .name = "apply rangeify"});

@@ -90,7 +90,7 @@ class RangeReplacer {
     return out;
   }
 
-  // Appends each of `all`, with its ranges replaced, to `out`. Returns false if one of them cannot be replaced.
+  // Appends each of `all`, with its ranges replaced, to `out`. Returns false if a node or symbolic size prevents this.
   bool replace(std::span<const UOp> all, std::vector<UOp>& out) {
     auto simple_size = [](UOp r) { return r.src(0).is_const(); };
     if (!std::ranges::all_of(from_, simple_size)) return false;
@@ -129,8 +129,8 @@ UOp without_constant(UOp sum) { return sum.is(Op::ADD) && sum.src(1).is_const() 
 
 bool is_loop(UOp u) { return u.is(Op::RANGE) && py_less(0, u.vmax()); }
 
-// For a sum of loop ranges times positive constants, returns the greatest common divisor of the factors, ignoring a
-// constant term; 0 for any other expression.
+// For a sum of loop ranges of constant size times positive constants below kLimit, returns the greatest common divisor
+// of the factors, ignoring a constant term; 0 for any other expression.
 int64_t common_factor(UOp u) {
   constexpr int64_t kLimit = int64_t(1) << 40;
   switch (u.op()) {
@@ -307,7 +307,7 @@ struct Block {
 };
 
 // Returns the smallest blocks of a reshape. Axes of size 1 between blocks belong to none. Returns nullopt if a size is
-// symbolic or 0.
+// symbolic or 0, or if the numbers of elements differ.
 std::optional<std::vector<Block>> blocks_of(Shape from, Shape to) {
   auto is_plain = [](Sint s) { return s.is_int() && s.as_int() > 0; };
   if (!std::ranges::all_of(from, is_plain) || !std::ranges::all_of(to, is_plain)) return std::nullopt;
@@ -337,8 +337,8 @@ bool is_simple_and_within(UOp index, Sint size) {
   return !py_less(index.vmin(), 0) && py_less(index.vmax(), size.as_int());
 }
 
-// Reshapes block by block, so that blocks that recur in other reshapes hit the cache. Returns nullopt if there is only
-// one block, if blocks share a range, or if an index is neither unchanged nor a RANGE or constant within its axis.
+// Reshapes block by block, so that blocks that recur elsewhere hit the cache. Returns nullopt if the reshape cannot be
+// divided, if blocks share a range, or if an index is neither unchanged nor a RANGE or constant within its axis.
 std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto blocks = indices.size() == to.size() ? blocks_of(from, to) : std::nullopt;
   if (!blocks || (blocks->size() == 1 && blocks->front().to_end - blocks->front().to == to.size())) return std::nullopt;

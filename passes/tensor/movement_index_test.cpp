@@ -80,7 +80,7 @@ TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole sha
     auto range = [&](int64_t n) {
       return g.range(Const(n), std::exchange(next, next + step), below(2) ? AxisType::LOOP : AxisType::REDUCE);
     };
-    // returns a random sum of terms range * constant; every value of the sum is less than `n`
+    // returns a random sum of constants and terms range * constant; every value of the sum is less than `n`
     auto sum = [&](int64_t n) {
       int64_t left = n - 1;
       UOp out = g.constant(dtypes::index, 0);

@@ -229,7 +229,7 @@ const RuleSet& multi_pm() {
                     [](UOp m, UOp d, UOp red) {
                       return multi(allreduce(m.src(0), red.arg().op(), d), axis_of_multi(m));
                     })),
-      // cast(multi(x)) -> multi(cast(x)), and the same for the other ops that keep the shape
+      // cast(multi(x)) -> multi(cast(x)), and the same for the other ops of this rule
           rule("pass-through-multi",
                node({Op::CAST, Op::BITCAST, Op::CONTIGUOUS, Op::DETACH, Op::CONTIGUOUS_BACKWARD}, multi_m).as(root),
                with(root, m,

@@ -98,7 +98,7 @@ bool any_reads_buffer(const std::vector<UOp>& reduces) {
 UOp gate_substitute(const SubstituteContext& ctx, UOp b) {
   for (auto& [range, index] : ctx.replacement_pairs())
     if (lies_in(b, range)) return {};
-  // do not stop at a node without sources, a RANGE or a BUFFER, because stopping there would skip nothing
+  // do not stop at a node without sources, a RANGE or a BUFFER, because stopping there would skip little
   if (b.num_src() == 0 || b.in({Op::RANGE, Op::BUFFER})) return {};
   return bottom_up_gate();
 }
@@ -132,7 +132,7 @@ bool varies_in_reduce(UOp index) {
 
 // With PCONTIG > 2, shrinks the buffer of a value that has a reduction to a local buffer. The local buffer has the axes
 // that index a local buffer inside the value, or whose new index varies in a REDUCE range. Other axes are substituted.
-// Declines unless the buffer is much larger than the buffers that the value reads.
+// Declines if there are none, and unless the buffer is much larger than the buffers that the value reads.
 UOp partial_contiguous(UOp src, UOp buf, UOp idx, const RecomputeCost& cost) {
   Int in = 1;
   for (UOp b : cost.buffers) in = in + size_of(b);

@@ -46,7 +46,7 @@ struct Schedule {
 // Throws Failure if the kernels depend on each other in a cycle.
 Schedule create_schedule(TensorJob& job, UOp kernels);
 
-// Whether a kernel loads from and stores to a buffer.
+// Whether an item reads and writes a buffer.
 struct BufferAccess {
   bool is_read = false, is_written = false;
 };

@@ -52,7 +52,7 @@ UOp define_global(Ctx& ctx, UOp buffer) {
 UOp buffer_of_after(Ctx& ctx, UOp after) {
   if (after.dtype().is_ptr() && after.dtype().addrspace() == AddrSpace::LOCAL) return {};
   UOp buffer = as_buf(after);
-  if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // the AST shows only the first device's buffer
+  if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // the AST shows only the first source
   if (ctx.buffer_indices.contains(buffer)) throw Failure("a kernel reads a buffer at two points of the schedule");
   note_buffer(ctx, buffer, after);
   return buffer;
@@ -157,7 +157,7 @@ const RuleSet& to_define_global() {
       // a range of one iteration -> 0
           rule("range-of-one", node(Op::RANGE).as(r),
                with(r, [](UOp r) { return py_equal(r.vmax(), 0) ? r.graph().constant(dtypes::index, 0) : UOp(); })),
-      // tagged range -> range with the next number from 0, so that equal kernels have equal ASTs
+      // tagged range -> range with the next number from 0, so that equal kernels have equal ASTs; if OUTER, a BIND
           rule("renumber-range", node(Op::RANGE).as(r), with<renumber_range>(r)),
       });
   return set;
@@ -180,7 +180,7 @@ const RuleSet& kernel_split() {
 
 const RuleSet& split_kernels_rules() {
   static const RuleSet set("split_kernels", {
-      // a STORE, or the ENDs of its ranges -> a KERNEL whose AST has the STORE
+      // a STORE, or the ENDs of its ranges -> a KERNEL of it, or of the COPY, BUFFER_VIEW or ENCDEC that it stores
       rule("split-store", node({Op::STORE, Op::END}).as(x), with<split_store>(x)),
   });
   return set;

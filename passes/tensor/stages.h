@@ -1,5 +1,5 @@
-// The rules and functions of the stages that make kernels of a tensor graph, in the order of passes/pipeline.cpp. The
-// files of this folder implement them: earliest_rewrites.cpp, multi.cpp, and so on.
+// The rules and functions of the stages that make kernels of a tensor graph. The files of this folder implement them:
+// earliest_rewrites.cpp, multi.cpp, and so on.
 #pragma once
 #include <span>
 #include <unordered_map>
@@ -69,7 +69,7 @@ const RuleSet& multi_pm();           // ops on MULTI -> ops on the parts; includ
 const RuleSet& replace_allreduce();  // expands ALLREDUCE, and copies between one device and several
 
 // Runs the stage "multi_pm": replaces every MULTI by its parts. Records job.scheduled_sink and job.multi_map. Returns
-// `sink` unchanged if the whole graph is on one device.
+// `sink` unchanged if no node is on several devices.
 UOp rewrite_multi(TensorJob& job, UOp sink);
 bool is_multi_device(UOp sink);  // true if some node is on several devices
 
@@ -80,7 +80,7 @@ struct IndexingContext {
 
   // Why a value is stored in a buffer.
   enum class StoreReason : uint8_t {
-    Output,       // the value is a source of the sink
+    Output,       // the value is the base of a source of the sink
     OwnKernel,    // the op of the value needs a kernel or copy of its own, such as CONTIGUOUS, COPY or ASSIGN
     Source,       // an op such as COPY, MSELECT or ASSIGN can only read the value from a buffer
     UsersDiffer,  // the users of the value read it at different indices
@@ -112,7 +112,7 @@ struct IndexingContext {
 // The rules of the nested pass "get realize": record in the context which values must be realized.
 const RuleSet& pm_generate_realize_map();
 
-// Runs the stage "apply rangeify": assigns ranges to every node, from the sink to the sources. Movement ops become
+// Runs the stage "apply rangeify": assigns ranges to the nodes, from the sink to the sources. Movement ops become
 // index expressions; realized values become BUFFERIZEs read by INDEX.
 UOp run_rangeify(UOp sink, IndexingContext& ctx);
 const RuleSet& pm_apply_rangeify();
@@ -150,7 +150,7 @@ const RuleSet& pm_flatten_bufferize();   // BUFFERIZE over several ranges -> BUF
 const RuleSet& to_bufferview();          // CONTIGUOUS or BITCAST of a file -> BUFFER_VIEW
 const RuleSet& pm_add_buffers();         // BUFFERIZE in global memory -> BUFFER
 const RuleSet& pm_add_buffers_local();   // pm_add_buffers, and BUFFERIZE in local memory -> DEFINE_LOCAL
-const RuleSet& rangeify_codegen();       // removes ops of the tensor level (CONTIGUOUS, NOOP) from a kernel
+const RuleSet& rangeify_codegen();       // removes CONTIGUOUS and NOOP from a kernel; adds LOADs from local buffers
 const RuleSet& add_local_buffers_rules();
 
 // Runs the kernel stage "add local buffers".
@@ -189,7 +189,7 @@ const RuleSet& pm_add_range_tags();
 // Runs the stage "split kernels": each store with its ranges becomes a KERNEL whose AST uses DEFINE_GLOBALs.
 UOp split_kernels(UOp sink);
 const RuleSet& split_kernels_rules();
-const RuleSet& to_define_global();   // numbers buffers, bound variables and ranges in the order of the rewrite
+const RuleSet& to_define_global();   // numbers buffers and ranges in the order of the rewrite; collects bound variables
 const RuleSet& pm_remove_tags();
 const RuleSet& kernel_split();       // all rules that turn a store into an AST
 

@@ -36,7 +36,7 @@ struct TensorJob {
   Substitution multi_map = {};
   // set by "number the uops": numbered_nodes[i] is the node with the tag i
   std::vector<UOp> numbered_nodes = {};
-  std::unique_ptr<IndexingContext> indexing;  // set by "apply rangeify", used by "limit buffers"
+  std::unique_ptr<IndexingContext> indexing;  // filled by "apply rangeify", used by "limit buffers"
   // set by "remove all tags": the tags of the sink's sources
   std::vector<Arg> sink_tags = {};
 };

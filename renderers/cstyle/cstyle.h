@@ -75,7 +75,7 @@ class CStyle : public TextRenderer {
     else print_rare_hole(letter, number, u);
   }
   // Appends the name of the type of `d`. `written` is used only for images: true if the kernel stores to the image.
-  // Throws Failure if the language has no such type.
+  // Throws Failure for dtypes.index, which no language has.
   void append_type(DType d, bool written = true);
   void append_cast(DType d, std::string_view value);  // appends "(float)(VALUE)", or the dialect's form
   std::string type(DType d) {
@@ -120,7 +120,7 @@ class CStyle : public TextRenderer {
 
 // Returns the name of element `i` of a vector in CUDA and HIP: x, y, z, w, a, ..., l, v16, ..., v31.
 std::string element_name(int i);
-// Returns the names of `count` elements, each preceded by `before`: "float x, float y".
+// Returns the names of `count` elements (at most 32), each preceded by `before`: "float x, float y".
 std::string element_names(int count, std::string_view before = {});
 
 // Returns the source of a kernel in a dialect. Throws Failure for a node that the dialect cannot express. The printer

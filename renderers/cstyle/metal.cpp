@@ -17,8 +17,8 @@ std::span<const CRow> metal_rows() {
   return rows;
 }
 
-// Returns a function that multiplies 8x8 matrices with a SIMD group; two elements of each matrix are in the registers
-// of each thread.
+// Returns a function that computes A * B + C of 8x8 matrices with a SIMD group; two elements of each matrix are in the
+// registers of each thread.
 std::string simdgroup_function(CStyle& c, std::string_view name, DType in, DType out) {
   std::string in2 = c.type(in.vec(2)), out2 = c.type(out.vec(2));
   return out2 + " __" + std::string(name) + "(" + in2 + " a, " + in2 + " b, " + out2 + " c){\n" + "  simdgroup_" +

@@ -73,7 +73,8 @@ void opencl_prologue(CStyle& c, std::string& out) {
   if (uses_dtype(c.list(), dtypes::float16)) out += "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
 }
 
-// Defines a function for each tensor core: a subgroup of 8 threads computes A * B + C, with A and B packed as ints.
+// Appends OpenCL's lines, and a function for each tensor core: a subgroup of 8 threads computes A * B + C, with A and B
+// packed as ints.
 void intel_prologue(CStyle& c, std::string& out) {
   opencl_prologue(c, out);
   for (const WmmaUse& use : wmma_uses(c.list())) {

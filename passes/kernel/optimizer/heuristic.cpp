@@ -40,7 +40,7 @@ bool has_term(const std::vector<UOp>& terms, UOp u) { return std::find(terms.beg
 // ---- tensor cores
 
 // Returns the kernel with a tensor core and, where the sizes are divisible, with upcasts of M and N and a LOCAL of N.
-// Returns nullopt with TC=0, if no tensor core fits, and with AMX, whose kernel is discarded as in tinygrad.
+// Returns nullopt if no tensor core is to be used or fits, and with AMX, whose kernel is discarded as in tinygrad.
 std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
   const Settings& s = original.graph().settings();
   if (s.TC <= 0 || original.target().tensor_cores.empty()) return std::nullopt;
@@ -66,8 +66,8 @@ std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
 
 // ---- images
 
-// For each image access, upcasts or unrolls by 4 the first axis that is a term of the image's index and whose size 4
-// divides, so that the four channels of a pixel are accessed at once.
+// For each image access, if possible upcasts or unrolls by 4 the first axis that is a term of the image's index and
+// whose size 4 divides, so that the four channels of a pixel are accessed at once.
 void upcast_images(Scheduler& k) {
   const auto original = k.bufs();
   for (size_t i = 0; i < original.size(); i++) {
@@ -270,7 +270,7 @@ void unroll_reduce(Scheduler& k) {
   }
 }
 
-// If nothing is upcast yet, upcasts the last axis by 4 if 4 divides it.
+// If nothing is upcast or unrolled yet, upcasts the last upcastable axis by 4 if 4 divides it.
 void upcast_last(Scheduler& k) {
   auto dims = k.upcastable_dims();
   if (!k.has_axis_of(kUpcasts) && !dims.empty() && divisible(k.full_shape()[dims.back()], 4))
@@ -314,7 +314,7 @@ void make_local(Scheduler& k) {
   }
 }
 
-// Splits a loop over CPU threads: at most as many as there are processors, with at least 128 Ki steps for each thread.
+// Splits a loop over CPU threads: at most as many as the target allows, with at least 128 Ki steps for each thread.
 void make_threads(Scheduler& k) {
   if (!k.target().has_threads || !k.target().global_max) return;
   Sint steps = floor_div(prod(Shape(k.full_shape())), 128 << 10);

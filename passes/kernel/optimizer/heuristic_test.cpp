@@ -1,4 +1,5 @@
-// Checks the opts that the heuristics choose for small kernels. The expected opts are those of tinygrad 0.12.0.
+// Checks the opts that the heuristics and the stage "apply opts" choose for small kernels. The expected opts are those
+// of tinygrad 0.12.0.
 #include "passes/kernel/optimizer/optimizer.h"
 
 #include "lib/text/pyrender.h"

@@ -1,5 +1,5 @@
-// The stage "apply opts": optimizes a kernel with a supplied list of opts, or with the heuristics
-// (tinygrad codegen/opt/postrange.py:apply_opts).
+// The stage "apply opts": optimizes a kernel with a supplied list of opts, or with the heuristics. Also the image
+// stages and the actions of kernel search (tinygrad codegen/opt/postrange.py:apply_opts).
 #pragma once
 #include <functional>
 
@@ -10,8 +10,8 @@ namespace tgc {
 
 // Runs the stage; returns `sink` unchanged if it is tagged, that is, already optimized. The opts come from job.opts,
 // else from the kernel's opts_to_apply, else from find_opts(). If none of these has a list of opts, the heuristics run,
-// unless NOOPT is set or the kernel already has applied opts or BUFFERIZEs. Throws KernelOptError if an opt of a list
-// does not fit.
+// unless NOOPT is set or the kernel already has applied opts or BUFFERIZEs. Throws KernelOptError if an opt that must
+// be applied does not fit.
 UOp apply_opts(KernelJob& job, UOp sink);
 
 // Returns `sink` with `opts` (Opt records) as opts_to_apply in its KernelInfo, which is created if missing
@@ -39,8 +39,8 @@ std::optional<std::vector<Opt>> find_opts(const Scheduler& kernel);
 // skipped. A mandatory opt that does not fit throws KernelOptError, as in tinygrad.
 Scheduler hand_coded_optimizations(const Scheduler& k);
 
-// Image buffers: with IMAGE=1, float32 buffers of kernels for CL and QCOM become images of four channels per pixel
-// (tinygrad codegen/opt/postrange.py:make_images).
+// Image buffers: with IMAGE=1, float32 buffers of fitting size in kernels for CL and QCOM become images of four
+// channels per pixel (tinygrad codegen/opt/postrange.py:make_images).
 bool makes_images(const KernelJob& job);  // true if the two image stages run for this kernel
 
 const RuleSet& pm_create_image_buffers();           // context: ImageBuffers
@@ -60,8 +60,7 @@ struct ActionLimits {
   bool padto = false;        // BEAM_PADTO: include PADTO actions
   bool nolocals = false;     // NOLOCALS: include the NOLOCALS action
   int64_t tc = 1;            // TC: 0 off, 1 on, 2 split the axes for a tensor core but emit no WMMA
-  // TC_OPT: which kernels may use tensor cores. 0: only exact matches; 1: also reshaped kernels; 2: also padded
-  // kernels.
+  // TC_OPT, the second number of the arg of a TC. The TC opt pads axes only if this number is 2.
   int64_t tc_opt = 2;
 };
 

@@ -239,7 +239,7 @@ void Scheduler::convert_loop_to_global() {
   set_ast(substitute(ast_, to_global));
 }
 
-// Returns the name that the substitution of shift_to() has in tinygrad's VIZ: "shift (5,) 4 upcast".
+// Returns the name of shift_to()'s substitution in tinygrad's VIZ, "shift (5,) 4 upcast"; "shift" without an observer.
 static std::string_view name_of_shift(UOp rng, int64_t amount, AxisType type) {
   Graph& graph = rng.graph();
   if (!observer_of(graph)) return "shift";

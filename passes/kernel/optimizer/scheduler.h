@@ -1,5 +1,5 @@
-// Scheduler: a kernel that is being optimized. It lists the kernel's axes and applies opts, each as a substitution on
-// the graph. Mirrors tinygrad codegen/opt/postrange.py.
+// Scheduler: a kernel that is being optimized. It lists the kernel's axes and applies opts by substitutions in the
+// graph. Mirrors tinygrad codegen/opt/postrange.py.
 #pragma once
 #include <map>
 #include <memory>
@@ -18,7 +18,7 @@ namespace tgc {
 struct Opt {
   OptOps op;
   // The number of the axis: among the unrollable axes for UNROLL, among the REDUCE axes for GROUP and GROUPTOP, among
-  // all axes for other ops.
+  // the choices of N, M and K for TC, among all axes for other ops.
   std::optional<int64_t> axis = {};
   // The amount (0 for the whole axis); for SWAP, the number of the other axis; for TC, (tc_select, tc_opt,
   // use_tensor_cores).
@@ -26,12 +26,12 @@ struct Opt {
 };
 
 // Convert between Opt and the record in the IR, Opt(op=..., axis=..., arg=...).
-// to_opt throws Failure if `record` is not an Opt record.
+// to_opt throws Failure if `record` is not a valid Opt record.
 Arg to_arg(Graph& graph, const Opt& opt);
 Opt to_opt(Arg record);
 
-// Thrown for an opt that does not fit the kernel. The heuristics catch this error if the opt is optional; otherwise the
-// stage "apply opts" fails with it.
+// Thrown for an opt that does not fit the kernel. The heuristics (for an optional opt) and kernel search catch this
+// error; otherwise the stage "apply opts" fails with it.
 class KernelOptError : public Failure {
  public:
   using Failure::Failure;
@@ -103,8 +103,8 @@ class Scheduler {
   // Returns the numbers of the axes on which `u` depends, as depends_on() says, in ascending order.
   std::vector<size_t> axes_used_by(UOp u) const;
 
-  // Returns the number of opt's axis among all axes; -1 if `opt` is a TC or has no axis. Throws KernelOptError if the
-  // axis does not exist.
+  // Returns the number of opt's axis among all axes; a negative number for a TC or without an axis. For an axis that
+  // does not exist, throws KernelOptError or returns a negative number.
   int64_t real_axis(const Opt& opt) const;
 
   // Returns true if `rng` can become a GLOBAL or THREAD axis: it is a LOOP that an output ends, and every BUFFERIZE is

@@ -1,4 +1,4 @@
-// Tests each OptOps with cases where it applies and where it is refused. Each refusal must leave the kernel unchanged.
+// Tests each OptOps, applied and refused, and the records of opts. refuses() checks that the kernel stays unchanged.
 #include "passes/kernel/optimizer/kernels_testing.h"
 
 namespace tgc {

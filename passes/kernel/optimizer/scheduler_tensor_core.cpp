@@ -1,8 +1,8 @@
 // The TC opt of Scheduler::apply_opt: turns a matrix product into tensor core instructions (tinygrad
 // codegen/opt/postrange.py:_apply_tc_opt).
 //
-// Splits the product's axes N, M and K into axes of size 2 according to the tensor core's opts. The operands read these
-// axes in the order of the tensor core's swizzles. The REDUCE becomes a WMMA between CONTRACTs and an UNROLL.
+// Splits the product's axes N, M and K by 2, repeatedly. Unless use_tensor_cores is 2, the operands then read the new
+// axes in the order of the tensor core's swizzles, and the REDUCE becomes a WMMA between CONTRACTs and an UNROLL.
 #include <algorithm>
 #include <bit>
 
@@ -14,7 +14,7 @@
 namespace tgc {
 namespace {
 
-// Sorts ranges by axis id, greatest first.
+// Sorts ranges by their first axis id, greatest first.
 std::vector<UOp> by_id_descending(std::vector<UOp> ranges) {
   for (UOp r : ranges)
     if (!r.is(Op::RANGE)) throw Failure("a tensor core can only reduce over RANGEs");
@@ -82,8 +82,8 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
 }
 
 // Returns axes N, M and K. Each combination of a range of B only (N), a range of A only (M) and a reduced range (K) has
-// a number; `choice` is this number, or, if negative, counts from the last. Returns nullopt if there are fewer
-// combinations.
+// a number; `choice` is this number, or, if negative, counts from the last. Returns nullopt if `choice` is past
+// the last combination or there is none.
 std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a, UOp b, int64_t choice) const {
   auto m = own_ranges(a, b), n = own_ranges(b, a),
        k = by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
@@ -98,8 +98,8 @@ std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a,
   return std::array{n[at / k.size() / m.size()], m[at / k.size() % m.size()], k[at % k.size()]};
 }
 
-// Pads the axes that the tensor core's dimensions do not divide. Returns false if tc_opt < 2 or the padding does not
-// fit.
+// Pads the axes that the tensor core's dimensions do not divide. Returns false if an axis needs padding but tc_opt < 2,
+// or if the padding does not fit.
 bool Scheduler::pad_tc_axes(const TensorCore& tc, std::array<UOp, 3>& axes, int64_t tc_opt) {
   for (size_t i = 0; i < 3; i++) {
     size_t axis = axis_of(axes[i]);

@@ -29,7 +29,7 @@ UOp gather_halfs(UOp x, UOp y) {
   return x.graph().node(Op::VECTORIZE, x.dtype(), src);
 }
 
-// ---- WMMA: the intrinsics take bfloat16 as uint16, and eight fp8 as uint64
+// ---- WMMA: the intrinsics take bfloat16 as uint16, eight fp8 as uint64 and, on RDNA3, an accumulator half8 as half16
 
 UOp operands_as(UOp wmma, DType dtype) {
   return wmma_with_operands(wmma, wmma.src(0).bitcast(dtype), wmma.src(1).bitcast(dtype));

@@ -54,7 +54,7 @@ const RuleSet& ptx_rules() {
       // load(bool), store(bool) -> load(uint8), store(uint8)
       rule("load-bool", any_len(Op::LOAD, anything().of(kInt64)).of(kBool).as(x), with<load_byte>(x)),
       rule("store-bool", any_len(Op::STORE, anything().of(kInt64), anything().of(kBool)).as(x), with<store_byte>(x)),
-      // &buf[i] -> int64(buf) + i * size
+      // &buf[i] -> an int64 INDEX with the address int64(buf) + i * size, unless buf is in registers
       rule("index-to-address", any_len(Op::INDEX, buf, idx).as(x), with<index_to_address>(buf, idx, x)),
       // cast(x) -> x, if the cast is to a pointer or x has the dtype void
       rule("drop-pointer-cast", node(Op::CAST).as(x), with(x, [](UOp x) {

@@ -90,7 +90,7 @@ TEST_CASE("CUDA computes fp8 in float32 and casts between fp8 dtypes through flo
   t.check_declines("fp8-to-fp8", t.graph.node(Op::CAST, a.dtype(), a));
 }
 
-// Makes a WMMA of the operands `a` and `b` and the accumulator `c`, with only the fields that the rules read.
+// Makes a WMMA of the operands `a` and `b` and the accumulator `c`, whose arg has only a name.
 UOp wmma(UOp a, UOp b, UOp c) {
   return a.graph().node(Op::WMMA, c.dtype(), {a, b, c}, a.graph().tuple({a.graph().str("wmma")}));
 }

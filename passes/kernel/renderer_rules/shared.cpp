@@ -55,11 +55,11 @@ std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
                 })),
   };
   if (!casting) return rules;
-  // narrow(x) -> narrow(float(x))
+  // narrow(x) -> narrow(float(x)), unless x is a float
   rules.push_back(rule("cast-to-through-float", node(Op::CAST, x).of(dts).as(y), with(x, y, [](UOp x, UOp y) {
     return x.dtype() != dtypes::float32 ? x.cast(dtypes::float32).cast(y.dtype()) : UOp();
   })));
-  // cast(narrow) -> cast(float(narrow))
+  // cast(narrow) -> cast(float(narrow)), unless the cast is to float
   rules.push_back(rule("cast-from-through-float", node(Op::CAST, y.of(dts)).as(x), with(x, y, [](UOp x, UOp y) {
     return x.dtype() != dtypes::float32 ? y.cast(dtypes::float32).cast(x.dtype()) : UOp();
   })));

@@ -1,5 +1,5 @@
 // The rules of WGSL (tinygrad renderer/wgsl.py): memory consists of 32-bit words, so loads and stores of narrower
-// elements mask and shift words; bools cannot be compared by order.
+// elements mask and shift words; bools have neither < nor ^; shifts are by uint32.
 #include "lib/uop/graph.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
 
@@ -57,7 +57,7 @@ UOp sign_extend(UOp value, int bits) {
   return (upper | value.bitcast(dtypes::uint32)).bitcast(dtypes::int32);
 }
 
-// Loads the word and extracts the element's bits. If `alt` is not empty, it is the value of the element if the gate is
+// Loads the word and extracts the element's bits. If `alt` is not empty, it is the value of the word if the gate is
 // false.
 UOp packed_load(UOp load, UOp index, UOp alt) {
   DType dtype = load.dtype();
@@ -80,7 +80,7 @@ const RuleSet& wgsl_rules() {
       rule("bool-as-int", node({Op::CMPLT, Op::XOR}, a.of(kBool), b).as(alu_node), with(a, b, alu_node, [](UOp a, UOp b, UOp alu) {
              return a.cast(dtypes::int32).alu(alu.op(), b.cast(dtypes::int32)).cast(dtypes::bool_);
            })),
-      // load(&buf[i, gate], c) -> the bits of element i, extracted from its word; c if the gate is false
+      // load(&buf[i, gate], c) -> the bits of element i, extracted from its word, or from c if the gate is false
       rule("packed-load-alt", any_len(Op::LOAD, b, c).as(l), with<packed_load>(l, b, c)),
       // load(&buf[i]) -> the bits of element i, extracted from its word
       rule("packed-load", any_len(Op::LOAD, b).as(l), with(l, b, [](UOp l, UOp b) { return packed_load(l, b, {}); })),
