@@ -25,7 +25,7 @@ struct BeamPlan {
 // Calls `report` with the log of each kernel, in the order of the searches. Stores the result of a search before the
 // next search starts. A kernel that cannot be searched causes a warning. So does a search or report that fails; with
 // `enumerates_only` or `replay_path`, it is an error. Fails also if an input cannot be read, a device is missing, a
-// file of results or times is unusable, or every search fails.
+// file of results or times is unusable, or no search succeeds.
 Status run_beam(const Session& session, const BeamPlan& plan, const std::function<Status(const BeamLog&)>& report);
 
 // Returns the name, as in files of results, of this machine's hardware that runs kernels for `target`; empty: unknown.

@@ -36,7 +36,7 @@ struct BeamLog {
   bool was_interrupted = false;  // ended by the user or by a budget; the result is the best so far
   // the time in UTC at which an earlier search stored this result; empty: this search found the result
   std::string found_at;
-  size_t num_resumed = 0;        // number of candidates whose times an interrupted search had measured
+  size_t num_resumed = 0;        // number of candidates that an interrupted search had finished
   std::string reference_device;  // device that computed the expected results; empty: not compared
   std::string applied_by;        // the pipeline that applied the opts; empty: tgc's own, for a kernel of its release
   // the kernel's name in the program with the hand-coded opts, as DEBUG=2 shows it

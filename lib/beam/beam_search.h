@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// Measures candidates. All functions are called from a single thread.
+// Measures candidates. One function is called at a time, on any thread.
 class TimeSource {
  public:
   virtual ~TimeSource() = default;
@@ -19,7 +19,7 @@ class TimeSource {
   virtual void prepare_candidates(std::span<Candidate* const> /*candidates*/) {}
   // Returns the seconds of the fastest of a few runs, or of a single run if prepared candidates can be timed again
   // later. Stops a candidate that takes much longer than `keep_limit`, the time below which the round keeps a
-  // candidate. If the candidate has no time, returns nullopt and sets log.outcome and log.failure_reason.
+  // candidate. If the candidate has no time, returns nullopt and sets log.outcome and, if known, log.failure_reason.
   virtual std::optional<double> time_candidate(const OptTexts& opts, Candidate& candidate, double keep_limit,
                                                CandidateLog& log) = 0;
   // Returns true if the candidate computes the expected results; else sets log.outcome and log.failure_reason.

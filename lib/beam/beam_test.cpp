@@ -1,4 +1,5 @@
-// Compares searches with recordings of the real tinygrad's searches (testdata/beam), and tests parts of the search.
+// Compares searches with recordings of the real tinygrad's searches (testdata/beam), and tests parts of
+// the search and its files.
 #include "lib/beam/beam.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// A minimal SQLite interface for the file of results. Functions throw Failure with the name of the file.
+// A minimal SQLite interface, for files of results and tinygrad's cache. Functions throw Failure with the name of the
+// file.
 #pragma once
 #include <memory>
 #include <optional>

@@ -17,7 +17,7 @@ namespace tgc {
 
 namespace {
 
-constexpr int kRuns = 3;                      // minimum number of timed runs of a candidate, as in tinygrad
+constexpr int kRuns = 3;                      // minimum number of runs of a candidate on a device with a driver
 constexpr int kMostRuns = 100;                // maximum number of runs of a short kernel, which runs until its runs
                                               // took kEnoughSeconds together
 constexpr double kEnoughSeconds = 1e-3;

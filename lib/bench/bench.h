@@ -78,7 +78,7 @@ class BenchReport {
   unsigned num_threads_;
   const BenchResult& result_;
   StageTimes total_times_;
-  // the stages in the order of the pipeline, with their times
+  // the stages in the order in which they first ran, with their times
   std::vector<std::pair<std::string_view, StageTimes>> stages_;
   size_t num_refused_ = 0;
   double counted_ms_ = 0;

@@ -182,7 +182,7 @@ class KernelBench {
         if (r.measured_speedup) r.measured_speedup = k.least_seconds / r.fastest_seconds;
   }
 
-  // Returns the linear list in tgc's IR: for a kernel of another release, the recorded list.
+  // Returns the linear list in tgc's IR: the recorded list, if there is one.
   std::vector<UOp> linear_list_of(Pipeline& pipeline, const InputGraph& in, const Placement& place) {
     if (pipeline.has_ability(Ability::Recording)) {
       auto rows = pipeline.rows();

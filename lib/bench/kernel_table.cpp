@@ -14,7 +14,7 @@ std::string duration_text(double seconds) {
   return seconds >= 1e-3 ? formatted("%.3f ms", seconds * 1e3) : formatted("%.2f us", seconds * 1e6);
 }
 
-// Returns a rate in units of 1e9 with three significant digits.
+// Returns a rate in units of 1e9, rounded.
 std::string rate_text(double per_second) {
   const double giga = per_second * 1e-9;
   return giga >= 100 ? formatted("%.0f", giga) : giga >= 10 ? formatted("%.1f", giga) : formatted("%.2f", giga);

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostLists = 24;  // lists of opts that are tried for one reason
+constexpr size_t kMostLists = 24;  // maximum number of lists of opts that are tried for one reason
 constexpr int kTurns = 5;
 constexpr double kNoise = 1.1;  // a smaller ratio of two times counts as noise
 

@@ -23,12 +23,12 @@ struct Compilation::State {
   InputGraph in;
   JobSpec spec;
   Target target;
-  std::optional<KernelJob> kernel;        // state that the stages of a kernel share; unset for a linear list
+  std::optional<KernelJob> kernel;        // state that the stages of a kernel share; else unset
   std::optional<TensorJob> tensor;        // state that the stages of a tensor graph share
   UOp ast, current;
-  const StageRow* begun_at = nullptr;     // the stage that made the input; null for an AST or a tensor graph
+  const StageRow* begun_at = nullptr;     // the stage that made the input; null if the input names none or is an AST
   const StageRow* at = nullptr;
-  std::optional<KernelOutputs> outputs;   // set after the last stage of a kernel
+  std::optional<KernelOutputs> outputs;   // the outputs of a kernel; unset until one is needed
   std::optional<Result<Schedule>> schedule;
   Watcher* watcher = nullptr;
   std::unique_ptr<Fault> fault;  // the seeded fault (TGC_FAULT) in kernel or tensor rules; the graph points to it
@@ -53,7 +53,7 @@ Diag no_kernel(const Schedule& schedule, const std::string& name, size_t number)
           .expected = "the number of a kernel"};
 }
 
-// Logs a stage that has run, with its time and the numbers of nodes before and after it.
+// Logs a row that has run, with its time; for a graph stage, also the numbers of nodes before and after it.
 void log_step(const std::string& name, const Compilation::StepResult& step, double seconds, bool failed) {
   std::string text = name.empty() ? "" : name + ": ";
   text.append(step.row->name).append(formatted(": %.3f ms", seconds * 1e3));

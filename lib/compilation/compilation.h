@@ -26,9 +26,9 @@ struct JobSpec {
   // DEVICE[:RENDERER[:ARCH]]. If empty, the target of a kernel of a tensor graph is that of its buffers' device, and
   // the target of any other kernel is CPU.
   std::string target = {};
-  std::string opts = {};  // optimizer options as text, "[Opt(...)]"; empty: tinygrad's heuristic chooses them
-  // Whether the stage of the optimizer chooses opts, if the input is from before this stage. Unset: it does unless the
-  // AST has a tag (begin_kernel).
+  std::string opts = {};  // opts as text, "[Opt(...)]"; empty: those of the AST, else the optimizer chooses
+  // For the result of a stage: whether the stages that depend on the optimizer run; unset: they do. For an AST, its tag
+  // decides (begin_kernel).
   std::optional<bool> optimize = {};
   // By kernel name: how many earlier kernels of the schedule have this name. The second kernel "E_4" is named "E_4n1".
   std::map<std::string, int> name_counts = {};
@@ -69,9 +69,10 @@ class Compilation {
   const Target& target() const;         // only for a kernel
   UOp ast() const;                      // the graph before the first step
   UOp current_graph() const;            // the current graph; for a linear list, the last node
-  const StageRow* input_stage() const;  // the stage that made the input; null if the input is an AST or a tensor graph
-  const StageRow* last_row() const;     // the row that ran last; input_stage() if no row has run
-  // the row that run_step() will run; null if all rows have run, or if one failed
+  const StageRow* input_stage() const;  // the stage that made the input; null if the input names none or is an AST
+  // the row that ran last; if no row has run, input_stage(), or the row "linear" for a linear list
+  const StageRow* last_row() const;
+  // the row that run_step() will run; null if all rows have run, or after run_step() failed
   const StageRow* next_row() const;
 
   // ---- running
@@ -94,7 +95,7 @@ class Compilation {
   Result<CompileJob> compile_job();                       // the source, with the facts that a compiler needs
   const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts plus this kernel; not for linear lists
   // The functions from here up to tensor_job() may only be called for a tensor graph.
-  const Result<Schedule>& schedule();      // fails if the input is the result of a stage, or if a stage fails
+  const Result<Schedule>& schedule();      // fails if the input is the result of a stage, or if a step fails
   Result<std::string> schedule_as_json();
   Sha256 schedule_key();                   // the key of tinygrad's schedule cache; to be called after schedule()
   double schedule_seconds() const;         // wall time of the tensor graph's steps so far
@@ -109,9 +110,9 @@ class Compilation {
   Result<std::vector<Compilation>> kernels();
 
   // ---- copies, the input, and the watcher
-  // Returns another Compilation at the same position, with its own Graph; after the stages that print a kernel (list,
-  // source), at the last graph. Copies the graph of a kernel, but runs the stages of a tensor graph again. Fails for a
-  // linear list, and after an error.
+  // Returns another Compilation at the same position, with its own Graph; after an output (list, source, launch
+  // facts), at the last graph stage. Copies the graph of a kernel, but runs the stages of a tensor graph again. Fails
+  // for a linear list, and after an error.
   Result<Compilation> fork() const;
 
   // Returns the input graph. Calls `end_compilation` of the watcher.

@@ -136,7 +136,7 @@ class Dump {
 
   bool one_by_one() const { return plan_.on_compiled || plan_.watcher; }
 
-  // ---- kernels of a tensor graph, compiled in parallel, because each has its own graph
+  // ---- kernels of a tensor graph
   Status add_kernels() {
     if (auto& schedule = c_.schedule(); !schedule) return schedule.diag();
     const std::vector<size_t> numbers = c_.kernel_numbers(), like = equal_kernels(numbers);

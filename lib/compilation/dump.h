@@ -1,5 +1,5 @@
 // Makes the texts that `tgc dump` prints: the graph after each requested stage, and the requested outputs. For a tensor
-// graph, also makes the texts of its kernels, in parallel.
+// graph, also makes the texts of its kernels.
 #pragma once
 #include <functional>
 #include <optional>
@@ -16,7 +16,7 @@ struct DumpPlan {
   std::set<const StageRow*> wanted_rows = {};  // the requested stages and outputs
   bool only_changed = false;          // add the graph after each stage that changes it (`changed`)
   bool input_only = false;            // no stage is requested: dump the input itself
-  bool self_describing = false;       // begin each text with a header that names stage and target, as files need it
+  bool self_describing = false;       // begin graphs and lists with a header that names the stage, as files need it
   bool explains_fusion = false;       // after the schedule, explain why each kernel is separate (fusion.h)
   std::optional<Format> format = {};  // format of graphs and lists; unset: pyrender for graphs, print_uops for lists
   CompileOptions compile_options = {};        // options of the outputs of compilers, for a recorded kernel
@@ -32,7 +32,7 @@ struct DumpPlan {
 };
 
 // Parses the values of --stage and --format. `stages` has names, spans, `all` or `changed`; if it is empty, only the
-// input is dumped. An empty `format` is the default. Fails for an unknown stage or format.
+// input is dumped. An empty `format` is the default. Fails for a malformed list, or an unknown stage or format.
 Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format);
 
 // A text that `tgc dump` prints: the graph after a stage, or an output.
@@ -45,8 +45,8 @@ struct DumpText {
   std::string file_name(const std::string& stem) const;  // returns "STEM.NN.STAGE.EXT"
 };
 
-// Returns the requested texts in order; there may be none. Fails if a stage or compiler fails, or if the input is a
-// linear list and only graph stages are requested.
+// Returns the requested texts in order; there may be none. Fails if a stage, an output or `on_compiled` fails, or if
+// the input is a linear list and no output is requested that it has.
 Result<std::vector<DumpText>> dump_texts(Compilation& compilation, const DumpPlan& plan);
 
 // Returns the texts as one JSON document. A graph or schedule that is JSON becomes a value, any other text a string.

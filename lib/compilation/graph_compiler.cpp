@@ -112,8 +112,8 @@ class OwnCompiler : public GraphCompiler {
     return settings;
   }
 
-  // Returns the settings that differ from tinygrad's defaults. For the CPU, adds CPU_COUNT, which depends on the
-  // machine.
+  // Returns the settings other than DEBUG that differ from tinygrad's defaults. For the CPU, adds CPU_COUNT, which
+  // depends on the machine.
   GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const override {
     const Settings& settings = in.graph->settings();
     GoldenSettings out;
@@ -124,8 +124,8 @@ class OwnCompiler : public GraphCompiler {
     return out;
   }
 
-  // Returns false for a record of another release whose target does not begin with the parts that --target names. For
-  // example, --target=CL:CL selects a record for CL:CL:cl_khr_fp16.
+  // If the session imports kernels without --native, returns false for a record of another release whose target does
+  // not begin with the parts that --target names. For example, --target=CL:CL selects a record for CL:CL:cl_khr_fp16.
   bool takes_record(const GoldenRecord& record, std::string_view producer) const override {
     const Overrides& over = choices_.overrides;
     if (over.target.empty() || over.prefers_native || !over.imports_kernels || record.target.empty()) return true;
@@ -188,7 +188,8 @@ class OwnCompiler : public GraphCompiler {
 
  protected:
   // Returns the current values of the settings that were recorded with the graph, or that differ from their defaults.
-  // DEBUG is included only if it was recorded, because it does not affect graphs.
+  // DEBUG is included only if it was recorded, because it does not affect graphs. For a graph of another release,
+  // returns the settings that were read with it.
   GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const override {
     if (in.graph->is_foreign()) return in.info.settings;
     const Settings& now = in.graph->settings();

@@ -20,8 +20,8 @@ namespace tgc {
 class Pipeline;
 class TinygradPool;
 
-// Overrides: the user's options for reading and compiling graphs. `target`, `settings_texts`, `opts`, `from_stage` and
-// `size_texts` replace what an input says about itself; if one of these is empty, the input decides.
+// Overrides: the user's options for reading and compiling graphs. `target`, `settings_texts`, `opts` and
+// `from_stage` replace what an input says about itself; if one of these is empty, the input decides.
 struct Overrides {
   std::string target;              // DEVICE[:RENDERER[:ARCH]]
   std::vector<std::string> settings_texts;   // KEY=VALUE each, by tinygrad's names
@@ -29,7 +29,7 @@ struct Overrides {
   // The stage that made the input graph. If the input is a golden record, its graph after this stage is read.
   std::string from_stage;
   std::vector<std::string> size_texts;  // NAME=SIZE each: a model's symbolic dimensions
-  std::string weights_file;             // a file with the tensors that a model's initializers refer to
+  std::string weights_file;             // a file of tensors for a model's initializers and inputs (weights.h)
   bool imports_kernels = false;         // import kernels of other tinygrad releases (lib/import) as they are read
   bool prefers_native = false;          // compile an imported kernel with tgc's own pipeline
   // use the stages of a record, although tgc's own pipeline could compile its graph
@@ -61,7 +61,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // ---- settings and targets
   // Returns the settings of a graph: tinygrad's defaults, overridden by the environment, then by `recorded` if
   // `producer` (empty: 0.12.0) is 0.12.0, then, for tgc's own stages, by --set. Fails for an unknown setting or an
-  // invalid value.
+  // invalid value; with --live, ignores those that were recorded.
   virtual Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer = {}) const = 0;
   // Returns the target of `in`: the override, else the target that `in` names, else the default; "" for a tensor graph.
   std::string target_for(const InputGraph& in) const;
@@ -80,7 +80,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // session imports graphs. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if
   // `in` is a kernel, `kernel` must be 0 or its name.
   virtual Result<InputGraph> compile(InputGraph in, const std::string& kernel = "") const = 0;
-  // Imports `in` if it is a kernel of another release; returns any other graph unchanged. Errors about nodes show the
+  // Imports the kernel `in` if it is of another release than 0.12.0, else returns it. Errors about nodes show the
   // lines of the original. If the kernel cannot be imported, returns `in` with ImportedFrom::import_error set, so that
   // the other kernels of a file can be read. Fails if options of the native pipeline are set without --native, and with
   // --native if `in` is no AST.
@@ -92,21 +92,21 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const = 0;  // returns the pipeline of `in`
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
-  // Returns the record that a live pipeline makes of `in`, the AST of a kernel or a tensor graph of any release. Fails
-  // without a live pipeline, for a graph after a stage, for options that a live pipeline cannot apply, if the running
-  // release cannot express the graph, and if tinygrad does not start.
+  // Returns the record that a live pipeline makes of `in`, the AST of a kernel, or a tensor graph of the running
+  // release. Fails without a live pipeline, for other graphs, for options that a live pipeline cannot apply, if the
+  // running release cannot express the graph, and if tinygrad does not start or answer.
   virtual Result<GoldenRecord> record_of(const InputGraph& in) const = 0;
   // Returns the graph of `record`, which record_of() made of a graph of the file `file`. Imports the graph, if the
   // session imports graphs.
   Result<InputGraph> graph_of(GoldenRecord record, const std::string& file) const;
   // Returns the records of the kernels of an ONNX model, the file `path`; nullopt if tgc's own frontend reads models.
-  // `sizes` has the values of the model's symbolic dimensions. Fails for another target than the CPU's, for --weights,
-  // and if tinygrad does not answer.
+  // `sizes` has the values of the model's symbolic dimensions. Fails for a target other than CPU and CPU:CLANG, for
+  // --weights, for an invalid setting, and if tinygrad does not answer.
   virtual Result<std::optional<std::vector<GoldenRecord>>> kernels_of_model(
       const std::string& path, const std::string& name, const std::map<std::string, int64_t>& sizes) const = 0;
 
   // ---- properties of this compiler, and its preparation of a run
-  // Returns the release of tinygrad that compiles, such as "0.12.0".
+  // Returns the release of tinygrad that compiles, such as "0.12.0"; "" if a live tinygrad does not start.
   virtual std::string release_name() const = 0;
   // Returns true if the user's tinygrad applies the opts of kernels, and compiles the kernels.
   virtual bool leaves_opts_to_tinygrad() const { return false; }

@@ -24,9 +24,9 @@ struct InputGraph {
   // for an ONNX model: label and outputs of each node
   std::vector<std::pair<std::string, std::vector<UOp>>> onnx_nodes;
   std::unordered_map<UOp, std::string> buffer_names;              // for an ONNX model: its inputs and initializers
-  std::string text, file;        // the text that was read (empty for a model), and the name of its file
+  std::string text, file;        // the text that was read, or empty, and the name of its file
   ReadReport read_report;             // what the reader of the text found besides the graph
-  std::shared_ptr<const GoldenRecord> record;  // the golden record of the graph; null if there is none
+  std::shared_ptr<const GoldenRecord> record;  // of the graph or its tensor graph; null if there is none
 
   // Returns an error about `node`, with the line and column of the node in `text`.
   Diag diag_at(UOp node, std::string message) const;
@@ -35,8 +35,8 @@ struct InputGraph {
 // Returns a shared_ptr that does not own `graph`. `graph` must outlive it.
 inline std::shared_ptr<Graph> borrow_graph(Graph& graph) { return {std::shared_ptr<Graph>(), &graph}; }
 
-// Returns the error for a graph of another tinygrad release, which tgc's own stages cannot compile: "records of
-// tinygrad 0.14.0; the pipeline here is 0.12.0's; compare recordings with tgc diff".
+// Returns the error for a graph of another tinygrad release, which tgc's own stages cannot compile: "the recorded
+// pipeline of tinygrad 0.14.0 is not compiled by tgc's own stages, expected --native".
 Diag foreign_graph_error(std::string_view producer, const std::string& file);
 
 // Returns whether `root` seems to be a tensor graph: it has nodes such as BUFFER, DEVICE or KERNEL, and no node that

@@ -6,7 +6,7 @@
 namespace tgc {
 
 struct KernelCost {
-  // arithmetic operations on values, not those of addresses and gates; a reduction of n counts n, a MULACC counts 2
+  // arithmetic operations on values, not those on indices; a reduction of n counts n, a MULACC counts 2
   double num_operations = 0;
   double bytes_read = 0;     // bytes of different elements that each access reads; of a buffer at most its size
   double bytes_written = 0;  // bytes of different elements that each STORE writes; of a buffer at most its size

@@ -129,7 +129,8 @@ class LiveCompiler : public GraphCompiler {
     return {out.begin(), out.end()};
   }
 
-  // Returns the target of `in`. That of a kernel has an architecture: the recorded one, or else the device's default.
+  // Returns the target of `in`. To a kernel's target without an architecture, adds the recorded one or else the
+  // device's default, if there is one.
   std::string target_of_question(const InputGraph& in) const {
     const std::string target = target_for(in), recorded = in.record ? in.record->target : in.info.target;
     if (in.is_tensor_graph || std::ranges::count(target, ':') > 1) return target;
@@ -162,8 +163,8 @@ class LiveCompiler : public GraphCompiler {
     });
   }
 
-  // Compiles kernel number `kernel` of `schedule`, a tensor graph that compile() returned, for the schedule's device.
-  // Fails if there is no such kernel, or if it is a copy.
+  // Compiles kernel number `kernel` of `schedule`, a tensor graph that compile() returned, for the device that
+  // the kernel or else the schedule names. Fails if there is no such kernel, or if it is a copy.
   Result<InputGraph> kernel_of(const InputGraph& schedule, const std::string& kernel) const {
     return catch_failures([&] {
       const GoldenRecord& record = *schedule.record;

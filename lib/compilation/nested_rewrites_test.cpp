@@ -1,5 +1,5 @@
-// Checks with the golden records of testdata/ that every rewrite inside a stage has a name, and uses a rule set that
-// the row of the stage lists.
+// Checks with the golden records of testdata/ that every graph rewrite inside a stage has a name, and uses a rule
+// set that the row of the stage lists.
 #include <set>
 
 #include "lib/compilation/golden_cases_testing.h"
@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// Records each rewrite of a compilation, with its stage and rule set.
+// Records the graph rewrites of a compilation that do not use the rule set of the stage itself.
 struct NestedRewrites : RewriteObserver, Watcher {
   Compilation* compilation = nullptr;
   std::string_view stage_name;

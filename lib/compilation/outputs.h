@@ -55,7 +55,7 @@ class KernelOutputs {
   const Target& target() const { return target_; }
   const CompileOptions& compile_options() const { return compile_options_; }
   const Result<std::vector<UOp>>& list();  // the linear list
-  const Result<std::string>& source();     // the text that the target's renderer prints
+  const Result<std::string>& source();     // the renderer's text, or the recorded one
   Result<std::string> function_name();     // the name of the kernel's function in the source
 
  private:

@@ -60,7 +60,7 @@ class Pipeline {
   struct Row {
     const StageRow* stage = nullptr;         // name, slug, alias, level and kind
     UOp input;                               // the graph before the stage, in the release's own nodes
-    UOp result;                              // the graph after the stage; empty if it is not known
+    UOp result;                              // the graph after the stage; empty if there is none or it is not known
     std::optional<Diag> error = {};          // set if tgc's own stage failed; then this is the last row
     std::vector<UOp> list = {};              // the linear list; only in the row "linear"
     std::span<const Rewrite> rewrites = {};  // the rewrites of the stage in order, nested ones included
@@ -69,7 +69,7 @@ class Pipeline {
 
     bool changes_graph() const { return !(result == input); }
     // Returns the smallest depth of the rewrites, which is the depth of the rewrites that the stage itself made. It is
-    // not 0 if the stage runs within another graph rewrite, as the stages of a schedule do.
+    // not 0 if a rule of another graph rewrite runs the stage.
     int own_depth() const;
     std::vector<const Rewrite*> own_rewrites() const;
   };
@@ -81,9 +81,10 @@ class Pipeline {
   const std::string& name() const { return input().info.name; }
   bool is_tensor_graph() const { return input().is_tensor_graph; }
   virtual std::string producer() const = 0;     // who makes the stages: "tgc" or "tinygrad 0.14.0"
-  virtual std::string target() const = 0;       // the target's name in this pipeline; "" for a tensor graph
+  virtual std::string target() const = 0;       // the target's name in this pipeline; "" if there is none
   virtual std::string_view kind() const = 0;    // for messages: "native", "recorded" or "live"
-  virtual const StageRow* input_stage() const { return nullptr; }  // the stage that made the input; null for an AST
+  // the stage that made the input; null for an AST, and in a recorded pipeline
+  virtual const StageRow* input_stage() const { return nullptr; }
 
   // ---- abilities
   virtual bool has_ability(Ability ability) const = 0;

@@ -108,8 +108,8 @@ class RewriteRebuilder {
     UOp before, after;
   };
 
-  // Uses those of `matches` that have the smallest depth: a stage made them, by one or several graph rewrites. Skips
-  // the first `skipped` of them.
+  // Uses those of `matches` that have the smallest depth: a stage or rule made them, by one or several graph rewrites.
+  // Skips the first `skipped` of them.
   RewriteRebuilder(Graph& graph, std::span<const Rewrite> matches, size_t skipped = 0)
       : match_of_(graph), known_(graph), exists_after_(graph), open_(graph) {
     for (const Rewrite& m : matches) level_ = std::min(level_, m.depth);

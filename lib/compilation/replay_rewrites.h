@@ -1,4 +1,4 @@
-// Repeats the recorded rewrites of a graph_rewrite, of tgc's own pipeline or of another one.
+// Repeats the rewrites that a graph_rewrite made.
 #pragma once
 #include <span>
 #include <utility>

@@ -23,7 +23,7 @@ inline std::string location_of(const Rule& rule) {
 
 // One application of a rule: it replaced the node `before` by `after`, both in the release's own nodes.
 struct Rewrite {
-  const StageRow* stage = nullptr;  // null before the first stage
+  const StageRow* stage = nullptr;  // null outside of the stages
   const Rule* rule = nullptr;       // tgc's rule; null if tinygrad made the rewrite, whose rule is at `source_place`
   const char* branch = nullptr;     // the branch (folding) of the rule that applied; null if the rule has only one
   uint64_t rewrite_number = 0;      // position among all rewrites of the pipeline, from 1
@@ -36,8 +36,8 @@ struct Rewrite {
   // name of the innermost graph rewrite that applied the rule; empty if unknown
   std::string_view graph_rewrite_name = {};
   uint32_t num_nodes_before = 0;        // number of nodes in the graph when the rule was tried; 0 in recordings
-  // True if tinygrad discarded the result of the graph rewrite that made this rewrite, because the rule that started
-  // the graph rewrite declined.
+  // True if tinygrad is known to have discarded the result of the graph rewrite that made this rewrite, because the
+  // rule that started the graph rewrite declined.
   bool is_discarded = false;
   // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"; else empty
   std::string source_place = {};

@@ -26,10 +26,10 @@ std::string kernels_text(const std::vector<GoldenKernel>& kernels, const std::ma
 std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
                              std::span<const std::string> made_for = {});
 
-// Returns this as a JSON object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads", "fixedvars",
-// "made_for"}], "buffers": [{"device", "dtype", "size", "bytes", "input", "output", "view_of", "offset", "place",
-// "name"}], "shared", "outputs", "var_vals", "bytes": {...}}. Numbers of kernels and buffers are positions in these
-// arrays. `buffer_names` maps the BUFFERs of inputs to their names.
+// Returns `schedule` as a JSON object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads",
+// "fixedvars", "made_for"}], "buffers": [{"device", "dtype", "size", "bytes", "input", "output", "view_of", "offset",
+// "place", "name"}], "shared", "outputs", "var_vals", "bytes": {...}}. Numbers of kernels and buffers are positions in
+// these arrays. `buffer_names` maps the BUFFERs of inputs to their names.
 std::string schedule_json(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
                           std::span<const std::string> made_for = {},
                           const std::unordered_map<UOp, std::string>& buffer_names = {});

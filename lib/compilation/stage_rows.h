@@ -1,5 +1,5 @@
 // The list of all rows that options such as --stage can name, in order: the AST, the stages of a tensor graph, its
-// schedule, the stages of a kernel, and the kernel's outputs. Recordings add rows for stages that only tinygrad has.
+// schedule, the stages of a kernel, and the kernel's outputs. Recordings have rows of their own.
 #pragma once
 #include <span>
 #include <string>

@@ -42,7 +42,7 @@ class StageSelection {
   Result<SelectedRows> select_rows(bool (*offered)(const StageRow&));
   // Returns true if select_rows() failed; it then fails for every native pipeline.
   bool is_unknown() const { return is_unknown_; }
-  // Fails if a word of the list named no stage of any pipeline so far. The error suggests similar names.
+  // Fails if a word of the list named no stage of any pipeline so far.
   Status outcome() const;
 
  private:
@@ -51,7 +51,7 @@ class StageSelection {
   std::string list_text_;
   // words that named a stage of some pipeline; other words
   std::set<std::string, std::less<>> matched_words_, unmatched_words_;
-  // names of the stages of all pipelines, for suggestions
+  // names of the stages of all recorded pipelines, for suggestions
   std::set<std::string, std::less<>> stage_names_;
   bool is_unknown_ = false;
   bool is_taken_ = false;                                   // select_rows() found a row for each word of the list

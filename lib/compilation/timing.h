@@ -42,7 +42,8 @@ class StepTimes {
   enum class In { Elapsed, ProcessorTime };  // wall time; processor time of this thread
   explicit StepTimes(RunPurpose what, In in = In::Elapsed);
 
-  // Records the time of the step `name`, which just ended. count() returns the number of nodes of the step's result.
+  // Records the time of the step `name`, which just ended, unless the run is for RunPurpose::Total. count() returns
+  // the number of nodes of the step's result.
   template <class Count>
   void end_stage(std::string_view name, Count count) {
     if (run_for_ == RunPurpose::Total) return;

@@ -1,4 +1,4 @@
-// Watchers of a Compilation that send its rewrites as events or count the attempts of its rules.
+// Watchers of a Compilation that send its rewrites as events or count the attempts of its rules, and ScopedWatch.
 #pragma once
 #include <functional>
 #include <optional>

@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// Thrown when the compiler rejects the source. Any other Failure means that the compiler itself did not work.
+// Thrown when the compiler, or a check before it, rejects the source. Any other Failure is not about the source.
 class RejectedSource : public Failure {
  public:
   using Failure::Failure;

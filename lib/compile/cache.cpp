@@ -68,7 +68,7 @@ bool read_entry(const fs::path& path, std::string& out) {
   return ok;
 }
 
-// Returns the file's status if its name is that of an entry and it is a regular file.
+// Returns the file's status if its name is as long as an entry's and it is a regular file.
 std::optional<struct stat> entry_at(const fs::path& path) {
   struct stat info;
   bool is_entry = path.filename().string().size() == 2 * sizeof(Sha256) && ::stat(path.c_str(), &info) == 0;
@@ -129,7 +129,7 @@ std::optional<std::string> CompileCache::load_entry(const Sha256& key) {
   bool sound = all.size() >= kHeader && all.starts_with(kMagic) &&
                all.substr(kHashed, sizeof(Sha256)) == bytes_of(key) &&
                all.substr(kMagic.size(), sizeof(Sha256)) == bytes_of(sha256(all.substr(kHashed)));
-  if (!sound) {  // the file is truncated, is a copy of another key's entry, or is not an entry
+  if (!sound) {  // the file is damaged, is a copy of another key's entry, or is not an entry
     std::error_code ignored;
     fs::remove(path, ignored);
     return std::nullopt;

@@ -28,14 +28,15 @@ enum class Artifact : uint8_t {
   Sass,         // disassembly of the cubin, as text; needs nvdisasm or cuobjdump
   Disassembly,  // CPU and AMD binaries as text: address, bytes and text of each instruction
   Passes,       // C and LLVM IR: the optional LLVM passes in the order in which they run, one per line: NAME\tUNIT
-  Resources,    // the report that resources_of() reads (resources.h): assembly with sizes of stacks, or ptxas's log
+  Resources,    // the report that resources_of() reads (resources.h): assembly, or ptxas's log
 };
 std::string_view name_of(Artifact artifact);  // returns "asm" for Assembly
 
 struct CompileJob {
   Language language = Language::C;
   std::string machine;   // for CPUs and AMD GPUs: "x86_64", "aarch64", "amdgcn"; empty: this computer's machine
-  // GPU: "sm_80", "gfx1100"; CPU: LLVM's name ("skylake-avx512"); empty: this computer's CPU with all its features
+  // GPU: "sm_80", "gfx1100"; CPU: LLVM's name ("skylake-avx512"); empty: this computer's CPU with all its features, or
+  // a generic CPU of another machine
   std::string arch;
   std::string source;
   std::string name;              // the kernel's name, for listings, messages and the file that keeps a rejected source
@@ -71,7 +72,7 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what);
 // A compiler or tool that lib/compile can use.
 struct CompilerInfo {
   std::string name;              // "LLVM", "NVRTC", "ptxas"
-  std::string compiled_targets;  // the targets for which it compiles: "CPU:LLVM, AMD:LLVM"
+  std::string compiled_targets;  // what it compiles: "LLVM IR for CPUs and AMD GPUs"
   bool is_available = false;
   std::string version;   // the version, or what is missing if it does not work
 };

@@ -1,8 +1,8 @@
 // Runs compilers in worker processes, because a compiler can crash or misbehave on odd sources. LLVM and clang run in
 // workers that may only read the system's files (Rights::Compile). Drivers, external programs and lld (which links
 // through files) run in workers with a DriverRoom. Starting, confining and warming up a worker takes longer than
-// compiling a small kernel, so a worker is kept and reused by any thread. A worker that ran a driver, rejected a
-// source, crashed, ran out of time or has compiled many sources is not reused.
+// compiling a small kernel, so a worker is kept and reused by any thread. A worker that ran a driver, failed to
+// compile a source, or has compiled many sources is not reused.
 #pragma once
 #include "lib/compile/compile.h"
 

@@ -1,4 +1,4 @@
-// Tests compile workers with a compiler that is a function of this test and returns its process id.
+// Tests compile workers with a compiler that is a function of this test and returns its process id; and texts of jobs.
 #include "lib/compile/contained_compiler.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Compiles CUDA (NVRTC or clang) and PTX (ptxas), and disassembles cubins, as tinygrad's compiler_cuda.py does.
+// Compiles CUDA (NVRTC or clang) and PTX (ptxas), and disassembles cubins (tinygrad: compiler_cuda.py).
 #include <dlfcn.h>
 #include <sys/stat.h>
 

@@ -22,7 +22,7 @@ enum class Form : uint8_t { Ir, Assembly, Object };
 
 // A compiler's error: its message, and its position in the source (0 if unknown).
 struct CompilerError {
-  std::string message;  // the first error's text
+  std::string message;  // the text of the error or errors
   uint32_t line = 0, column = 0;
 };
 // Maps machine code to source: from `offset`, a byte offset in the object's .text, the code belongs to `line`.

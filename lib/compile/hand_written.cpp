@@ -46,7 +46,7 @@ constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
-// Replaces whole words outside of strings; a word may contain dots and end with "()". Removes comments between /* and
+// Replaces whole words outside of strings; a word may contain a dot and end with "()". Removes comments between /* and
 // */, because their lines may look like preprocessor directives. `in_comment`: on entry, whether the line begins inside
 // of such a comment; on return, whether it ends inside of one.
 std::string with_words(std::string_view line, const Words& words, bool& in_comment) {

@@ -8,7 +8,7 @@
 namespace tgc {
 
 // Creates the folder `path` and its parents if they are missing, and makes it private (mode 0700). Returns an error if
-// `path` cannot be created, is a symbolic link, is not a folder, or belongs to another user.
+// `path` cannot be created, is a symbolic link, is not a folder, belongs to another user, or cannot be made private.
 Status make_own_folder(const std::string& path);
 
 // Saves a program's source for the user to inspect and returns its path. The file name derives from `name`. The folder

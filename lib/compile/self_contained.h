@@ -7,7 +7,8 @@
 
 namespace tgc {
 
-// Throws RejectedSource, with line and column, if `source` has a directive or inline assembly that no renderer prints.
+// Throws RejectedSource, with line and column, if `source` has a directive or inline assembly that no renderer prints,
+// or a spelling that could hide one.
 void check_self_contained(Language language, std::string_view source);
 
 }  // namespace tgc

@@ -129,7 +129,8 @@ Status BatchCompiler::add_graph(InputGraph graph) {
   return Unit{};
 }
 
-// Adds the source that a record of another release has. The target is the recorded one, as far as tgc knows it.
+// Adds the recorded source of a graph that tgc's own stages do not compile. The target is the recorded one, as far as
+// tgc knows it.
 Status BatchCompiler::add_recorded(const InputGraph& graph) {
   const GoldenRecord* record = graph.record.get();
   if (!record)

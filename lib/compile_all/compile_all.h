@@ -49,13 +49,13 @@ class BatchCompiler {
  public:
   BatchCompiler(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
-  // Lowers every kernel, then compiles the sources, session.jobs at a time. Fails if an input cannot be read, if a
+  // Lowers the kernels, then compiles the sources, session.jobs at a time. Fails if an input cannot be read, if a
   // target is unknown, if the inputs have no kernel, if a graph of another release has no record, or if the session is
   // cancelled. If a stage or renderer refuses a kernel, the report lists the kernel as refused, which is not a failure.
   Status run();
 
   bool any_failed() const;
-  Status check_any_source() const;     // returns an error if kernels were read, but none has a source
+  Status check_any_source() const;     // returns an error if kernels were refused and no source is left
   // Returns a table with a row for each target or, with CompilePlan::reports_resources, for each kernel; then the
   // failures and the refused kernels.
   std::string text() const;

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the existing files PREFIX0.pb, PREFIX1.pb, ... of a data set, in order.
+// Returns the files PREFIX0.pb, PREFIX1.pb, ... of a data set in order, up to the first number without a file.
 std::vector<std::string> numbered_files(const fs::path& folder, const std::string& prefix) {
   std::vector<std::string> out;
   for (int i = 0; fs::exists(folder / (prefix + std::to_string(i) + ".pb")); i++)

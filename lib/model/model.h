@@ -33,7 +33,7 @@ struct ModelOutputs {
 
 class OnnxModel {
  public:
-  // Reads and checks a model. Returns an error if the file cannot be read or parsed, or one that lists the model's
+  // Reads and checks a model. Returns an error if a file cannot be read or used, or one that lists the model's
   // defects (at most 50), such as unsupported ops, cycles and undefined values. `weights`, if not empty, is a file of
   // tensors for initializers and inputs (weights.h).
   static Result<OnnxModel> open(const std::string& path, const std::string& weights = "");
@@ -50,8 +50,8 @@ class OnnxModel {
   std::vector<const onnx::ValueInfo*> declared_inputs() const;
   std::vector<std::string> output_names() const;
 
-  // Builds the model in `graph`. `inputs` maps every declared input's name to its value. An error names the failing
-  // node.
+  // Builds the model in `graph`. `inputs` maps every declared input's name to its value. An error of a
+  // node names the node.
   Result<ModelOutputs> build_graph(Graph& graph, const std::map<std::string, Value>& inputs) const;
 
  private:

@@ -221,7 +221,7 @@ TEST_CASE("models: windows that do not fit their tensor are errors") {
         "MaxUnpool 'y': its output would have a size of 0");
   CHECK(trouble("MaxUnpool", ints("kernel_shape", {1, 1}) + ints("strides", {1})) ==
         "MaxUnpool 'y': its strides or pads do not fit");
-  CHECK(trouble("Conv", "") == "");  // no error: the second input, of shape 2x2, serves as the weights
+  CHECK(trouble("Conv", "") == "");  // no error: the second input, of shape 1x1x2x2, serves as the weights
   CHECK(trouble("Conv", ints("strides", {0, 1})) == "Conv 'y': a window, stride or dilation that is not positive");
 }
 

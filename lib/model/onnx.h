@@ -37,8 +37,8 @@ enum class Type : int32_t {
   Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4, Float4E2M1
 };
 std::string name_of(Type type);              // returns ONNX's name ("FLOAT16"); "type 99" for unknown types
-// Returns the dtype of a tensor's elements, or nullopt if the type is not supported. For a narrow type, this is a wider
-// dtype that represents each element exactly.
+// Returns the dtype of a tensor's elements, or nullopt if there is none, as for strings. For a narrow type, this is a
+// wider dtype that represents each element exactly.
 std::optional<DType> dtype_of(Type type);
 Type type_of(DType dtype);                   // the type, not narrow, whose elements have this dtype; else Undefined
 // Returns true for the types of four bits and the 8-bit floats.
@@ -123,7 +123,7 @@ struct NodeProto {
   std::vector<Attribute> attributes;
 
   const Attribute* attribute(std::string_view name) const;
-  std::string label() const;  // returns "OP 'NAME'" for messages; an unnamed node is named by its first output
+  std::string label() const;  // returns "OP 'NAME'", for messages; if unnamed, the first output's name
 };
 
 struct GraphProto {

@@ -1,4 +1,4 @@
-// Maps files (Bytes) and reads the elements of tensors.
+// Maps files (Bytes), describes ONNX's element types, and reads the elements of tensors.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 // The table of ONNX ops, and OpCall, from which an op's function reads its node's inputs and attributes. Each op family
-// is a file ops_<family>.cpp with a table of rows such as
+// is a table in one of the files ops_*.cpp, with rows such as
 //   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
-// with the columns: name, first opset version of this row, supported attributes (separated by blanks), function. A node
-// uses the newest row of its op that is not newer than its opset version (OpCall::opset_version). An attribute that the
-// row does not list is an error when the model is opened. Semantics are those of the ONNX specification and of onnx's
-// reference evaluator. The graphs follow tinygrad's nn/onnx.py, except where it differs from the specification
-// (testdata/known_gaps.md).
+// with the columns: name, first opset version of this row, supported attributes (separated by blanks), function, and
+// for some ops the domain. A node uses the newest row of its op that is not newer than its opset version
+// (OpCall::opset_version). An attribute that the row does not list is an error when the model is opened. Semantics are
+// those of the ONNX specification. The graphs follow tinygrad's nn/onnx.py, except where it differs from the
+// specification (testdata/known_gaps.md).
 #pragma once
 #include <optional>
 #include <span>
@@ -54,7 +54,7 @@ class OpCall {
   // `high`. `what` is the name of such a value in the error.
   void check_range(size_t i, int64_t low, int64_t high, std::string_view what) const;
 
-  // ---- attributes. Reading an attribute of another kind throws Failure.
+  // ---- attributes. A function for one kind of attribute throws Failure for an attribute of another kind.
   const onnx::Attribute* attr(std::string_view name) const { return node_.attribute(name); }
   const onnx::Attribute* attr(std::string_view name, onnx::Attribute::Kind kind) const;
   int64_t attr_int(std::string_view name, int64_t otherwise) const;
@@ -109,7 +109,7 @@ std::span<const OpDef> nn_ops();         // ops_nn.cpp: convolution, pooling, pr
 std::span<const OpDef> index_ops();      // ops_index.cpp: gathers and scatters
 std::span<const OpDef> control_ops();    // ops_control.cpp: If, Loop, Scan, sequences, optionals
 std::span<const OpDef> resize_ops();     // ops_resize.cpp: Resize, Upsample
-std::span<const OpDef> sample_ops();     // ops_sample.cpp: sampling of images and of regions
+std::span<const OpDef> sample_ops();     // ops_sample.cpp: sampling, AffineGrid, NonMaxSuppression
 std::span<const OpDef> attention_ops();  // ops_attention.cpp: attention, rotary embedding
 std::span<const OpDef> quantize_ops();   // ops_quantize.cpp: quantization, ops on quantized integers
 std::span<const OpDef> loss_ops();       // ops_nn.cpp: loss functions

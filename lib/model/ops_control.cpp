@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxTrips = 100000;  // maximum number of iterations that are unrolled
+constexpr int64_t kMaxTrips = 100000;  // maximum number of iterations of a Loop
 
 bool same_kind(const Values& a, const Values& b) {
   for (size_t i = 0; i < a.size(); i++) {

@@ -1,4 +1,4 @@
-// Ops that convert to small integers with a scale and a zero point, and ops on such integers.
+// Ops that quantize numbers with a scale and a zero point, dequantize them, or compute with quantized integers.
 #include "lib/model/op.h"
 #include "lib/model/realize.h"
 

@@ -98,7 +98,7 @@ class Recurrent {
     Tensor both(const Tensor& h, int64_t gate) const { return input(gate) + recurrent(h, gate); }
     Tensor f(size_t which, const Tensor& v) const { return net.activation(which, net.clipped(v)); }
     Tensor unclipped(size_t which, const Tensor& v) const { return net.activation(which, v); }
-    // Returns the peephole weights of gate `which`; the node's input number `input` has those of all gates.
+    // Returns the part for gate `which` of the node's input number `input`.
     Tensor block(size_t input, int64_t which) const { return rows(net.part(input), which); }
 
    private:

@@ -81,7 +81,7 @@ class Sampler {
     return out;
   }
 
-  // Returns the elements at integer coordinates; 0 for those outside of the image.
+  // Returns the elements at integer coordinates. Outside of the image, the padding mode decides: `zeros` gives 0.
   Tensor elements(const Tensors& at) const {
     Tensor exists, index;
     for (size_t d = 0; d < at.size(); d++) {

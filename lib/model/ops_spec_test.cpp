@@ -1,5 +1,5 @@
 // Tests of ops in which tinygrad's frontend differs from the ONNX specification or lacks an attribute
-// (testdata/known_gaps.md). The cases of testdata/onnx_reference.tar.gz cover all ops.
+// (testdata/known_gaps.md).
 #include <doctest/doctest.h>
 
 #include <cmath>

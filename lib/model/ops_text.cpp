@@ -1,4 +1,5 @@
-// String ops, which are computed on the host while the graph is built; and LabelEncoder, which also maps numbers.
+// Ops on strings, which are computed on the host while the graph is built. LabelEncoder and TfIdfVectorizer also take
+// numbers.
 #include <algorithm>
 #include <regex>
 #include <unordered_map>

@@ -15,10 +15,10 @@
 namespace tgc {
 
 // Runs the tensors, which must be of one graph, and returns their values with the statistics of the run. Throws Failure
-// if a tensor depends on a buffer without known values, or a kernel fails.
+// if a tensor depends on a buffer without known values, or if scheduling or a kernel fails.
 ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, const ScheduleOptions& options = {});
 
-// Computes the tensors in the reference interpreter (REF). For use during graph building, where tensors are small.
+// Computes the tensors in the reference interpreter (REF).
 std::vector<Array> realize(std::span<const Tensor> tensors);
 
 // Returns the values of a tensor that needs no kernel: an empty tensor, a constant (also expanded), a buffer with known

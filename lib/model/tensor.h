@@ -1,6 +1,6 @@
 // Tensor: builds the UOps of tensor graphs as tinygrad's Tensor does (tensor.py, mixin/math.py, mixin/movement.py).
-// Each method has tinygrad's broadcasting, dtype promotion and composition of UOps, so that a model gives the graph
-// that tinygrad builds. All sizes are integers: a model's symbolic sizes are bound before its graph is built. A Tensor
+// Each method has tinygrad's broadcasting and dtype promotion, and composes UOps as tinygrad does, unless that gives
+// wrong values. All sizes are integers: a model's symbolic sizes are bound before its graph is built. A Tensor
 // is an immutable handle, cheap to copy. The default-constructed Tensor means None.
 //
 // Differences from Python: shapes and axes are Ints; a missing axis argument is kAll; `x[...]` is getitem; comparisons
@@ -84,7 +84,7 @@ class Tensor {
   // Pads each axis. `mode` is "constant", which pads with `value`, "reflect", "replicate" or "circular". A negative
   // padding removes elements, but is an error with "circular".
   Tensor pad(const Padding& padding, Const value = 0.0, std::string_view mode = "constant") const;
-  // Pads each axis. `padding` lists the sizes before and after each axis, starting with the last axis.
+  // Pads the last axes: `padding` lists the sizes before and after each of them, starting with the last axis.
   Tensor pad_flat(const Ints& padding, Const value = 0.0, std::string_view mode = "constant") const;
   Tensor pad_axis(int64_t dim, int64_t before, int64_t after, Const value = 0.0) const;
   Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1) const;

@@ -189,6 +189,7 @@ void replace_dots(std::string& text, const std::string& by) {
 }
 
 // Replaces "..." by unused letters, one for each axis that "..." stands for in the operand or output.
+// Sets a missing output.
 void expand_ellipsis(std::vector<std::string>& inputs, std::optional<std::string>& output, const Tensors& xs) {
   std::string all, used;
   for (auto& s : inputs) used += s;

@@ -26,8 +26,8 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  // Returns `size` uninitialized bytes aligned to `align` (a power of two, at most 16). Throws std::bad_alloc, or a
-  // Failure if the current deadline has passed.
+  // Returns `size` uninitialized bytes aligned to `align` (a power of two, at most 16). Throws std::bad_alloc, or,
+  // if a new block is needed and the current deadline has passed, a Failure.
   void* allocate(size_t size, size_t align = alignof(std::max_align_t)) {
     uintptr_t p = (cursor_ + align - 1) & ~(align - 1);
     if (p + size > block_end_) [[unlikely]] {

@@ -1,8 +1,8 @@
-// Int: Python's integer. A product or left shift throws a Failure if its result has more than kMaxBits bits (int.cpp).
-// The size of other results is not limited. A value that fits int64 is stored inline. A larger value points to
-// immutable digits that are interned in a process-wide table, so an Int is trivially copyable and equality compares two
-// words. Large values are rare (bounds of dtypes.index and of 64-bit products), so the table stays small and is never
-// freed.
+// Int: Python's integer. A product or left shift throws a Failure if its result may have more than kMaxBits bits
+// (int.cpp). The size of other results is not limited. A value that fits int64 is stored inline. A larger value points
+// to immutable digits that are interned in a process-wide table, so an Int is trivially copyable and equality compares
+// two words. Large values are rare (bounds of dtypes.index and of 64-bit products), so the table stays small and is
+// never freed.
 #pragma once
 #include <compare>
 #include <cstdint>

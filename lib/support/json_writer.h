@@ -1,5 +1,5 @@
 // JsonWriter: appends JSON to a string and writes the commas, quotes and brackets itself. The output is one line unless
-// the caller asks for line breaks with start_line(). For speed, the writers of graphs and timelines do not use it.
+// the caller asks for line breaks with start_line().
 //
 //   std::string out;
 //   JsonWriter json(out);

@@ -53,7 +53,7 @@ auto catch_outcome(Body&& body) {
 
 class OrderedPool {
  public:
-  // Uses at most `jobs` threads, each started when there is work for it; 0 means the setting CPU_COUNT. With one job,
+  // Uses at most `jobs` threads, each started when there is work for it; 0 means one for each processor. With one job,
   // submit() runs and delivers each task on the caller's thread. At most `backlog` tasks are submitted and not yet
   // delivered; 0 means four per job.
   explicit OrderedPool(unsigned jobs = 0, size_t backlog = 0);

@@ -18,7 +18,8 @@ void append_hex(std::string& out, uint32_t value, int digits) {
 }
 
 // Returns true if Python's repr prints the code point unescaped. Above U+02FF only the listed format characters,
-// separators, surrogates and private-use blocks count as not printable; unassigned code points count as printable.
+// separators, surrogates and private-use blocks count as not printable. All others, also
+// unassigned ones, count as printable.
 bool printable(int32_t c) {
   if (c < 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD) return false;
   if (c < 0x300) return true;

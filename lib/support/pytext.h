@@ -13,7 +13,7 @@ std::string py_repr(double v);
 void append_py_repr(std::string& out, double v);
 
 // Returns Python's repr of the str that the UTF-8 text `s` encodes. Bytes that are not UTF-8 are written as \xNN.
-// Unassigned code points are not escaped.
+// Most unassigned code points are not escaped.
 std::string py_repr(std::string_view s);
 void append_py_repr(std::string& out, std::string_view s);
 

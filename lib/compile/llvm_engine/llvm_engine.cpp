@@ -58,7 +58,7 @@ Machine resolved(Machine m) {
 }
 
 // Sets the SLP vectorizer's maximum vector width for one compilation. LLVM 19's SLP vectorizer miscompiles for AVX-512
-// with vectors wider than 128 bits: accumulators are permuted (compile_test.cpp has a kernel). 128 bits are correct and
+// with vectors wider than 128 bits: accumulators are permuted (cmd_run_test.cpp has a kernel). 128 bits are correct and
 // as fast. The width is global to the process, so compilations that need different widths wait for each other.
 // Construct the object outside of run_contained(), because a crash of LLVM skips the destructors of objects inside.
 class SlpWidth {
