@@ -27,8 +27,7 @@ class GraphSource {
   // Returns the next graph; nullopt at the end. If the session has a live pipeline (Session::live_pool), it compiles
   // the graph first. Errors: the graph cannot be read or compiled; no graph is selected.
   Result<std::optional<InputGraph>> next_graph();
-  // Makes next_graph() return graphs with malformed nodes instead of an error, for `tgc verify`, which reports such
-  // nodes, and for comparisons.
+  // Makes next_graph() return graphs with malformed nodes instead of an error.
   void accept_malformed() { reader_->accepts_malformed = true; }
   // Makes next_graph() return the kernels of tinygrad's runtime (recorded_facts.h) too. Without this call, next_graph()
   // skips them and notes their number, or fails if the INPUT names one.
