@@ -11,8 +11,8 @@
 
 namespace tgc {
 
-// What happens during a slice; the page has a colour for each kind. Scalar to Control are instructions. Count is the
-// number of kinds.
+// What happens during a slice; the page has a colour for each kind. Scalar to Other are instructions; End is the last
+// one of a wave. Count is the number of kinds.
 enum class SliceKind : uint8_t {
   Scalar, ScalarMemory, Vector, Transcendental, Matrix, LocalMemory, VectorMemory, Branch, Wait, Barrier, Control, End,
   Other, Wave, Host, Kernel, Copy, Count
