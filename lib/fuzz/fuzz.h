@@ -30,7 +30,7 @@ struct FuzzSpec {
 };
 
 struct FuzzFinding {
-  // the parts of bisect's verdict on the failing kernel; if bisect fails, `verdict` is the kind of failure
+  // the parts of bisect's verdict on the failing kernel; without such a verdict, `verdict` is the kind of failure
   std::string verdict, stage, rule, branch;
   std::string message;  // what failed, on one or more lines
   uint64_t graph_number = 0;  // number, from 0, of the first graph with this finding
