@@ -1,5 +1,5 @@
-// find_origin() finds the rule that made a node of a recorded stage: from the recorded rewrites or, for a recording of
-// 0.12.0 without rewrites, by compiling the kernel again with tgc's own pipeline.
+// find_origin() finds the rule that made a node of a recorded stage: for a recording of 0.12.0, by compiling the graph
+// again with tgc's own pipeline; for one of another release, from the recorded rewrites.
 #pragma once
 #include <functional>
 #include <future>
