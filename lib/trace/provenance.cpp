@@ -89,9 +89,9 @@ class Provenance::History {
   bool is_in_input(UOp node) const { return input_.contains(node); }
   bool is_in_result(UOp node) const { return result_.contains(node); }
 
-  // Returns how `node` was made: by the first rewrite before event `end` that resulted in it, else by the innermost
+  // Returns how `node` was made: by the first event before event `end` that resulted in it, else by the innermost
   // rewrite that created it, else by a substitution that inserted it, else by the rewrite that created it and is still
-  // running at `end`.
+  // running at `end`, else by code of the stage outside its rules.
   Maker maker(UOp node, size_t end) const {
     auto made = [&](Step::Kind kind, size_t i) { return Maker{kind, i, p_.events_[i].before}; };
     if (const size_t* i = result_of_.find(node); i && *i < end)
