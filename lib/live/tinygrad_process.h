@@ -78,8 +78,8 @@ struct ProgramAnswer {
 // failure. Several threads may call ask() and ask_text().
 class TinygradProcess {
  public:
-  // `tinygrad` is a Python that has tinygrad and tgc.export, or a command with the options of tinygrad_export.py.
-  // `stop`: see Answerer.
+  // `tinygrad` is a Python that has tinygrad, or a command that contains a space and takes the options of
+  // tinygrad_export.py. `stop`: see Answerer.
   TinygradProcess(const std::string& tinygrad, std::function<bool()> stop);
 
   // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages that
