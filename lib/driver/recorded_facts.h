@@ -30,7 +30,7 @@ Status check_compiled(const InputGraph& in);
 
 // ---- the kernels that tinygrad's runtime compiles for itself
 // They wait for other threads, signal them, or call addresses that they read from arrays. No schedule has these
-// kernels, and tgc never executes them.
+// kernels. tgc must not execute them.
 
 // Returns a CALL of `root` whose callee is a value, such as an address that the kernel loads; an empty UOp if there is
 // none. A CALL of a schedule has a callee without a value: a kernel, a program or a function.

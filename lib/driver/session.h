@@ -19,7 +19,7 @@
 namespace tgc {
 
 // Receives the messages of an operation. The default methods do nothing. Several threads may call the methods at the
-// same time, but only one thread at a time calls on_progress().
+// same time.
 class Events {
  public:
   virtual ~Events() = default;

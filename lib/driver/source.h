@@ -14,9 +14,9 @@ namespace tgc {
 
 class GraphSource {
  public:
-  // `spec` is the INPUT. `kernel` selects one graph by its number from 0, name or record id; "": all graphs. If the
-  // INPUT is a tensor graph, or #ID selects one, `kernel` is the number of a kernel in its schedule. `session` must
-  // outlive the GraphSource.
+  // `spec` is the INPUT. `kernel` selects the graph with this number (from 0), or the graphs with this name or record
+  // id; "": all graphs. If the INPUT is a tensor graph, or #ID selects one, `kernel` is the number of a kernel in its
+  // schedule. `session` must outlive the GraphSource.
   static Result<GraphSource> open(const Session& session, const std::string& spec, const std::string& kernel = "");
   static Result<GraphSource> open(const Session&&, const std::string&, const std::string& = "") = delete;
 
