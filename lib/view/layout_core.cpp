@@ -69,7 +69,8 @@ class Layout {
   // nodes move up or down
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
-    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // topmost row of the users that keep rows
+    // topmost row of the direct and indirect users that keep their rows
+    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
     if (in_.keeps_known_nodes)
       for (int32_t i = in_.nodes; i-- > 0;) {
         int32_t most = in_.earlier_rows[i] >= 0 ? in_.earlier_rows[i] : fixed_user[i];
