@@ -23,7 +23,7 @@ constexpr const char* kTargets[] = {
     "METAL",    "CL",               "CL:INTEL",         "WEBGPU",           "QCOM"};
 // Targets whose launch limits a small kernel can exceed. WEBGPU is listed three times, so that it is chosen more often.
 constexpr const char* kTargetsWithLimits[] = {"WEBGPU", "WEBGPU", "WEBGPU", "CUDA:PTX:sm_80"};
-// Settings that change which rules apply. One kernel in four gets one of these settings.
+// Settings that change which rules apply. One in four kernels that are not of a schedule gets one of these settings.
 constexpr std::pair<const char*, const char*> kSettings[] = {
     {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
     {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "1"},
