@@ -23,7 +23,8 @@ struct OriginQuestion {
 };
 
 struct OriginAnswer {
-  // the rule with its file, line and stage, as Markdown; "no rule: ..." for a node of the AST; "" if it is unknown
+  // the rule with its file, line and stage, as Markdown; "no rule: ..." if the node comes from the AST without a rule;
+  // "" if the rule is unknown
   std::string text;
   std::vector<std::string> places;  // the file and line of the rule in tinygrad and in tgc, each as "FILE:LINE"
 };
