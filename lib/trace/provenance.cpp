@@ -147,7 +147,8 @@ class Provenance::History {
   }
 
  private:
-  // For nodes that existed before the stage but are not in its input, finds the rule that first used them.
+  // For nodes that are not in the stage's input, finds the rewrite that first used them. Such a node may be older than
+  // the stage.
   void find_inserted() {
     UOpSet seen(graph_);
     for (UOp u : toposort(stage_.input)) seen.insert(u);
@@ -192,7 +193,7 @@ class Provenance::History {
   Graph& graph_;
   UOpSet input_, result_;
   UOpMap<size_t> result_of_;    // for a node, the first event that resulted in it
-  UOpMap<size_t> inserted_by_;  // for a node that existed before the stage, the rewrite that inserted it
+  UOpMap<size_t> inserted_by_;  // for a node that is not in the stage's input, the first rewrite that used it
   std::unordered_map<uint32_t, size_t> made_by_;  // for the number #N of a node, the innermost rewrite that created it
   UOpMap<std::vector<size_t>> events_of_;         // for a node, the events that replace it
 };

@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Selects the rewrites to print. An empty field does not restrict the selection.
+// Selects the rewrites to print. An empty text and empty `ops` do not restrict the selection.
 struct TraceFilter {
   std::string rule;     // name of the rule, or part of its "file:line"; `*` matches any text
   OpSet ops;            // ops of the rewritten node
