@@ -1,7 +1,7 @@
 // tgc_text_bench GOLDENS... [--every=N]: measures parsing and printing of graph texts on one thread, in CPU time; for
-// scripts/bench. Parses each graph text of every N-th record (pyrender text; for other releases also JSON) into a new
-// graph and prints the graph. Fails if a printed text differs. Excludes unpacking the golden file and the time of the
-// clock calls.
+// scripts/bench. Parses the AST and the stages' graphs of every N-th record (pyrender text; for other releases also
+// JSON) into new graphs and prints the graphs. Fails if a printed text differs. Excludes unpacking the golden file and
+// the time of the clock calls.
 #include <sys/resource.h>
 
 #include <algorithm>

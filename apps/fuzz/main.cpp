@@ -5,7 +5,7 @@
 //   rule-mutants: decides mutated rules as `tgc prove --rules` does (lib/prove/README.md); -runs: how many, else 300
 //   rule-mutants TEXT...: only those mutants of which the line contains one of the texts, with both sides and the time
 // tgc_fuzz TARGET FILE...    runs only these inputs, in this process, to repeat a finding
-// Exit codes: 0 no finding, 1 findings, 2 the arguments are wrong or the campaign cannot run.
+// Exit codes: 0 no finding, 1 findings or no temporary folder, 2 the arguments are wrong or the campaign cannot run.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>

@@ -11,7 +11,7 @@ std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) {
   return onnx::Bytes::own_bytes(std::string(bytes_as_text(bytes)));
 }
 
-// Reads all bytes of every tensor, so that a sanitizer reports bytes outside of the file.
+// Reads all bytes of every tensor of numbers in the file, so that a sanitizer reports bytes outside of the file.
 void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
   for (const onnx::TensorProto& t : tensors) {
     if (t.is_external || t.type == onnx::Type::String) continue;

@@ -1,6 +1,6 @@
-// Fuzz targets. A target takes any bytes and must return. A signal, a sanitizer report, an uncaught exception, an
-// "internal error" or a failed round trip (written text that cannot be read) is a finding. libFuzzer (preset fuzz)
-// and a plain loop (every other build) run the same targets; see testdata/fuzz/README.md.
+// Fuzz targets. A target takes any bytes and must return. A signal, a hang, a sanitizer report, an uncaught exception,
+// an "internal error" or a failed check, such as written text that cannot be read, is a finding. libFuzzer (preset
+// fuzz) and a plain loop (every other build) run the same targets; see testdata/fuzz/README.md.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -33,7 +33,7 @@ struct GraphDiff {
   bool is_same = true;
   size_t nodes_a = 0, nodes_b = 0;
   std::vector<NodeChange> changes;  // changed and added nodes, then removed ones, sources before their users;
-                                    // renumbered buffers last
+                                    // last, a root that is a constant, and renumbered buffers
 
   size_t count_changes(NodeChange::Kind kind) const;
 };

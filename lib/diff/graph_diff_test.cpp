@@ -230,7 +230,7 @@ TEST_CASE("diff: two unrelated graphs, as text and JSON") {
 }
 
 TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
-  auto big = [](int changed) {  // a kernel that stores sums of loads; `changed` selects 10 nodes to differ
+  auto big = [](int changed) {  // a kernel that stores sums; `changed` selects 10 nodes to differ
     std::string text =
         "r = UOp.range(100000, 0, AxisType.GLOBAL)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(100000), (), 0)\n"
         "b = UOp(Ops.DEFINE_GLOBAL, "

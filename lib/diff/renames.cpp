@@ -44,7 +44,7 @@ constexpr std::string_view kForms[] = {
     "CAST",     // CAST: the dtype in its arg is removed
     "BITCAST",  // BITCAST: the dtype in its arg is removed
     "REDUCE",   // REDUCE: the axes in its arg are replaced by their number
-    "CONST",    // CONST, or an op whose sources are CONSTs: its dtype becomes weak; device and shape are removed
+    "CONST",    // CONST, or an op on weak constants: its dtype becomes weak; device and shape are removed
     "VCONST",   // VCONST: becomes a STACK of its elements
     "STACK",    // STACK, or a constant of several elements: its dtype becomes that of its elements
     "SHRINK",   // SHRINK: in the earlier release, the end of each axis becomes a length

@@ -1,5 +1,6 @@
 // Renames between tinygrad releases. Before graphs of two releases are compared, both are converted to the names of the
-// later release, so that a rename is no difference. renames.def and files of users have one rename per line:
+// later release, so that a rename is no difference. renames.def lists the known renames; files of users have one per
+// line:
 //
 //   op DEFINE_GLOBAL PARAM                    kind, old name, new name (of a new field, "")
 //   stage "remove_reduce" "remove reduces"

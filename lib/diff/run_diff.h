@@ -25,7 +25,7 @@ struct Run {
   std::string file;        // path of the recording or folder, for messages
   std::map<std::string, std::string> settings;
   std::vector<RunText> texts;  // results of the stages, in order
-  std::string producer = {};   // for example "tinygrad 0.14.0"; empty for 0.12.0 or tgc
+  std::string producer = {};   // for example "tinygrad 0.14.0"; empty: 0.12.0 or tgc
 };
 
 // Returns the name of the stage that `text`, a name, alias or slug of a recording or file, denotes; `text` itself if
@@ -81,8 +81,8 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
 
 std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
 // Returns the result as JSON: {"id","target" (of `run`),"same","compared","stage","before","diff":{...}|"lines":"...",
-// "ours","blame":[{"rule","file","line","rewrite","node"}]}. Members without a value are omitted: after "compared", if
-// the runs are the same; "ours" and "blame", if tgc reproduces neither run; "rule" to "line", if no rule made the node.
+// "ours","blame":[{"rule","file","line","rewrite","node"}]}. Members without a value are omitted; all after "compared"
+// if the runs are the same.
 std::string to_json(const RunDiff& diff, const Run& run);
 
 // Cases of CI reports (lib/support/ci_report.h) for differences of graphs and runs.

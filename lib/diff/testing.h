@@ -1,4 +1,4 @@
-// For tests of `tgc diff` only: makes one random change to a graph.
+// For tests of `tgc diff` only: makes one random change to a graph, or scrambles its text.
 #pragma once
 #include <functional>
 #include <optional>

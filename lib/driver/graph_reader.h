@@ -20,8 +20,8 @@ class GraphReader {
       : session_(session), name_(std::move(name)), kernel_(std::move(kernel)) {}
   virtual ~GraphReader() = default;
 
-  // Returns the next graph that FILE#ID and --kernel select; nullopt at the end. Errors: the graph cannot be read; no
-  // graph is selected.
+  // Returns the next graph that FILE#ID and --kernel select; nullopt at the end. Fails if the graph cannot be read or
+  // made, or if FILE#ID or --kernel selects no graph that the reader accepts.
   virtual Result<std::optional<InputGraph>> next_graph() = 0;
   // Returns the header of the golden records that the reader reads; null if the INPUT is something else.
   virtual const GoldenHeader* header() const { return nullptr; }

@@ -18,7 +18,7 @@ struct InputName {
   std::string display_name() const;  // returns the file's name for messages: "<stdin>" for "-"
   std::string stem() const;          // returns the file's name without folder and extensions; "kernel" for "-"
   // Returns the text that replaces {} in names of output files: the input's path without its last extension; or, for
-  // one record of many (`is_record`) and for standard input, a file name made from `graph`, the graph's name.
+  // one record (`is_record`, or an id) and for standard input, a file name made from `graph`, the graph's name.
   std::string without_extension(const std::string& graph, bool is_record) const;
   // Returns the recording of schedules beside this recording of kernels: run.tensor.jsonl.gz beside run.jsonl.gz.
   // Returns "" if there is none.
@@ -34,7 +34,7 @@ Result<VariableValues> parse_variables(const std::vector<std::string>& texts);
 // Reads the golden records that an INPUT names: all records of FILE, or those of FILE#ID.
 class NamedRecords {
  public:
-  // Reads records with `reader`, and selects those whose id is `id`, or all records if `id` is empty.
+  // Reads records with `reader`, and selects those that `id` names (names_record), or all records if `id` is empty.
   NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), record_id_(std::move(id)) {}
   static Result<NamedRecords> open(const InputName& name);
 

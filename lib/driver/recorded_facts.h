@@ -13,9 +13,9 @@
 
 namespace tgc {
 
-// Returns the device on which a tensor graph was recorded, as a target: that of the graph's output buffers, "CUDA" for
-// buffers on "CUDA:1". Returns "" if the device is the CPU or one for which tgc has no target, or if the graph is not a
-// tensor graph.
+// Returns the device on which a tensor graph was recorded, as a target: that of the graph's first output, "CUDA" for
+// one on "CUDA:1". Returns "" if the device is unknown, the CPU or one for which tgc has no target, or if the graph is
+// not a tensor graph.
 std::string recorded_device(const InputGraph& in);
 
 // ---- records that have nothing to run or compare
@@ -24,13 +24,13 @@ std::string recorded_device(const InputGraph& in);
 std::string first_line(std::string_view message);
 
 // Fails if the record of `in` has nothing to run or compare: because tinygrad raised an error while it compiled (the
-// message quotes this error and names its stage), or because the record of a kernel has neither a linear list nor a
+// message quotes the first line of this error), or because the record of a kernel has neither a linear list nor a
 // source. Succeeds if `in` has no record.
 Status check_compiled(const InputGraph& in);
 
 // ---- the kernels that tinygrad's runtime compiles for itself
-// They are workers that wait for other threads and call addresses that they read from arrays. No schedule has these
-// kernels, and tgc never executes them.
+// They wait for other threads, signal them, or call addresses that they read from arrays. No schedule has these
+// kernels. tgc must not execute them.
 
 // Returns a CALL of `root` whose callee is a value, such as an address that the kernel loads; an empty UOp if there is
 // none. A CALL of a schedule has a callee without a value: a kernel, a program or a function.

@@ -19,7 +19,7 @@
 namespace tgc {
 
 // Receives the messages of an operation. The default methods do nothing. Several threads may call the methods at the
-// same time, but only one thread at a time calls on_progress().
+// same time.
 class Events {
  public:
   virtual ~Events() = default;
@@ -72,19 +72,19 @@ struct Session {
   std::shared_ptr<const GraphCompiler> compiler() const;
   // See GraphCompiler::settings_for().
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
-  // Starts the live pipeline that overrides.live_command names, with at most `jobs` processes; does nothing if
-  // overrides.live_command is empty. Fails if the command runs no tinygrad.
+  // Starts the live pipeline that overrides.live_command names; does nothing if overrides.live_command is empty. Fails
+  // if the command runs no tinygrad.
   Status start_live_pipeline();
   // Returns the target of a graph that names no target: the user's override, else the target of the environment
   // (DEV=NAME, NAME=1, ...), else CPU.
   std::string default_target() const;
-  // Returns the target of `in`: the override, else the target that `in` names, else the default; "" for a tensor graph.
+  // Returns the target of `in`: the override, else the target that `in` names, else the default or, for a tensor graph,
+  // "".
   std::string target_for(const InputGraph& in) const;
   // Returns the parameters of a Compilation of `in`. Errors: an unknown target.
   Result<JobSpec> job_for(const InputGraph& in) const;
   // Returns the pipeline of `in`, a graph that a GraphSource returned. It is the live pipeline if the session has one;
-  // the recorded pipeline if `in` is of another release (unless overrides.prefers_native is set), or if
-  // overrides.prefers_recorded is set and `in` has a record; else the native pipeline.
+  // else the native pipeline if tgc's own stages compile `in` (GraphCompiler::can_compile), or the recorded pipeline.
   Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const;
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
@@ -100,17 +100,17 @@ struct Session {
 // ---- environment variables that are not settings (lib/support/settings.h)
 
 // Returns the target that the environment selects (device.py:_Device.DEFAULT): DEV=NAME or NAME=1 selects the device,
-// and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Returns "" if no such variable is set.
+// and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Returns "" if these variables select no device.
 std::string target_of_environment();
 
-// Returns a warning for each environment variable that is set but has no effect: a variable of tinygrad that tgc does
-// not implement, such as VIZ, or one that tinygrad 0.12.0 does not have either, such as CLANG.
+// Returns a warning for each known environment variable that is set but has no effect in tgc: a variable of tinygrad
+// that tgc does not implement, such as VIZ, or one that tinygrad 0.12.0 does not have either, such as CLANG.
 std::vector<std::string> ignored_variables();
 
-// Checks that the rules and other names in TGC_FAULT (lib/rewrite/fault.h), if it is set, exist. The error suggests the
-// nearest names.
+// Checks that TGC_FAULT (lib/rewrite/fault.h), if it is set, is well formed and that the rules and other names in it
+// exist. The error about an unknown name suggests the nearest names.
 Status check_fault_of_environment();
-// Returns a warning for each requested fault that had no effect (take_fault_warnings).
+// Returns the new warnings about requested faults that had no effect (take_fault_warnings).
 std::vector<std::string> fault_warnings();
 
 // Returns true if TRACK_MATCH_STATS is set: then the command prints the rules' match statistics when it ends.

@@ -14,9 +14,9 @@ namespace tgc {
 
 class GraphSource {
  public:
-  // `spec` is the INPUT. `kernel` selects one graph by its number from 0, name or record id; "": all graphs. If the
-  // INPUT is a tensor graph, or #ID selects one, `kernel` is the number of a kernel in its schedule. `session` must
-  // outlive the GraphSource.
+  // `spec` is the INPUT. `kernel` selects the graph with this number (from 0), or the graphs with this name or record
+  // id; "": all graphs. If the INPUT is a tensor graph, or #ID selects one, `kernel` is the number of a kernel in its
+  // schedule. `session` must outlive the GraphSource.
   static Result<GraphSource> open(const Session& session, const std::string& spec, const std::string& kernel = "");
   static Result<GraphSource> open(const Session&&, const std::string&, const std::string& = "") = delete;
 
@@ -27,8 +27,7 @@ class GraphSource {
   // Returns the next graph; nullopt at the end. If the session has a live pipeline (Session::live_pool), it compiles
   // the graph first. Errors: the graph cannot be read or compiled; no graph is selected.
   Result<std::optional<InputGraph>> next_graph();
-  // Makes next_graph() return graphs with malformed nodes instead of an error, for `tgc verify`, which reports such
-  // nodes, and for comparisons.
+  // Makes next_graph() return graphs with malformed nodes instead of an error.
   void accept_malformed() { reader_->accepts_malformed = true; }
   // Makes next_graph() return the kernels of tinygrad's runtime (recorded_facts.h) too. Without this call, next_graph()
   // skips them and notes their number, or fails if the INPUT names one.

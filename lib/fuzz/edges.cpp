@@ -39,16 +39,16 @@ class EdgeKernelMaker {
     if (loops_.size() > 1 && c_.one_in(2)) at = row_major(loops_).position;
     return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.uniform(6)) - 2) : at;
   }
-  // Returns a positive number of at most 2^most_bits + 3. Two in three are near a power of two at which an integer or
-  // float dtype ends, such as 2^31 or 2^24.
+  // Returns a positive number of at most 2^most_bits + 3, often near a power of two at which an integer or float dtype
+  // ends, such as 2^31 or 2^24.
   int64_t long_number(int most_bits) {
     static constexpr int kEnds[] = {16, 24, 31, 32, 53, 54, 60};
     int bits = c_.one_in(3) ? int(c_.uniform(size_t(most_bits))) : c_.one_of(kEnds);
     return std::max<int64_t>(1, number_near(int64_t(1) << std::min(bits, most_bits), c_));
   }
 
-  // Returns a comparison (<, >, >= or !=) of scale * index, sometimes plus a small number, with a number that usually
-  // is near a multiple of `scale`.
+  // Returns a comparison (<, >, >= or !=) of scale * index, sometimes plus a small number, with a multiple of `scale`
+  // or a number near one.
   UOp scaled_comparison() {
     UOp at = index();
     int64_t most = at.vmax().as_int().small_value() + 3;

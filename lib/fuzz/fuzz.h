@@ -13,24 +13,24 @@ namespace tgc {
 struct FuzzSpec {
   uint64_t seed = 0;
   uint64_t num_graphs = 1000;  // number of graphs to make
-  double limit_minutes = 0;    // duration of the run in minutes, instead of `num_graphs`; 0: no limit
+  double limit_minutes = 0;    // duration of the run in minutes, instead of `num_graphs`; 0: `num_graphs` counts
   std::string graph;           // name of the only graph to make (maker.h); empty to make all graphs
   // a device on which every kernel is run, too; if empty, a part of the kernels runs on the CPU, with LLVM and clang
   std::string device;
   std::vector<std::string> golden_files;  // golden files, whose graphs are checked and mutated
   // path of a table of known unsound rules (known.h); if empty, fuzz() uses none, fuzz_live() the built-in tables
   std::string known_rules_file;
-  // A Python that has tinygrad 0.12.0 and tgc.export, or an export command. If set, tinygrad also compiles the tensor
-  // graphs and the kernels whose results were compared, and its texts must be the same.
+  // A Python that has tinygrad 0.12.0, or an export command. If set, tinygrad also compiles the tensor graphs and the
+  // kernels whose results were compared, and its texts must be the same.
   std::string tinygrad_command;
-  std::string folder;  // folder for the repro bundles of findings; if empty, none are written
+  std::string folder;  // folder for the repro bundles or graphs of findings; if empty, none are written
   // Path of the file that saves the campaign (state.h); empty to save nothing. If the file exists, the run continues
   // the saved campaign: `num_graphs` and the report refer to the whole campaign, but `limit_minutes` only to this run.
   std::string state_file;
 };
 
 struct FuzzFinding {
-  // the parts of bisect's verdict on the failing kernel; if bisect fails, `verdict` is the kind of failure
+  // the parts of bisect's verdict on the failing kernel; without such a verdict, `verdict` is the kind of failure
   std::string verdict, stage, rule, branch;
   std::string message;  // what failed, on one or more lines
   uint64_t graph_number = 0;  // number, from 0, of the first graph with this finding

@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxElements = 4096;  // largest number of elements of a buffer
+constexpr int64_t kMaxElements = 4096;  // usual maximum number of elements of a buffer
 constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,   9,   12,  15,  16,  17,
                               31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256};
 constexpr int64_t kDivisors[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 64, 100, 127, 128, 1000};
@@ -194,8 +194,8 @@ class Algebra {
 bool is_index(UOp u) { return u.dtype().is(Scalar::Index) && u.dtype().count() == 1 && !u.is_invalid(); }
 
 // Lets each iteration store to its own element, and resizes every buffer so that it ends at the largest index at which
-// it is accessed. Returns the empty UOp if an index may be negative, is too large or not bounded, if a buffer is an
-// image, or if a store has a gate or no INDEX.
+// it is accessed. Returns the empty UOp if an index may be negative, if an index or a loop is too large or not bounded,
+// if a buffer is an image, or if a store has a gate or no INDEX.
 UOp with_fitting_buffers(UOp root) {
   // Let each iteration store to its own element, because with a mutated loop size two iterations might share one.
   for (UOp end : toposort(root)) {

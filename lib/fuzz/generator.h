@@ -52,8 +52,8 @@ UOp matmul_kernel(Graph& graph, RandomSource& chance);
 // mutations change nothing, or give no valid kernel.
 UOp grown_kernel(UOp ast, RandomSource& chance);
 
-// Returns the tensor graph with copies, CONTIGUOUS, casts and ops inserted at random. Returns the empty UOp if no
-// random change fits the graph.
+// Returns the tensor graph with copies, CONTIGUOUS, casts and ops inserted at random. Returns the empty UOp if the
+// random choices change nothing, or make the graph malformed.
 UOp grown_tensor_graph(UOp sink, RandomSource& chance);
 
 // Returns the kernel with every loop of constant length shortened to at most `most` iterations, and with buffers of the
@@ -70,7 +70,7 @@ UOp equivalent_kernel(UOp ast, RandomSource& chance);
 // Returns a random AST that does one of the following:
 //   - compares a multiple of an index with a number near another multiple, up to about 2^61
 //   - casts an index near the largest integer that a float holds exactly to that float, and compares it
-//   - divides, compares and shifts small integers by constants near the ends of their dtype
+//   - computes with small integers and constants, of which many are near the ends of their dtype
 UOp edge_kernel(Graph& graph, RandomSource& chance);
 
 // Returns an AST whose loops become GPU threads. At least one size of the grid exceeds the target's launch limit.
@@ -80,8 +80,8 @@ UOp grid_kernel(Graph& graph, RandomSource& chance, const Target& target);
 // Generator of kernels from the patterns (left sides) of rules. A kernel stores a node that matches the pattern; where
 // the pattern accepts any operand, the operand is random. This tests rules that rarely apply in other kernels.
 
-// Returns an AST in which `rule` matches, unless another rule rewrites the matching nodes first. Returns the empty UOp
-// if the generator cannot make nodes that match, or if the randomly chosen dtypes contradict each other.
+// Returns an AST in which the pattern of `rule` matches, unless another rule rewrites the matching nodes first. Returns
+// the empty UOp if the generator cannot make nodes that match, or if random choices contradict each other.
 UOp pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule);
 
 // Generator of small random tensor graphs; equal seeds give equal graphs. The graphs have movements, reductions and

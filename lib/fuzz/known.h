@@ -24,7 +24,7 @@ struct FindingTraits {
 class KnownRules {
  public:
   // Reads the entries of a table: the quoted parts of lines such as "### `RULE [BRANCH]`", "### `RULE [BRANCH]: NODE`"
-  // and "### `SYMPTOM: MESSAGE`". A condition may precede an entry: "non-finite, RULE" (see the beginning of the file).
+  // and "### `SYMPTOM: MESSAGE`". A condition may precede an entry: "non-finite, RULE" (see testdata/known_unsound.md).
   // NODE is a part of the rewritten node as bisect prints it, in one line. MESSAGE is a part of the message. In both,
   // `*` matches any text.
   static Result<KnownRules> read(const std::string& path);

@@ -21,7 +21,7 @@ namespace tgc {
 namespace {
 
 constexpr double kBisectSeconds = 30;
-constexpr double kRunSeconds = 5;      // limit for all runs of one kernel; a kernel that takes longer is not counted
+constexpr double kRunSeconds = 5;      // limit for the runs of one kernel; a kernel that takes longer is left out
 // Time limit in seconds for the compilation of one kernel. tinygrad takes less than a second for most small kernels,
 // but the linearizer of 0.14.0 takes 20 s for some.
 constexpr double kAnswerSeconds = 90;
@@ -32,7 +32,7 @@ struct Outcome {
   size_t runs = 0, device_runs = 0, rounding = 0;
   std::optional<FuzzFinding> finding = {};
   std::string node = {};    // the rewritten node, for a finding with a rule
-  // for a finding without a rule: the part of the error that is equal for all findings with the same cause
+  // for a finding without a rule: the known cause, or the part of the error that all findings with its cause share
   std::string cause = {};
   std::string kernel = {};  // the AST of the finding's kernel as JSON
 };

@@ -23,13 +23,13 @@ constexpr const char* kTargets[] = {
     "METAL",    "CL",               "CL:INTEL",         "WEBGPU",           "QCOM"};
 // Targets whose launch limits a small kernel can exceed. WEBGPU is listed three times, so that it is chosen more often.
 constexpr const char* kTargetsWithLimits[] = {"WEBGPU", "WEBGPU", "WEBGPU", "CUDA:PTX:sm_80"};
-// Settings that enable rules which the default settings disable. One kernel in four gets one of these settings.
+// Settings that change which rules apply. One in four kernels that are not of a schedule gets one of these settings.
 constexpr std::pair<const char*, const char*> kSettings[] = {
     {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
     {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "1"},
     {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
-// Settings that enable rules for tensor graphs which the default settings disable. Half of the new and mutated tensor
-// graphs get one of these settings.
+// Settings that change which rules for tensor graphs apply. Half of the new and mutated tensor graphs get one of these
+// settings.
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
 // Limit for the nodes of a kernel of a golden file or schedule. Tensor graphs may have ten times as many.
@@ -222,8 +222,8 @@ std::optional<FuzzKernel> GraphMaker::grow_from(const KernelText& parent, Random
   return out;
 }
 
-// Makes a kernel from the pattern of a rule, and sets out.target to a target whose stages have this rule. Tries several
-// rules; returns the empty UOp if none of their patterns gives a kernel.
+// Makes a kernel from the pattern of a rule. If kTargets has targets whose stages have this rule, sets out.target to
+// one of them. Tries several rules; returns the empty UOp if none of them gives a kernel.
 UOp GraphMaker::kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerSteering& steering,
                                  Recipe& recipe) const {
   RandomSource choice(chance.next());

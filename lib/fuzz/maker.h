@@ -118,7 +118,7 @@ class GraphMaker {
   uint64_t seed_;
   std::vector<const Rule*> rules_;
   std::map<const Rule*, std::vector<const char*>> targets_;  // maps a rule to the targets whose stages have the rule
-  std::vector<KernelText> kernels_, tensors_;                // the kernels and the tensor graphs of the golden files
+  std::vector<KernelText> kernels_, tensors_;                // the small kernels and tensor graphs of the golden files
 };
 
 }  // namespace tgc

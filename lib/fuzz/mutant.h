@@ -18,8 +18,8 @@ struct MutationStep {
   uint8_t kind = 0;
   uint8_t slot_index = 0;       // index of a source of the node, or of an item of its arg
   uint16_t node_position = 0;   // position of the node to change
-  uint16_t other_position = 0;  // position of a second node, or number of the graph to take a subgraph from
-  uint16_t value_choice = 0;    // selects an op, dtype, arg value or size, as `kind` requires
+  uint16_t other_position = 0;  // position of a second node or source, or number of the graph to take a subgraph from
+  uint16_t value_choice = 0;    // selects a value, such as an op, dtype, arg or size, as `kind` requires
 };
 inline constexpr size_t kStepBytes = sizeof(MutationStep);
 inline constexpr int kNumMutations = 24;

@@ -1,5 +1,4 @@
-// Saves a campaign in a file, so that it can continue after it was stopped or crashed. The file has the counts, the
-// findings, the rules that applied, the numbers of unfinished graphs, and the graphs that are kept for mutations.
+// Saves a campaign in a file, so that it can continue after it was stopped or crashed.
 #pragma once
 #include <map>
 #include <set>

@@ -240,7 +240,7 @@ class Tensors {
   UOp copied(UOp u, Arg device) { return copy_to_device(u, device); }
 
   // Assigns a tensor to a new buffer, or sometimes to a contiguous copy of itself. The assigned value may read the
-  // buffer that is assigned to. Returns the empty UOp if the shape is not fixed.
+  // buffer that is assigned to. Returns the empty UOp if the shape is not fixed, or has no elements.
   UOp assigned(UOp u) {
     ShapeVec shape(shape_of(u).begin(), shape_of(u).end());
     bool is_fixed = std::ranges::all_of(shape, [](Sint s) { return s.is_int() && s.as_int() > Int(0); });
@@ -322,7 +322,7 @@ class Tensors {
 
   Graph& g_;
   RandomSource& c_;
-  std::vector<const char*> several_;  // names of the devices; empty if all tensors are on one device
+  std::vector<const char*> several_;  // names of the devices of sharded tensors; empty if there are none
   std::string file_;
   UOp size_;  // a variable that has a value (BIND), for use in shapes; empty if all sizes are constant
   std::vector<UOp> made_, outputs_;

@@ -1,6 +1,6 @@
-// `tgc lint`: finds wrong uses of TinyJit that raise no error. The input is a recording of TinyJit calls
+// `tgc lint`: finds wrong uses of TinyJit, most of which raise no error. The input is a recording of TinyJit calls
 // (out.jit.jsonl.gz, which scripts/tinygrad_export.py writes). A TinyJit captures the kernels of a function once and
-// replays only these kernels, so everything else in the function happens only during the capture.
+// replays only these kernels, so a replay does nothing else that the function does.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,7 +17,7 @@
 namespace tgc {
 
 struct JitFinding {
-  std::string kind;                    // the kind of finding, such as "frozen-value" (jit_finding_kinds)
+  std::string kind;                    // the kind, such as "frozen-value" (jit_finding_kinds, jit_note_kinds)
   std::string function;                // name of the jitted function; of a "lost-store": of the assigning function
   std::string python_place;            // the Python line of the mistake, such as "model.py:12"
   std::string problem;                 // what goes wrong

@@ -33,7 +33,7 @@ struct CompileQuestion {
   std::string ast = {};            // the same graph as pyrender text. It is not sent, but becomes the AST of the record
                                    // if the answer is only an error
   std::vector<std::pair<std::string, std::string>> settings = {};  // tinygrad's settings with their values
-  // The fields below are sent to tinygrad only.
+  // The fields below are sent to tinygrad only. tinygrad 0.12.0 obeys the next three for a kernel without is_live.
   std::vector<std::string> finished_stages = {};  // stages that have already run on the graph; tinygrad skips them
   // Pairs of a stage's name and tgc's graph after this stage, as pyrender text. tinygrad stops after the first stage
   // whose text differs from tgc's, and records the rewrites of this stage.
@@ -78,8 +78,8 @@ struct ProgramAnswer {
 // failure. Several threads may call ask() and ask_text().
 class TinygradProcess {
  public:
-  // `tinygrad` is a Python that has tinygrad and tgc.export, or a command with the options of tinygrad_export.py.
-  // `stop`: see Answerer.
+  // `tinygrad` is a Python that has tinygrad, or a command that contains a space and takes the options of
+  // tinygrad_export.py. `stop`: see Answerer.
   TinygradProcess(const std::string& tinygrad, std::function<bool()> stop);
 
   // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages that

@@ -244,7 +244,7 @@ void find_in_repr(std::string_view text, Links& out) {
 }
 
 // Calls on_number(begin, end, value) for each number of a list in brackets, whose first element is at `at`. Skips
-// quoted values. Returns the offset of the closing bracket.
+// quoted values. Returns the offset of the closing bracket, or `end` if there is none before.
 template <class OnNumber>
 size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& on_number) {
   while (at < end && text[at] != ']') {
@@ -284,8 +284,8 @@ void find_in_listing(std::string_view text, Links& out) {
   erase_undefined(out);
 }
 
-// Finds the nodes and their uses in JSON. An object that begins with "op" is a node; "src":[0,2] and {"uop":3} use
-// nodes.
+// Finds the nodes and their uses in JSON. An object with the key "op" is a node; "src":[0,2], "list":[0,2] and
+// {"uop":3} use nodes.
 class JsonLinks {
  public:
   JsonLinks(std::string_view text, Links& out) : text_(text), out_(out) {}
@@ -309,7 +309,7 @@ class JsonLinks {
     size_t node;   // the index of the object's definition; kNone if it is no node
   };
 
-  // Reads the string at `at`. If it is a key whose value names nodes, reads the value, too. Returns the end.
+  // Reads the string at `at`, and the value of a key that names nodes. Returns the offset at which to continue.
   size_t string(size_t at) {
     const size_t end = string_end(text_, at);
     if (end >= text_.size() || text_[end] != ':') return end;

@@ -20,7 +20,8 @@ inline constexpr LspCommand kLspCommands[] = {
 
 // Writes the capabilities of the server, for the answer to `initialize`.
 void write_capabilities(JsonWriter& json);
-// Writes the problems of the sections that were searched so far, as Diagnostics.
+// Writes the errors of unreadable lines, and the problems of the sections that were searched so far, as Diagnostics.
+// Writes at most 1000 of them.
 void write_diagnostics(JsonWriter& json, const OpenDocument& text);
 // Writes the bytes `begin` to `end` of the section `read` as a Location: the document and the range in it.
 void write_location(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
@@ -51,8 +52,8 @@ void write_renaming(JsonWriter& json, const std::string& uri, const OpenDocument
 // The next two functions escape a text of a document for Markdown, because its characters might make links, images or
 // headings. code_span() returns `text` as code, between more backticks than `text` has in a row.
 std::string code_span(std::string_view text);
-// plain_markdown() returns `text` with all characters escaped that have a meaning in Markdown or HTML, and with spaces
-// in place of line breaks. A single word is returned unchanged.
+// plain_markdown() returns `text` with the characters escaped that can have a meaning in a line of Markdown or HTML,
+// and with spaces in place of line breaks. A single word is returned unchanged.
 std::string plain_markdown(std::string_view text);
 
 }  // namespace tgc

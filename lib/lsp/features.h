@@ -35,8 +35,8 @@ struct Fold {
   size_t begin, end;  // a byte on the first line, and one on the last line (for a definition, at its end)
   bool is_comment = false;
 };
-// Returns the parts that can be folded: functions, comments, brackets and, in a listing, loops of several lines. If
-// several of them begin on one line, returns only the longest.
+// Returns the parts of several lines that can be folded: functions, comments, brackets and, in a listing, loops and
+// conditional parts. If several of them begin on one line, returns only the longest.
 std::vector<Fold> folds_of(const Analysis& analysis);
 
 // A text that an editor shows at the byte `at` between the characters of the document (an inlay hint).

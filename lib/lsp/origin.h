@@ -1,5 +1,5 @@
-// find_origin() finds the rule that made a node of a recorded stage: from the recorded rewrites or, for a recording of
-// 0.12.0 without rewrites, by compiling the kernel again with tgc's own pipeline.
+// find_origin() finds the rule that made a node of a recorded stage: for a recording of 0.12.0, by compiling the graph
+// again with tgc's own pipeline; for one of another release, from the recorded rewrites.
 #pragma once
 #include <functional>
 #include <future>
@@ -23,7 +23,8 @@ struct OriginQuestion {
 };
 
 struct OriginAnswer {
-  // the rule with its file, line and stage, as Markdown; "no rule: ..." for a node of the AST; "" if it is unknown
+  // the rule with its file, line and stage, as Markdown; "no rule: ..." if the node comes from the AST without a rule;
+  // "" if the rule is unknown
   std::string text;
   std::vector<std::string> places;  // the file and line of the rule in tinygrad and in tgc, each as "FILE:LINE"
 };

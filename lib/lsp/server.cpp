@@ -30,7 +30,7 @@ enum Error { kParseError = -32700, kInvalidRequest = -32600, kNoMethod = -32601,
 constexpr size_t kMostJobs = 4;
 constexpr const char* kSearching = "(tgc is looking for it: ask again)";
 
-// Returns the id of a request as JSON text; "null" if it is no number or string.
+// Returns the id of a request as JSON text; "null" if it is no integer or string.
 std::string id_text(const Json& id) {
   if (id.is_number_integer()) return id.is_number_unsigned() ? std::to_string(id.get<uint64_t>())
                                                              : std::to_string(id.get<int64_t>());

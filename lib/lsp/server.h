@@ -36,8 +36,8 @@ class LspServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Serves the client at the file descriptors `in` and `out` until the client says `exit` or closes `in`. Returns the
-// exit code: 0 if the client said `shutdown` before `exit`, else 1.
+// Serves the client at the file descriptors `in` and `out` until the client says `exit`, or until reading or writing
+// fails. Returns the exit code: 0 if the client said `shutdown` before `exit`, else 1.
 int serve_lsp(int in, int out, const std::string& program);
 
 }  // namespace tgc

@@ -89,9 +89,9 @@ class Provenance::History {
   bool is_in_input(UOp node) const { return input_.contains(node); }
   bool is_in_result(UOp node) const { return result_.contains(node); }
 
-  // Returns how `node` was made: by the first rewrite before event `end` that resulted in it, else by the innermost
+  // Returns how `node` was made: by the first event before event `end` that resulted in it, else by the innermost
   // rewrite that created it, else by a substitution that inserted it, else by the rewrite that created it and is still
-  // running at `end`.
+  // running at `end`, else by code of the stage outside its rules.
   Maker maker(UOp node, size_t end) const {
     auto made = [&](Step::Kind kind, size_t i) { return Maker{kind, i, p_.events_[i].before}; };
     if (const size_t* i = result_of_.find(node); i && *i < end)
@@ -147,7 +147,8 @@ class Provenance::History {
   }
 
  private:
-  // For nodes that existed before the stage but are not in its input, finds the rule that first used them.
+  // For nodes that are not in the stage's input, finds the rewrite that first used them. Such a node may be older than
+  // the stage.
   void find_inserted() {
     UOpSet seen(graph_);
     for (UOp u : toposort(stage_.input)) seen.insert(u);
@@ -192,7 +193,7 @@ class Provenance::History {
   Graph& graph_;
   UOpSet input_, result_;
   UOpMap<size_t> result_of_;    // for a node, the first event that resulted in it
-  UOpMap<size_t> inserted_by_;  // for a node that existed before the stage, the rewrite that inserted it
+  UOpMap<size_t> inserted_by_;  // for a node that is not in the stage's input, the first rewrite that used it
   std::unordered_map<uint32_t, size_t> made_by_;  // for the number #N of a node, the innermost rewrite that created it
   UOpMap<std::vector<size_t>> events_of_;         // for a node, the events that replace it
 };

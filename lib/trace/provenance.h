@@ -37,7 +37,7 @@ class Provenance : public TraceConsumer {
   void rebuild_node(int depth, UOp before, UOp after) override;
 
   const std::string& kernel_target() const { return target_; }
-  // Returns the result of a stage; the AST if `stage` is empty; the empty UOp if the stage was not traced.
+  // Returns the result of a stage; the AST if `stage` is empty; the empty UOp if the stage was not traced or failed.
   UOp result_of(std::string_view stage) const;
   // Returns the names of the traced stages in order.
   std::vector<std::string_view> stages() const;
@@ -52,7 +52,7 @@ class Provenance : public TraceConsumer {
 
   // Returns the origins and successors of all nodes as one line of JSON. The member `origins` of a stage has pairs of a
   // node that the stage made and the node of the stage's input from which the node comes (-1 for none). `became` has
-  // pairs of a node of the input and the node that the stage made of it (-1 if it was removed).
+  // pairs of a node of the input that is replaced or removed, and the node of the result that it became (-1 for none).
   std::string to_json() const;
 
  private:

@@ -16,7 +16,7 @@
 namespace tgc {
 namespace {
 
-// Returns `wanted` golden records of different kernels.
+// Returns up to `wanted` golden records without errors, of every seventh one.
 std::vector<GoldenRecord> records(size_t wanted) {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());
@@ -184,7 +184,7 @@ TEST_CASE("trace: a damaged file is an error with its place") {
   for (const char* body : {"[\"rewrite\",0,0,0,0,0,0,0]\n", "{\"id\":1,\"op\":\"SINK\",\"dtype\":\"dtypes.void\"}\n",
                            "[\"graph\"]\n[\"stage\",\"x\",5]\n", "[\"graph\"]\n[\"what\"]\n",
                            "[\"graph\"]\n[\"end\",-1,null]\n", "[\"stage\"]\n",
-                           // Invalid: an event outside of a kernel, stage or rewrite, or with a wrong depth.
+                           // Invalid: an event outside of a kernel, stage or rewrite, or with a wrong depth or node.
                            KERNEL "[\"end\",0,null]\n", STAGE "[\"end\",9000,0]\n", STAGE "[\"end\",4294967296,0]\n",
                            STAGE "[\"begin\",1,\"x\",0,0,true,\"x\"]\n", STAGE "[\"gated\",0,0]\n",
                            STAGE "[\"begin\",0,\"x\",0,0,true,\"x\"]\n[\"rebuilt\",0,0,null]\n",

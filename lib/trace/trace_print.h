@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Selects the rewrites to print. An empty field does not restrict the selection.
+// Selects the rewrites to print. An empty text and empty `ops` do not restrict the selection.
 struct TraceFilter {
   std::string rule;     // name of the rule, or part of its "file:line"; `*` matches any text
   OpSet ops;            // ops of the rewritten node
@@ -43,7 +43,7 @@ class TracePrinter : public TraceConsumer {
   void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
   void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
 
-  // Returns an error if no traced kernel and stage has a node with the number of the filter.
+  // Returns an error if the number of the filter's node is larger than those of all nodes in the trace.
   Status outcome() const;
 
  private:
@@ -60,7 +60,7 @@ class TracePrinter : public TraceConsumer {
 };
 
 // Returns a line such as "#12 = MUL dtypes.index (#10, 4)", where #10 and #12 are numbers of nodes in the trace. For
-// index arithmetic, the expression in infix notation follows.
+// short arithmetic, the expression in infix notation follows.
 std::string trace_line(UOp u, const TraceConsumer& numbers);
 
 }  // namespace tgc

@@ -69,7 +69,7 @@ class TraceGraphs : public Recorder {
 // not show a renamed op or stage as a difference.
 struct LaterNames {
   Renames renames;
-  std::string producer = {};  // the later of the two releases; empty: both recordings are of the same release
+  std::string producer = {};  // the later of the two releases; empty: nothing is renamed
 
   // Returns true if `by`, the name of a release, is the earlier of the two.
   bool is_older(std::string_view by) const {
@@ -91,8 +91,8 @@ struct LaterNames {
   }
 };
 
-// Returns the release that made the graphs of an INPUT. Returns "" for tinygrad 0.12.0, and if the release is not known
-// before reading the whole INPUT: standard input, folders, trace files, and files that cannot be read.
+// Returns the release that made the graphs of an INPUT. Returns "" if the INPUT names none (then it is 0.12.0), and for
+// standard input, folders, trace files, ONNX models and files that cannot be read.
 std::string producer_of_input(const std::string& spec) {
   const Session session;
   std::error_code error;
@@ -113,7 +113,7 @@ LaterNames later_names(const std::string& a, const std::string& b) {
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
 }
 
-// Returns the tensor methods for which a graph was made; for a tensor graph, those of all its kernels.
+// Returns the tensor methods for which a graph was made; if they are not known, those of all kernels in its record.
 std::string made_for(const InputGraph& in) {
   if (!in.record || !in.made_for.empty()) return in.made_for;
   std::vector<std::string> texts;
@@ -256,7 +256,7 @@ class Gatherer {
   }
 
   // Adds a graph that tgc's own pipeline cannot compile, such as one of another release, as it was recorded, with its
-  // rewrites if they were recorded. Proves, runs and bisects the graph if the plan says so.
+  // rewrites if they were recorded. If the plan says so, proves a kernel, and runs and bisects a kernel that can run.
   Status add_foreign(const InputGraph& in) {
     if (auto status = add_as_recorded(in); !status) return status;
     const Status compiled = check_compiled(in);

@@ -66,10 +66,11 @@ class Layout {
 
  private:
   // ---- rows: a node's row is its longest distance from nodes without sources, but at least its earlier row; some new
-  // nodes move down
+  // nodes move up or down
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
-    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // topmost row of the users that keep rows
+    // topmost row of the direct and indirect users that keep their rows
+    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
     if (in_.keeps_known_nodes)
       for (int32_t i = in_.nodes; i-- > 0;) {
         int32_t most = in_.earlier_rows[i] >= 0 ? in_.earlier_rows[i] : fixed_user[i];
@@ -281,8 +282,8 @@ class Layout {
     float low, high;
     int32_t before, behind;  // links to gaps that may have room (union-find), initially to the gap itself
   };
-  // Puts each new item of row `c`, from left to right, into the gap with enough space that is nearest to its ideal
-  // position (key_).
+  // Puts each new item of row `c`, from left to right, into the gap between its neighbours in the row's order. A node
+  // that does not fit goes into the gap with enough space that is nearest to its ideal position (key_).
   void fill_gaps(int32_t c) {
     constexpr float kFar = 1e9f;
     int32_t *items = in_row_ + rows_first_[c], count = rows_first_[c + 1] - rows_first_[c], gaps = 0;

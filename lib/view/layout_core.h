@@ -22,7 +22,7 @@ struct LayoutInput {
   const float* earlier_positions = nullptr;  // position of each node in an earlier layout; NaN: the node is new
   const int32_t* earlier_rows = nullptr;     // row of each node in an earlier layout; -1: the node is new
   int32_t max_edge_rows = 4;                 // maximum number of rows that an edge spans; a longer edge is a stub
-  float gap = 12;                            // minimum distance of neighbours in a row
+  float gap = 12;                            // minimum distance of neighbouring nodes in a row
   // True: nodes with an earlier position do not move. New nodes are put where there is space, even if a source is then
   // below its user; the edge between these two becomes a stub.
   bool keeps_known_nodes = false;

@@ -9,7 +9,7 @@ size_t next_free = 0;
 
 extern "C" {
 
-// Frees all memory that allocate() has returned.
+// Frees all memory that allocate() has returned. To be called before the first allocate(), too.
 __attribute__((export_name("reset"))) void reset() { next_free = (size_t(&__heap_base) + 15) / 16 * 16; }
 
 // Returns the address of `bytes` bytes of memory, aligned to 8 bytes; 0 if there is no more memory.

@@ -118,8 +118,8 @@ struct Group {
   size_t first, last;
 };
 
-// Divides the graphs of a page into groups. A group of one graph has a large graph, a tensor graph, a graph that is not
-// compiled yet, or any graph of a page with few graphs.
+// Divides the graphs of a page into groups. Each tensor graph, each large graph, and each graph of a page with few
+// graphs is a group of its own. A graph that is not compiled yet begins a group.
 std::vector<Group> groups_of(const std::vector<RecordedGraph>& graphs) {
   std::vector<Group> out;
   const size_t most = graphs.size() < kFewGraphs ? 1 : kMostInGroup;

@@ -1,5 +1,5 @@
 // Assembles the page from its code and the recorded graphs. The graphs are compressed alone or in groups, so that the
-// page unpacks only the graphs that the user opens.
+// page need not unpack all graphs to show one.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ namespace tgc {
 
 // The content of a page.
 struct ViewContent {
-  std::string title;                    // name of the input
+  std::string title;                    // name of the input, or "A and B" for two inputs
   std::vector<std::string> side_names;  // names of the two inputs; empty if there is one input
   std::vector<RecordedGraph> graphs;
   std::string schedule;              // schedule of a tensor graph that tgc compiled, as JSON (schedule_text.h), or ""

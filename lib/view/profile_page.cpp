@@ -171,7 +171,8 @@ class PageWriter {
     });
   }
 
-  // Returns the document of a run: all that the page shows of it, except the traces. It begins with the instructions.
+  // Returns the document of a run: what the page shows of it besides the index and the traces. It begins with the
+  // instructions.
   std::string run_json(size_t run) {
     const profile::KernelCode* code = p_.code_of(run);
     const Listing& listing = assembly_.of(run);

@@ -11,8 +11,8 @@
 
 namespace tgc {
 
-// What happens during a slice; the page has a colour for each kind. Scalar to Control are instructions. Count is the
-// number of kinds.
+// What happens during a slice; the page has a colour for each kind. Scalar to Other are instructions; End is the last
+// one of a wave. Count is the number of kinds.
 enum class SliceKind : uint8_t {
   Scalar, ScalarMemory, Vector, Transcendental, Matrix, LocalMemory, VectorMemory, Branch, Wait, Barrier, Control, End,
   Other, Wave, Host, Kernel, Copy, Count
@@ -27,9 +27,9 @@ SliceKind kind_of_operation(std::string_view name);
 SliceKind kind_of_assembly(std::string_view assembly, SliceKind otherwise);
 
 struct TraceTracks {
-  // A row for each execution unit of the traced SIMD, and a row for each wave. In the row of a wave, an instruction's
-  // slice begins at the issue of the previous instruction and ends at its own issue; on CDNA, it begins at its own
-  // issue. The item of a slice is the instruction's index in the code, or kNoItem.
+  // A row for each execution unit of the traced SIMD (on CDNA, of all SIMDs), and a row for each wave. In the row of a
+  // wave, an instruction's slice begins at the end of the previous slice and ends at its own issue; on CDNA, it begins
+  // at its own issue. The item of a slice is the instruction's index in the code, or kNoItem.
   Track instructions;
   // A row for the number of all active waves, and a row for the waves of each SIMD of each compute unit. The item of a
   // slice is the wave's place on the SIMD.

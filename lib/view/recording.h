@@ -34,8 +34,8 @@ struct RecordedGraph {
   std::string proof_json;                // verdicts of the rewrites (proof_marks of lib/prove), or empty
   std::string bundle_json;               // for a repro bundle: bundle_facts (bundle_facts.h), else empty
   std::string structure_hash;            // a hash of the first graph without the names of kernels
-  // The first graph and each stage, by name, with a hash of the result; "" if the stage did not change the graph. The
-  // name of the first graph is `begin_stage`, or "ast".
+  // The first graph and each stage, by name, with a hash of the result; "" if the stage did not change the graph or
+  // failed. The name of the first graph is `begin_stage`, or "ast".
   std::vector<std::pair<std::string, std::string>> results;
   int input_side = 0;  // the input that has the graph: 0 for the first, 1 for the second
   // the rewrites as JSON, which the page reads after it has drawn the graph

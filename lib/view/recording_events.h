@@ -1,5 +1,5 @@
-// Writes the events of a recording as columns of numbers, which README.md describes. Omits what the reader can derive:
-// a rebuilt node (a copy of a node with replaced sources), and its row in the table of nodes. The reader,
+// Writes the events of a recording as columns of numbers, which README.md describes. Omits what the reader can derive,
+// such as a rebuilt node (a copy of a node with replaced sources) and its row in the table of nodes. The reader,
 // apps/tgc/view/events.js, keeps the same state as this writer, because events are encoded relative to that state.
 #pragma once
 #include <map>

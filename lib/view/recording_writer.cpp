@@ -256,7 +256,7 @@ void RecordingWriter::write_model() {
   });
 }
 
-// ---- stages: their names, times and numbers of events
+// ---- stages
 
 void RecordingWriter::write_stages() {
   size_t nodes = recorder_.graph_.num_nodes;  // number of nodes of the current graph
@@ -279,7 +279,7 @@ void RecordingWriter::write_stages() {
   });
 }
 
-// ---- texts: pyrender of each stage, linear list, source, launch facts, outputs of compilers
+// ---- texts
 
 void RecordingWriter::write_texts() {
   json_.key("texts").array([&] {

@@ -47,7 +47,7 @@ class RecordingWriter {
   Recorder& recorder_;
   Compilation* compilation_;
   TextChoice text_choice_;
-  std::vector<UOp> linear_list_;  // the linear list, if the graph is a kernel
+  std::vector<UOp> linear_list_;  // the linear list of a kernel that tgc compiled; else empty
   std::vector<UOp> nodes_;        // the rows of the table of nodes, sources first
   std::vector<int32_t> numbers_;  // by node id: the row; -1: the node is not in the table
   // by row: the node's number in the trace, which the page shows; increasing

@@ -1,4 +1,4 @@
-// Serves the page on 127.0.0.1 and compiles kernels of a model when the user opens them. The server answers only GET
+// Serves the page on 127.0.0.1 and compiles kernels of a schedule when the user opens them. The server answers only GET
 // requests whose path begins with the server's random token, whose Host is 127.0.0.1 or localhost with the server's
 // port, and whose Origin, if any, is this Host, so that other web sites cannot use the server by DNS rebinding or by
 // scripts. Requests cannot name files.

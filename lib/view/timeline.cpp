@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kFactor = 4;         // ratio of the widths of bins that are tried one after the other
 constexpr uint32_t kChunk = 8192;      // usual number of slices that begin in a chunk
-constexpr size_t kCoarsest = 2000;     // maximum number of slices of the coarsest level
+constexpr size_t kCoarsest = 2000;     // no coarser level is made of a level with at most this many slices
 constexpr double kGain = 0.5;          // maximum number of slices of a level, relative to the next finer level
 constexpr int kAmounts = 15;           // amounts are stored as 0 to 15; 15 stands for TimelineRow::max_amount
 constexpr size_t kKinds = 32;
@@ -49,7 +49,7 @@ class Bin {
   bool is_open_ = false;
 };
 
-// Ends each slice where the next one of its row begins.
+// Cuts each slice where the next one of its row begins, and removes slices of which nothing remains.
 void cut_overlaps(std::vector<TimeSlice>& slices) {
   for (size_t n = 0; n + 1 < slices.size(); n++)
     if (slices[n].row == slices[n + 1].row) slices[n].end = std::min(slices[n].end, slices[n + 1].begin);

@@ -1,5 +1,5 @@
-// Makes the levels of detail of a timeline, so that a page can draw a trace of millions of slices: the page draws the
-// level whose bins are about as wide as a pixel, and reads only the chunks of the visible time.
+// Makes the levels of detail of a timeline, so that a page can draw a trace of millions of slices: the page draws a
+// level of which few enough slices are visible, and reads only the chunks of the visible time.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ struct TimeSlice {
   uint8_t kind = 0;         // a SliceKind (profile_tracks.h)
   int64_t begin = 0, end = 0;
   uint32_t item_number = kNoItem;  // what the slice shows, by number: an instruction, the place of a wave, or a name
-  double amount = 1;               // mean over the slice: the busy share of a unit, or the number of waves
+  double amount = 1;               // mean over the slice: the busy share of a row, or the number of waves
 };
 
 struct TimelineRow {
@@ -52,8 +52,8 @@ std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_
 std::vector<TimeSlice> count_active(std::vector<TimeSlice> slices);
 
 // Makes the levels of a track from `finest`, its slices in any order. The coarser levels are made from `merged_from`,
-// slices without overlaps; if it is empty, from `finest`, in which each slice is made to end where the next one of its
-// row begins.
+// slices without overlaps; if it is empty, from `finest`, in which each slice is cut where the next one of its row
+// begins.
 std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std::vector<TimeSlice> finest,
                                        std::vector<TimeSlice> merged_from = {});
 
