@@ -23,7 +23,7 @@ Status lay_out(const InputGraph& in) {
     first.push_back(int32_t(source.size()));
   }
   size_t nodes = first.size() - 1;
-  std::vector<float> size(nodes, 176), want(nodes, NAN), at(nodes), chain_at(nodes * 3);
+  std::vector<float> size(nodes, 176), want(nodes, NAN), at(nodes), chain_slots(nodes * 3);
   std::vector<int32_t> want_row(nodes, -1), row(nodes), chain_first(nodes + 1);
   std::vector<uint8_t> stub(source.size() + 1);
   LayoutInput input{int32_t(nodes), first.data(), source.data(), size.data(), want.data(), want_row.data(), 4, 18};
@@ -31,7 +31,7 @@ Status lay_out(const InputGraph& in) {
   for (int i = 0; i < 20; i++) {
     auto begun = std::chrono::steady_clock::now();
     std::vector<char> workspace(layout_workspace(input));
-    layout_graph(input, {at.data(), row.data(), stub.data(), chain_first.data(), chain_at.data()}, workspace.data());
+    layout_graph(input, {at.data(), row.data(), stub.data(), chain_first.data(), chain_slots.data()}, workspace.data());
     std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - begun;
     best = std::min(best, ms.count());
   }

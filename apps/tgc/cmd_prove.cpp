@@ -43,7 +43,7 @@ int run(const ProveOptions& o) {
   using Kind = RewriteProof::Kind;
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
   const Shard shard = o.this_shard();
-  const KernelProofOptions options{.checks_stages = !o.no_check, .timeout_seconds = o.timeout_seconds};
+  const KernelProofOptions options{.checks_stages = !o.skips_check, .timeout_seconds = o.timeout_seconds};
   ProgramWriter programs(o);
   VerdictCounts counts;
   size_t number = 0, weak = 0;
@@ -131,7 +131,7 @@ void add_prove(Command& cmd) {
   cmd.flag("--strict", o.is_strict, "fail (exit code 1) for each kernel, or rule with --rules, that is not proven");
   cmd.option("--floats", o.float_sense, "SENSE",
              "the weakest sense that --strict accepts: bit-exact, but-nan, finite, rounding or reals (default)");
-  cmd.flag("--no-check", o.no_check, "do not run the graphs of stages in REF if all rewrites are proven");
+  cmd.flag("--no-check", o.skips_check, "do not run the graphs of stages in REF if all rewrites are proven");
   cmd.number_option("--timeout", o.timeout_seconds, "S", 0, kMostProofSeconds,
                     "time limit for one kernel; default: 30 seconds of processor time; 0: none. The rest is unknown");
   cmd.option("--program", o.program_path, "FILE.py",

@@ -21,7 +21,7 @@ struct ProveOptions {
   std::string float_sense = "reals", shard, table_path, program_path;
   std::vector<std::string> reports_to_merge;  // the reports that `tgc prove merge` joins
   std::string merged_report;
-  bool no_check = false;
+  bool skips_check = false;
   std::optional<double> timeout_seconds = {};
   unsigned jobs = 1;
   Overrides overrides{.records_live_rewrites = true};

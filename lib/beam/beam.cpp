@@ -297,7 +297,7 @@ class SearchRunner {
   }
   DeviceTimes::Options options() const {
     return {.timeout_seconds = plan_.search_plan.settings.BEAM_TIMEOUT_SEC,
-            .shrink_grids = plan_.search_plan.settings.BEAM_ESTIMATE != 0,
+            .shrinks_grids = plan_.search_plan.settings.BEAM_ESTIMATE != 0,
             .reference_device = plan_.reference_device};
   }
 

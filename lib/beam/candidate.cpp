@@ -28,7 +28,7 @@ double ops_of(std::span<const UOp> list, const VariableValues& variables) {
 std::string digest(std::string_view code) { return to_hex(sha256(code)); }
 
 void set_identity(Candidate& out, const CandidateSpec& spec) {
-  if (spec.runs_threads_in_turn) out.executable->run_threads_in_turn();
+  if (spec.runs_threads_in_turn) out.executable->set_threads_run_in_turn();
   out.identity = digest(spec.identity == Identity::Source ? out.executable->source().text : out.executable->code());
 }
 

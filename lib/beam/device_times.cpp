@@ -82,7 +82,7 @@ struct DeviceTimes::Launch {
   Launch(const DeviceTimes& times, const Executable& e, std::span<const DeviceBuffer> all) {
     values = std::move(e.arguments(times.variables_).value_or_throw());
     size = e.launch_size(times.variables_).value_or_throw();
-    if (times.options_.shrink_grids) {
+    if (times.options_.shrinks_grids) {
       TestGrid grid = test_grid(size.global_size);
       size.global_size = grid.global_size, factor = grid.time_factor;
     }

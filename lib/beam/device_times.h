@@ -17,7 +17,7 @@ class DeviceTimes : public TimeSource {
  public:
   struct Options {
     double timeout_seconds = 10;   // time limit of one candidate
-    bool shrink_grids = true;      // time only a part of a large grid (BEAM_ESTIMATE)
+    bool shrinks_grids = true;     // time only a part of a large grid (BEAM_ESTIMATE)
     // device for the expected results; empty: REF or, for slow kernels, the timed device
     std::string reference_device = {};
   };

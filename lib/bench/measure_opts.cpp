@@ -132,7 +132,7 @@ std::string text_of(const SearchKernel& kernel, std::span<const Opt> opts) {
 class OptMeter {
  public:
   OptMeter(const SearchKernel& kernel, std::span<const Opt> applied, Placement& place, CandidateSpec::Compile compile)
-      : kernel_(kernel), applied_(applied), times_(place, kernel, {.timeout_seconds = 10, .shrink_grids = false}),
+      : kernel_(kernel), applied_(applied), times_(place, kernel, {.timeout_seconds = 10, .shrinks_grids = false}),
         spec_{.target = kernel.target(), .settings = kernel.graph().settings(), .variables = kernel.variables(),
               .max_uops = 0, .runs_threads_in_turn = kernel.origin().runs_threads_in_turn,
               .compile_candidate = std::move(compile), .device = place.device.get()} {}

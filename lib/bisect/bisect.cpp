@@ -261,7 +261,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
         (plan.test_command.empty() ? "" : " --cmd=" + shell_word(plan.test_command));
     begun.test_command = plan.test_command;
     if (!plan.test_command.empty()) return bisect_kernel(begun, false, report);
-    FailureRepro repro = with_expected(std::move(begun));
+    FailureRepro repro = add_expected_results(std::move(begun));
     report.variables = repro.variables;
     bisect_kernel(repro, plan.may_crash, report);
     if (report.verdict.kind != Kind::Same || plan.may_crash) return;
@@ -273,11 +273,11 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
       own.input.variables = values_of(more.variable_values);
       own.input.input_set = more.input_set;
       if (more.input_set != InputSet::Usual) own.compare.accepts_rounding = true;
-      return bisect_kernel(with_expected(begin_repro(session, in, own)), false, report);
+      return bisect_kernel(add_expected_results(begin_repro(session, in, own)), false, report);
     }
     // If the kernel is right at a sample of its elements, bisects again with all elements. If all are right, compares
     // the kernel's stages with those of its golden record.
-    if (auto complete = with_all_elements(std::move(repro))) bisect_kernel(*complete, false, report);
+    if (auto complete = add_all_expected_elements(std::move(repro))) bisect_kernel(*complete, false, report);
     if (report.verdict.kind == Kind::Same && is_as_recorded(session, in))
       if (auto verdict = find_divergence(session, in, *in.record)) report.verdict = std::move(*verdict);
   });

@@ -30,7 +30,8 @@ std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& ex
     const Proof proof = prover.prove_culprit(*a);
     if (proof == Proof::None) continue;
     if (proof == Proof::ByGraph)
-      if (const Application* second = second_culprit(prover, watched, *a)) return verdict_on_two(prover, *a, *second);
+      if (const Application* second = second_culprit(prover, watched, *a))
+        return verdict_on_two_rewrites(prover, *a, *second);
     return prover.narrowed_verdict(*a, proof);
   }
   return std::nullopt;

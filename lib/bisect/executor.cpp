@@ -226,7 +226,7 @@ Outcome Executor::run_truncated(UOp root) {
     UninstrumentedScope uninstrumented(graph);
     counts_.num_runs++;
     StoredSample stored = std::move(
-        stored_in_ref(truncate_loops(graph, root, kWork), inputs, variables, kMostElements).value_or_throw());
+        sample_stores_in_ref(truncate_loops(graph, root, kWork), inputs, variables, kMostElements).value_or_throw());
     const CompareOptions compare{.tolerance = repro_.options.compare.tolerance};
     auto arrays = std::move(
         compare_outputs(repro_.input_graph.root, stored.values, repro_.expected_at(stored.flat_indices), compare)

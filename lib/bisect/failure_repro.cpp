@@ -77,7 +77,7 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
   return out;
 }
 
-FailureRepro with_expected(FailureRepro repro) {
+FailureRepro add_expected_results(FailureRepro repro) {
   // Limits in UOps: REF runs a kernel of up to kSmall UOps whole, in about two seconds. For a larger one, it computes
   // only a sample of the elements, with up to kSample UOps.
   constexpr double kSmall = 1e8, kSample = 2e7;
@@ -120,7 +120,7 @@ FailureRepro with_expected(FailureRepro repro) {
   return repro;
 }
 
-std::optional<FailureRepro> with_all_elements(FailureRepro repro) {
+std::optional<FailureRepro> add_all_expected_elements(FailureRepro repro) {
   if (repro.arrays.known_elements.empty()) return std::nullopt;
   repro.arrays.known_elements.clear(), repro.arrays.expected.clear();
   Executable kernel = executable_for_ref(repro.input_graph);

@@ -54,7 +54,7 @@ struct FailureRepro {
   Placement placement;
   std::string test_command = {};         // --cmd: a shell command that decides, instead of a run, whether a graph fails
   std::vector<UOp> linear_list = {};     // if not empty: the linear list to run instead of compiling the graph
-  KernelArrays arrays = {};              // set by with_expected(), or from the run of a whole model
+  KernelArrays arrays = {};              // set by add_expected_results(), or from the run of a whole model
   bool is_expected_by_ref = false;       // the expected values are those that REF computes from the input graph
   bool is_small = true;                  // REF can run the whole kernel in a second or two
   std::string kernel_fault = {};         // the error if the input graph dies in REF; there are no expected values then
@@ -77,9 +77,9 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
 // Returns `repro` with inputs and expected results. The expected results are from a file, from the device that
 // --reference names, or from REF, which computes only a sample of the elements if the kernel is too large. Throws
 // Failure if inputs or variables do not fit, if the results cannot be computed, or if the kernel stores nothing.
-FailureRepro with_expected(FailureRepro repro);
+FailureRepro add_expected_results(FailureRepro repro);
 // Returns `repro` with the expected values of all elements; nullopt if it has them already, or the kernel dies in REF.
-std::optional<FailureRepro> with_all_elements(FailureRepro repro);
+std::optional<FailureRepro> add_all_expected_elements(FailureRepro repro);
 
 // Returns the command that repeats a bisection. `more_options` follows the input and begins with a blank; of `options`,
 // only the inputs, the expected arrays, the reference and the seed are printed. The command begins with TGC_FAULT=...

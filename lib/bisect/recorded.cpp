@@ -232,7 +232,7 @@ class RecordedBisection {
     }
     const bool must_be_exact = comparer_.must_be_exact();
     if (suspicious.empty() && !must_be_exact) return std::nullopt;
-    comparer_.set_exact();
+    comparer_.require_exact_results();
     for (const Trial& trial : comparer_.trials()) {
       const bool is_extreme = trial.has_edge_cases || trial.has_large_values;
       if (&trial != &usual && &trial != &t && !(must_be_exact && is_extreme)) continue;

@@ -421,7 +421,7 @@ void StageComparer::set_expected_graph(Trial& t, UOp original) {
   clear_outcomes();
 }
 
-void StageComparer::set_exact() {
+void StageComparer::require_exact_results() {
   is_exact_ = true;
   clear_outcomes();
 }

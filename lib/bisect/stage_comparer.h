@@ -59,7 +59,7 @@ class StageComparer {
   // Returns true if REF needs so long for the AST that only the last stage should be compared.
   bool is_large() const { return is_large_; }
   // From now on, results must be equal to the last bit, and not only up to rounding.
-  void set_exact();
+  void require_exact_results();
   bool is_exact() const { return is_exact_; }
   // Returns true if the kernel casts to floats, and IEEE 754 defines every float that it stores to the last bit.
   bool must_be_exact() const;

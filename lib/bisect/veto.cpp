@@ -109,7 +109,7 @@ Verdict RewriteProver::verdict(const Application& a, Proof proof) {
   return out;
 }
 
-Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Application& second) {
+Verdict verdict_on_two_rewrites(RewriteProver& prover, const Application& first, const Application& second) {
   Verdict out = prover.verdict(first, Proof::ByRun);
   out.detail = "it is one of two culprits; the other is " + rewrite_text(second);
   out.proof = "it fails without this rewrite alone, and passes without both";
@@ -209,7 +209,7 @@ std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& execut
   for (size_t b = 1; b < std::min(suspects.size(), kMostInPairs); b++)
     for (size_t a = 0; a < b; a++)
       if (prover.run_without(*suspects[a], suspects[b]).passes())
-        return verdict_on_two(prover, *suspects[a], *suspects[b]);
+        return verdict_on_two_rewrites(prover, *suspects[a], *suspects[b]);
   return std::nullopt;
 }
 

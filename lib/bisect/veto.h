@@ -55,7 +55,7 @@ class RewriteProver {
 
 // Returns the verdict on two rewrites such that the kernel passes only if both are suppressed. The verdict names the
 // first one, and mentions the second.
-Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Application& second);
+Verdict verdict_on_two_rewrites(RewriteProver& prover, const Application& first, const Application& second);
 
 // Returns true if REF can run the graphs before and after the top-level rewrite, because it rewrites a whole kernel.
 inline bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }

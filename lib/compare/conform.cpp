@@ -95,7 +95,7 @@ class Port {
     failures_in_a_row_++;
   }
 
-  Answerer program_;
+  AnswerProcess program_;
   int failures_in_a_row_ = 0;
   bool has_answered_ = false;
   std::string last_failure_;
@@ -143,7 +143,7 @@ class ConformRun {
   Status check_stage() const {
     if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
     const bool is_text = plan_.comparison == ConformComparison::Text;
-    if (!is_text && names_choice(plan_.stage, {.name = "source", .alias = {}, .slug = "source"}))
+    if (!is_text && is_name_of_choice(plan_.stage, {.name = "source", .alias = {}, .slug = "source"}))
       return Diag{.message = "a source is compared as text only", .expected = "--as=text"};
     std::vector<std::string_view> names(recorded_stages_.begin(), recorded_stages_.end());
     return unknown_name("stage", plan_.stage, names, "a stage of the records");
@@ -153,7 +153,7 @@ class ConformRun {
   bool is_wanted(const std::string& stage) {
     recorded_stages_.insert(stage);
     const NameChoice choice{.name = stage, .alias = {}, .slug = slug_of_stage(stage)};
-    return plan_.stage.empty() || names_choice(plan_.stage, choice) || (row_ && row_->name == stage);
+    return plan_.stage.empty() || is_name_of_choice(plan_.stage, choice) || (row_ && row_->name == stage);
   }
 
   ConformCounts& counts_of(const std::string& stage) {

@@ -360,7 +360,8 @@ class RecordCheck {
     if (plan_.runs_isolated && is_kernel()) restart("before the refusal");
     else if (plan_.runs_isolated)  // start from the AST, because a schedule needs the state of all stages
       if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
-    if (!c_) return;  // an earlier failure has ended the compilation
+    // An earlier failure, which the report has already, or a graph that cannot be loaded has ended the compilation.
+    if (!c_) return plan_.runs_isolated ? skipped("refusal", why_stopped_) : void();
     while (const StageRow* row = c_->next_row()) {
       std::string_view name = row->kind == StageRow::Kind::Schedule ? kKernels : row->name;
       if (!c_->run_step()) return settle(name, CheckVerdict::Same);

@@ -33,7 +33,7 @@ class Dump {
     } else if (auto status = add_graphs(); !status) {
       return status;
     }
-    if (plan_.input_only) return done();
+    if (plan_.dumps_only_input) return done();
     for (const StageRow& row : stage_rows())
       if (plan_.is_wanted(row) && is_ours(row) && !(row.is(OutputKind::List) && !c_.input_graph().list.empty()))
         if (auto status = add_output(row); !status) return status;
@@ -56,20 +56,20 @@ class Dump {
 
   bool wants_kernels() const {
     auto of_kernels = [](const StageRow* row) { return row->kind == Kind::Kernel || row->kind == Kind::Output; };
-    return plan_.only_changed || std::ranges::any_of(plan_.wanted_rows, of_kernels);
+    return plan_.dumps_changed_graphs || std::ranges::any_of(plan_.wanted_rows, of_kernels);
   }
 
   // ---- graphs
   Status add_graphs() {
     const StageRow* given = c_.last_row() ? c_.last_row() : &row_of(StageRow::Kind::Ast);
     bool asked_for = plan_.is_wanted(*given) || (c_.is_tensor_graph() && plan_.is_wanted(row_of(StageRow::Kind::Ast)));
-    if (plan_.input_only || asked_for)
+    if (plan_.dumps_only_input || asked_for)
       if (auto status = add_graph(*given, c_.input_graph().root); !status) return status;
-    if (plan_.input_only) return Unit{};
+    if (plan_.dumps_only_input) return Unit{};
     for (const StageRow* row = c_.next_row(); row && row->is_graph_stage() && more_wanted(*row); row = c_.next_row()) {
       auto step = c_.run_step();
       if (!step) return step.diag();
-      if (!plan_.is_wanted(*step->row) && !(plan_.only_changed && step->has_changed())) continue;
+      if (!plan_.is_wanted(*step->row) && !(plan_.dumps_changed_graphs && step->has_changed())) continue;
       if (auto status = add_graph(*step->row, step->after); !status) return status;
     }
     return Unit{};
@@ -77,7 +77,7 @@ class Dump {
 
   // Returns true if the plan requests `row` or a later row of this graph.
   bool more_wanted(const StageRow& row) const {
-    if (plan_.only_changed || (c_.is_tensor_graph() && wants_kernels())) return true;
+    if (plan_.dumps_changed_graphs || (c_.is_tensor_graph() && wants_kernels())) return true;
     return std::ranges::any_of(plan_.wanted_rows,
                                [&](const StageRow* w) { return w >= &row && (w->kind == row.kind || is_ours(*w)); });
   }
@@ -88,9 +88,9 @@ class Dump {
   }
   GraphInfo info_at(const StageRow& row) const {
     GraphInfo info = c_.input_graph().info;
-    if (row.kind != Kind::Ast || plan_.self_describing || !plan_.input_only) info.stage = row.name;
+    if (row.kind != Kind::Ast || plan_.self_describing || !plan_.dumps_only_input) info.stage = row.name;
     else info.stage.clear();
-    if (!c_.is_tensor_graph() && !plan_.input_only) info.target = c_.target().name();
+    if (!c_.is_tensor_graph() && !plan_.dumps_only_input) info.target = c_.target().name();
     return info;
   }
 
@@ -104,7 +104,7 @@ class Dump {
   // Adds the text of the input, which is a linear list.
   Status add_listing() {
     const StageRow& linear = row_of(OutputKind::List);
-    if (!plan_.is_wanted(linear) && !plan_.input_only) return Unit{};
+    if (!plan_.is_wanted(linear) && !plan_.dumps_only_input) return Unit{};
     return add_list(linear, c_.input_graph().list);
   }
 
@@ -191,11 +191,11 @@ Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format
   std::vector<NameChoice> choices = choices_of_rows([](const StageRow&) { return true; });
   choices.push_back({kAll, "", "", false});
   choices.push_back({kChanged, "", "", false});
-  plan.input_only = stages.empty();
+  plan.dumps_only_input = stages.empty();
   auto selected = select_stages(stages.empty() ? "ast" : stages, choices);
   if (!selected) return selected.diag();
   for (std::string_view name : *selected) {
-    if (name == kChanged) plan.only_changed = true;
+    if (name == kChanged) plan.dumps_changed_graphs = true;
     else if (name != kAll) plan.wanted_rows.insert(find_row(name));
     else for (const StageRow& row : stage_rows())
       if (!row.is(OutputKind::Compiled)) plan.wanted_rows.insert(&row);

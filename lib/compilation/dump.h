@@ -14,8 +14,8 @@ namespace tgc {
 
 struct DumpPlan {
   std::set<const StageRow*> wanted_rows = {};  // the requested stages and outputs
-  bool only_changed = false;          // add the graph after each stage that changes it (`changed`)
-  bool input_only = false;            // no stage is requested: dump the input itself
+  bool dumps_changed_graphs = false;  // add the graph after each stage that changes it (`changed`)
+  bool dumps_only_input = false;      // no stage is requested: dump the input itself
   bool self_describing = false;       // begin graphs and lists with a header that names the stage, as files need it
   bool explains_fusion = false;       // after the schedule, explain why each kernel is separate (fusion.h)
   std::optional<Format> format = {};  // format of graphs and lists; unset: pyrender for graphs, print_uops for lists

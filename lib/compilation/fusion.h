@@ -13,7 +13,7 @@ struct StorageReason {
   std::string remedy;       // what would make the scheduler fuse the kernels that store and read the value
   bool is_final = false;    // the scheduler never removes this buffer again, whatever computing the value would cost
 };
-// Returns the texts for the reason `why`, a word of GoldenStored::Reason. `op` is the op of the value, such as
+// Returns the texts for the reason `why`, a word of GoldenStoredValue::Reason. `op` is the op of the value, such as
 // "Ops.CONTIGUOUS"; `by` is the op of the value's user.
 StorageReason storage_reason(std::string_view why, const std::string& op, const std::string& by);
 // Adds to `reason` why the scheduler did not remove the buffer later, as it does for values that are cheap to compute.

@@ -126,8 +126,8 @@ class NativePipeline : public Pipeline {
     if (!selected) return selected.diag();
     if (!stages.is_empty()) (void)stages.select_rows([](const StageRow&) { return true; });
     DumpPlan own = plan;
-    own.wanted_rows = selected->wanted_rows, own.only_changed = selected->only_changed,
-    own.input_only = selected->input_only;
+    own.wanted_rows = selected->wanted_rows, own.dumps_changed_graphs = selected->dumps_changed_graphs,
+    own.dumps_only_input = selected->dumps_only_input;
     auto c = unused();
     return c ? dump_texts(**c, own) : Result<std::vector<DumpText>>(c.diag());
   }

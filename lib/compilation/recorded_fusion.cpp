@@ -39,7 +39,7 @@ StorageReason added_for(const std::string& op) {
 
 std::string paragraph(const std::vector<GoldenKernel>& kernels, size_t i) {
   const GoldenKernel& k = kernels[i];
-  const GoldenStored& stored = *k.stored_reasons;
+  const GoldenStoredValue& stored = *k.stored_reasons;
   const std::vector<size_t> readers = readers_of(kernels, i);
   const bool is_copied = std::ranges::any_of(readers, [&](size_t r) { return is_copy(kernels[r]); });
   const std::string made_for = methods_text(k.metadata), made_by = methods_text(stored.made_by);

@@ -17,7 +17,7 @@ bool same_word(std::string_view a, std::string_view b) {
 
 Result<size_t> index_of(std::string_view word, std::span<const NameChoice> choices, std::string_view expected) {
   for (size_t i = 0; i < choices.size(); i++)
-    if (names_choice(word, choices[i])) return i;
+    if (is_name_of_choice(word, choices[i])) return i;
   std::vector<std::string_view> names;
   for (const NameChoice& c : choices)
     for (std::string_view n : {c.name, c.alias, std::string_view(c.slug)})
@@ -27,7 +27,7 @@ Result<size_t> index_of(std::string_view word, std::span<const NameChoice> choic
 
 }  // namespace
 
-bool names_choice(std::string_view word, const NameChoice& c) {
+bool is_name_of_choice(std::string_view word, const NameChoice& c) {
   return same_word(word, c.name) || (!c.alias.empty() && same_word(word, c.alias)) ||
          (!c.slug.empty() && same_word(word, c.slug));
 }

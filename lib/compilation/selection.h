@@ -42,6 +42,6 @@ Result<Op> op_of_word(std::string_view word);
 std::optional<uint32_t> number_after(std::string_view text, char mark);
 
 // Returns true if `word` is the name, alias or slug of `choice`, whatever the case of its letters.
-bool names_choice(std::string_view word, const NameChoice& choice);
+bool is_name_of_choice(std::string_view word, const NameChoice& choice);
 
 }  // namespace tgc

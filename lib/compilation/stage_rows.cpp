@@ -95,7 +95,7 @@ const StageRow* find_row(std::string_view text) {
   for (const StageRow& row : stage_rows())
     if (text == row.name) return &row;
   for (const StageRow& row : stage_rows())
-    if (names_choice(text, choice_of(row))) return &row;
+    if (is_name_of_choice(text, choice_of(row))) return &row;
   return nullptr;
 }
 

@@ -254,6 +254,6 @@ std::string compile_contained(const CompileJob& job, Artifact what, Compiler com
   return own_workers().compile(job, what, compiler);
 }
 
-double compile_worker_seconds() { return worker_seconds; }
+double compiler_processor_seconds() { return worker_seconds; }
 
 }  // namespace tgc

@@ -15,6 +15,6 @@ std::string compile_contained(const CompileJob& job, Artifact what,
                               std::string (*compiler)(const CompileJob& job, Artifact what));
 
 // Processor time in seconds that workers and their child processes spent on sources submitted by this thread.
-double compile_worker_seconds();
+double compiler_processor_seconds();
 
 }  // namespace tgc

@@ -39,10 +39,10 @@ struct EngineResult {
 
 // Which of LLVM's optional passes run.
 struct PassPlan {
-  int64_t max_passes = -1;        // number of passes to run, in the order of execution; -1: all
-  std::string wrong_pass;         // a fault of kLlvmFaults (compile.h), such as a wrong pass to add; empty: none
-  bool lists_passes = false;      // return the list of passes, one per line, instead of the compiled code
-  bool fast_passes_only = false;  // run only passes that are fast for huge sources, and generate code as -O0 does
+  int64_t max_passes = -1;             // number of passes to run, in the order of execution; -1: all
+  std::string wrong_pass;              // a fault of kLlvmFaults (compile.h), such as a wrong pass to add; empty: none
+  bool lists_passes = false;           // return the list of passes, one per line, instead of the compiled code
+  bool runs_only_fast_passes = false;  // run only passes that are fast for huge sources, and generate code as -O0 does
 };
 
 class LlvmEngine {

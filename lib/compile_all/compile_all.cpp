@@ -58,7 +58,7 @@ std::string failure_text(const CompiledSource& c, const Diag& diag) {
 void compile_source(CompiledSource& c, bool cache) {
   Artifact what = artifact_of(c.job);
   auto begin = Clock::now();
-  double cpu = thread_seconds() + compile_worker_seconds();
+  double cpu = thread_seconds() + compiler_processor_seconds();
   auto made = cache ? compile(c.job, what) : compile_uncached(c.job, what);
   if (!made) {
     c.failure = failure_text(c, made.diag());
@@ -68,7 +68,7 @@ void compile_source(CompiledSource& c, bool cache) {
     if (here)
       if (auto code = load_object(*made); !code) c.failure = "cannot be loaded: " + code.diag().text();
   }
-  c.cpu_milliseconds = (thread_seconds() + compile_worker_seconds() - cpu) * 1e3;
+  c.cpu_milliseconds = (thread_seconds() + compiler_processor_seconds() - cpu) * 1e3;
   c.milliseconds = seconds_since(begin) * 1e3;
 }
 

@@ -114,14 +114,21 @@ std::vector<VariableSpec> variables_of(std::span<const UOp> nodes) {
   return out;
 }
 
+Status Executable::set_parameters(std::span<const UOp> nodes) {
+  return catch_failures([&] {
+    buffers_ = buffers_of(nodes);
+    variables_ = variables_of(nodes);
+    return Unit{};
+  });
+}
+
 Result<Executable> Executable::for_ref(UOp sink, const RefOptions& options) {
   auto program = RefProgram::from_graph(sink, options);
   if (!program) return program.diag();
   std::vector<UOp> nodes = toposort(sink);
   Executable out;
   out.name_ = kernel_name(sink);
-  out.buffers_ = buffers_of(nodes);
-  out.variables_ = variables_of(nodes);
+  if (auto status = out.set_parameters(nodes); !status) return status.diag();
   out.ref_ = std::make_shared<RefProgram>(std::move(*program));
   return out;
 }
@@ -130,8 +137,7 @@ Result<Executable> Executable::for_ref(std::span<const UOp> list, const RefOptio
   auto program = RefProgram::from_list(list, options);
   if (!program) return program.diag();
   Executable out;
-  out.buffers_ = buffers_of(list);
-  out.variables_ = variables_of(list);
+  if (auto status = out.set_parameters(list); !status) return status.diag();
   out.ref_ = std::make_shared<RefProgram>(std::move(*program));
   if (auto info = program_info(list)) {
     out.name_ = info->name;
@@ -153,8 +159,7 @@ Result<Executable> Executable::for_device(std::span<const UOp> list, const Targe
   if (!parameters) return parameters.diag();
   Executable out;
   out.name_ = info->name;
-  out.buffers_ = buffers_of(list);
-  out.variables_ = variables_of(list);
+  if (auto status = out.set_parameters(list); !status) return status.diag();
   std::ranges::sort(out.buffers_, {}, [&](const BufferSpec& b) { return parameters->buffers.at(b.argument_number); });
   std::ranges::sort(out.variables_, {}, [&](const VariableSpec& v) { return parameters->variables.at(v.name); });
   out.source_ = {ansistrip(info->name), info->function_name, target.name(), std::move(*text), compile_seconds};

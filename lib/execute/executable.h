@@ -69,7 +69,7 @@ class Executable {
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
   // Makes the threads of a CPU kernel run one after another (KernelSource::runs_threads_in_turn).
-  void run_threads_in_turn() { source_.runs_threads_in_turn = true; }
+  void set_threads_run_in_turn() { source_.runs_threads_in_turn = true; }
 
   // Replaces the compiled code by `code`, for experiments with other compilations of the same source.
   void set_code(std::string code) { code_ = std::move(code); }
@@ -90,6 +90,9 @@ class Executable {
   std::optional<Cost> cost(const VariableValues& values) const;
 
  private:
+  // Sets the arrays and variables that nodes use. Fails if the elements of an array have no size.
+  Status set_parameters(std::span<const UOp> nodes);
+
   std::string name_;
   std::vector<BufferSpec> buffers_;
   std::vector<VariableSpec> variables_;

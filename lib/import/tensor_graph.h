@@ -35,7 +35,7 @@ struct TensorOutput {
   size_t memory_index = 0;  // the array with the result: an index into TensorProgram::memories
   std::vector<int64_t> shape;
   UOp buffer;  // the BUFFER or PARAM whose content the output is; empty if the output is a value
-  // index of the sink's source that has this value; only set for values with TensorImport::outputs_values
+  // index of the sink's source that has this value; only set for values with TensorImportOptions::outputs_values
   std::optional<size_t> source_index = {};
 };
 
@@ -54,7 +54,7 @@ struct TensorVariables {
 };
 
 // Options of import_tensor_graph().
-struct TensorImport {
+struct TensorImportOptions {
   UOpSpan arguments = {};    // nodes of the same graph that replace the PARAMs, or the arguments of the call; by slot
   int invalid_value = 0;           // the number that replaces Invalid elements of values
   bool outputs_values = false;  // make the value of each source of the sink an output, besides the buffers it stores to
@@ -63,7 +63,7 @@ struct TensorImport {
 // If a source of the sink stores to a buffer, the output is the buffer's content. If a node cannot be imported, sets
 // `why` (may be null) to the details of the error. Adds nodes to the graph of `sink`.
 Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why = nullptr,
-                                          const TensorImport& what = {});
+                                          const TensorImportOptions& what = {});
 
 namespace import {
 bool is_body_of_kernel(UOp u);  // true for a PROGRAM or a kernel's SINK, false for a function's body

@@ -304,9 +304,9 @@ size_t TensorLowering::array_of(UOp u) {
 
 // ---- the program and its outputs
 
-TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
+TensorProgram TensorLowering::program(UOp root, const TensorImportOptions& what) {
   current_node = root;
-  invalid_ = what.invalid_value;
+  invalid_number_ = what.invalid_value;
   UOpSpan arguments = what.arguments;
   if (root.in(kCalls) && root.num_src()) facts_.detect_op_forms(order(root.src(0)));
   if (root.in(kCalls) && root.num_src() && !is_body_of_kernel(root.src(0)))
@@ -420,7 +420,7 @@ Result<UOp> inline_calls(UOp root) {
 }
 
 Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why,
-                                          const TensorImport& what) {
+                                          const TensorImportOptions& what) {
   return catch_failures([&]() -> TensorProgram {
     import::TensorLowering lowering(sink.graph(), variables);
     NotImportable details;

@@ -92,7 +92,7 @@ class TensorLowering {
       : graph_(graph), facts_(graph, variables), math_(graph) {}
 
   // Returns the program of `root`: a SINK of values and stores, a LINEAR list of calls of kernels, or a call of these.
-  TensorProgram program(UOp root, const TensorImport& what = {});
+  TensorProgram program(UOp root, const TensorImportOptions& what = {});
   TensorSides sides(UOp before, UOp after);  // tensor_sides.cpp
   TensorPairs pairs(UOp before, UOp after, const std::vector<UOp>& stages);  // tensor_ranges.cpp
   UOp current_node;  // the node that is being imported; errors name it
@@ -207,8 +207,8 @@ class TensorLowering {
   AffineMath math_;
   TensorProgram program_;
   Kernel kernel_;
-  // TensorImport::invalid_value; nullopt: a load or store of an Invalid element does nothing
-  std::optional<int> invalid_;
+  // TensorImportOptions::invalid_value; nullopt: a load or store of an Invalid element does nothing
+  std::optional<int> invalid_number_;
   std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // receives the indices and sizes of padded axes; or null
   using Buffers = std::set<UOp, ById>;
   std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: the other buffers to which its sources store
@@ -222,7 +222,7 @@ class TensorLowering {
   std::set<UOp, ById> looping_values_;  // values that are computed with a loop at each use
   int64_t affine_steps_ = 0;          // number of calls of affine_value()
   std::vector<RangedPair> pairs_;
-  std::map<std::vector<uint32_t>, UOp> contents_;  // by the ids of a STAGE's loops: its value; empty if two differ
+  std::map<std::vector<uint32_t>, UOp> stage_values_;  // by the ids of a STAGE's loops: its value; empty if two differ
   std::set<std::pair<uint32_t, uint32_t>> paired_stores_;  // the stores that pair_stores() has paired, by id
 };
 

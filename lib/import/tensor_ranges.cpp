@@ -49,8 +49,8 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
 // Returns true if `stage` has the values of `u`; false if it has those of a source that the movement op `u` moves.
 // Throws Refusal for a movement op if it is not known.
 bool TensorLowering::stage_has_value(UOp u, UOp stage) const {
-  auto it = contents_.find(ids(stage.src().subspan(1)));
-  if (it != contents_.end() && it->second) return it->second == u;
+  auto it = stage_values_.find(ids(stage.src().subspan(1)));
+  if (it != stage_values_.end() && it->second) return it->second == u;
   if (u.in(ops::Movement)) throw Refusal{"it is not known which value a STAGE holds"};
   return true;
 }
@@ -239,7 +239,7 @@ void TensorLowering::add_pair(const RangedPair& pair) {
 
 TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>& stages) {
   for (UOp u : stages) {
-    auto [it, is_new] = contents_.try_emplace(ids(u.src().subspan(1)), u.src(0));
+    auto [it, is_new] = stage_values_.try_emplace(ids(u.src().subspan(1)), u.src(0));
     if (!is_new && !(it->second == u.src(0))) it->second = {};
   }
   facts_.detect_op_forms(order(before));

@@ -237,15 +237,15 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
   if (u.in(ops::ALU | kFloorOps | OpSet{Op::CAST})) return value_of_operands(u, p);
   switch (u.op()) {
     case Op::CONST:
-      if (u.is_invalid() && invalid_ && can_be_stored(u.dtype().scalar())) {
+      if (u.is_invalid() && invalid_number_ && can_be_stored(u.dtype().scalar())) {
         program_.has_invalid = true;
-        return graph_.constant(u.dtype().scalar(), int64_t(*invalid_));
+        return graph_.constant(u.dtype().scalar(), int64_t(*invalid_number_));
       }
       return graph_.node(Op::CONST, u.dtype().scalar(), {}, u.arg());
     case Op::AFTER: case Op::ASSIGN:
-      if (invalid_ && invalid_states_.contains(u)) {
+      if (invalid_number_ && invalid_states_.contains(u)) {
         program_.has_invalid = true;
-        return graph_.constant(u.dtype().base(), int64_t(*invalid_));
+        return graph_.constant(u.dtype().base(), int64_t(*invalid_number_));
       }
       if (auto it = memories_.find(u); it != memories_.end()) {
         UOp valid = p.valid;

@@ -51,7 +51,7 @@ class WithoutSigpipe {
 }  // namespace
 
 // The conditions that end the wait for an answer: a time limit and a stop callback.
-struct Answerer::WaitLimits {
+struct AnswerProcess::WaitLimits {
   double seconds;
   const std::function<bool()>& stop;
   Clock::time_point until = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
@@ -69,7 +69,7 @@ struct Answerer::WaitLimits {
   }
 };
 
-void Answerer::start() {
+void AnswerProcess::start() {
   Pipe to, from, alive;
   pid_ = start_process({.argv = guarded_shell_argv(command_),
                         .in = to.read_end(),
@@ -82,7 +82,7 @@ void Answerer::start() {
   log_info(LogTopic::Live, [&] { return "process " + std::to_string(pid_) + " started: " + command_; });
 }
 
-Answerer::~Answerer() {
+AnswerProcess::~AnswerProcess() {
   for (int* end : {&input_pipe_, &output_pipe_})
     if (*end >= 0) close(std::exchange(*end, -1));
   for (int i = 0; pid_ >= 0; i++) {
@@ -93,23 +93,23 @@ Answerer::~Answerer() {
   close_pipes();
 }
 
-void Answerer::close_pipes() {
+void AnswerProcess::close_pipes() {
   // closing guard_pipe_ makes the guard kill processes that the command left
   for (int* end : {&input_pipe_, &output_pipe_, &guard_pipe_})
     if (*end >= 0) close(std::exchange(*end, -1));
   unread_output_.clear();
 }
 
-void Answerer::kill() {
+void AnswerProcess::kill() {
   if (pid_ < 0) return;
   ::kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   pid_ = -1;
 }
 
-void Answerer::restart_process() { kill(), close_pipes(); }
+void AnswerProcess::restart_process() { kill(), close_pipes(); }
 
-std::string Answerer::unsolicited_output() {
+std::string AnswerProcess::unsolicited_output() {
   constexpr size_t kShown = 80;
   char block[4096];
   if (unread_output_.empty() && is_ready(output_pipe_, POLLIN, 0))
@@ -119,7 +119,7 @@ std::string Answerer::unsolicited_output() {
 }
 
 // Returns a text that says how the child process ended: its exit code or signal.
-std::string Answerer::child_end_text() {
+std::string AnswerProcess::child_end_text() {
   int status = 0;
   pid_t ended = 0;
   for (int i = 0; i < kTries && (ended = waitpid(pid_, &status, WNOHANG)) == 0; i++) usleep(kPauseMicroseconds);
@@ -130,7 +130,7 @@ std::string Answerer::child_end_text() {
   return "the command ended with exit code " + std::to_string(WEXITSTATUS(status));
 }
 
-Status Answerer::write_line(const std::string& question, const WaitLimits& limits) {
+Status AnswerProcess::write_line(const std::string& question, const WaitLimits& limits) {
   WithoutSigpipe guard;
   std::string text = question + "\n";
   for (size_t at = 0; at < text.size();) {
@@ -146,7 +146,7 @@ Status Answerer::write_line(const std::string& question, const WaitLimits& limit
   return Unit{};
 }
 
-Result<std::string> Answerer::ask_question(const std::string& question) {
+Result<std::string> AnswerProcess::ask_question(const std::string& question) {
   auto line = catch_failures([&] {
     if (input_pipe_ < 0) start();
     return std::move(ask_running(question).value_or_throw());
@@ -162,7 +162,7 @@ Result<std::string> Answerer::ask_question(const std::string& question) {
   return line;
 }
 
-Result<std::string> Answerer::ask_running(const std::string& question) {
+Result<std::string> AnswerProcess::ask_running(const std::string& question) {
   if (std::string early = unsolicited_output(); !early.empty())
     return Diag{"the command says more than it is asked: " + early};
   WaitLimits limits{limit_seconds_, should_stop_};

@@ -11,14 +11,14 @@ namespace tgc {
 
 // The process starts at the first question. After a failure, it is killed and a new process starts at the next
 // question, so that a late answer cannot be taken for the answer to the next question.
-class Answerer {
+class AnswerProcess {
  public:
   // /bin/sh runs `command`. `seconds` limits the time of each answer. `stop`, called several times a second, ends
   // the wait if it returns true.
-  Answerer(std::string command, double seconds, std::function<bool()> stop)
+  AnswerProcess(std::string command, double seconds, std::function<bool()> stop)
       : command_(std::move(command)), limit_seconds_(seconds), should_stop_(std::move(stop)) {}
-  Answerer(const Answerer&) = delete;
-  ~Answerer();  // closes the standard input of the process, and kills the process if it does not end soon
+  AnswerProcess(const AnswerProcess&) = delete;
+  ~AnswerProcess();  // closes the standard input of the process, and kills the process if it does not end soon
 
   // Sends a question and returns the answer without its line end. Fails if the process cannot start or ends, if the
   // time limit passes, if `stop` returns true, if the answer exceeds `--limit input-bytes`, or if the process wrote

@@ -11,7 +11,7 @@
 namespace tgc {
 
 TEST_CASE("Answerer: a process that exceeds the time limit is killed, and the next question gets a new one") {
-  Answerer slow("read q; case $q in slow) sleep 30;; *) echo $$;; esac; read q", 0.2, {});
+  AnswerProcess slow("read q; case $q in slow) sleep 30;; *) echo $$;; esac; read q", 0.2, {});
   const std::string first = slow.ask_question("1").value_or_throw();
   slow.restart_process();
   CHECK(slow.ask_question("slow").diag().text().find("did not answer within 0.2 s") != std::string::npos);
@@ -23,7 +23,7 @@ TEST_CASE("Answerer: a busy process ends when the process that asks it is killed
   REQUIRE(::pipe(news) == 0);
   const pid_t asker = ::fork();
   if (asker == 0) {
-    Answerer busy("read q; echo $$; while :; do :; done", 10, {});
+    AnswerProcess busy("read q; echo $$; while :; do :; done", 10, {});
     if (auto pid = busy.ask_question("")) (void)!::write(news[1], pid->data(), pid->size());
     ::close(news[1]);
     ::pause();

@@ -96,7 +96,7 @@ class TinygradProcess {
  private:
   std::string answer(const std::string& question);
   std::mutex mutex_;
-  Answerer process_;
+  AnswerProcess process_;
   bool has_answered_ = false;
 };
 

@@ -34,7 +34,7 @@ json parse_header(std::string_view text) {
   std::set<std::string> names;
   std::string twice;
   constexpr int kMostLevels = 4;  // maximum nesting of a valid header
-  const bool fits = json_fits(text, kMostLevels, [&](int depth, const std::string& name) {
+  const bool fits = is_json_within_levels(text, kMostLevels, [&](int depth, const std::string& name) {
     if (depth == 1 && !names.insert(name).second) twice = name;
   });
   json header = fits ? json::parse(text, nullptr, /*allow_exceptions=*/false) : json();

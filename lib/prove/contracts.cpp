@@ -187,7 +187,7 @@ std::optional<std::pair<UOp, UOp>> terms_times_factors(UOp before, UOp after) {
   return std::pair(before.src(0), term);
 }
 
-UOp without_ends(UOp u) {
+UOp remove_ends(UOp u) {
   while (u.is(Op::END)) u = u.src(0);
   return u;
 }

@@ -110,7 +110,7 @@ UOp UnexpandedStage::replay_rewrites(size_t last) const {
   return rewritten(input, first);
 }
 
-std::optional<UnexpandedStage> without_expansions(RewriteHistory& history, const HistoryStage& stage,
+std::optional<UnexpandedStage> remove_expansions(RewriteHistory& history, const HistoryStage& stage,
                                                   std::map<size_t, std::string>& open) {
   return Unexpander(history, stage, open).run();
 }

@@ -35,7 +35,7 @@ struct UnexpandedStage {
 // Returns nullopt if there are none, if the stage is not exactly one graph rewrite with a known result, or if the
 // remaining rewrites, repeated on the stage's input, do not give UnexpandedStage::result node for node. Adds to `open`,
 // by the number of the rewrite, why the error of an approximation is unknown or too large.
-std::optional<UnexpandedStage> without_expansions(RewriteHistory& history, const HistoryStage& stage,
+std::optional<UnexpandedStage> remove_expansions(RewriteHistory& history, const HistoryStage& stage,
                                                   std::map<size_t, std::string>& open);
 
 }  // namespace tgc

@@ -83,7 +83,7 @@ class KernelProver {
     for (size_t top : stage.graph_rewrites)
       for (size_t k : history_.graph_rewrites()[top].application_indices) is_open |= is_weak(out_.rewrites[k]);
     std::map<size_t, std::string> open;
-    auto without = is_open ? without_expansions(history_, stage, open) : std::nullopt;
+    auto without = is_open ? remove_expansions(history_, stage, open) : std::nullopt;
     for (auto& [k, why] : open)
       if (out_.rewrites[k].kind == Kind::Sampled) out_.rewrites[k].reason = why;
     if (!without) return;

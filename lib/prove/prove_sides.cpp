@@ -125,7 +125,7 @@ RewriteProof SidesProver::prove_equal_sums(UOp before, UOp after) {
 // other nodes by decide_around_reduces().
 RewriteProof SidesProver::decide_parts(const Sides& s) {
   RewriteProof out{.kind = Kind::Proven, .method = "stores"}, open{.reason = "no values to compare"};
-  if (ends_same_loops(s.before, s.after)) return decide_sides(Sides{without_ends(s.before), without_ends(s.after)});
+  if (ends_same_loops(s.before, s.after)) return decide_sides(Sides{remove_ends(s.before), remove_ends(s.after)});
   const bool holds =
       s.before.in({Op::SINK, Op::GROUP}) && s.before.op() == s.after.op() && s.before.num_src() == s.after.num_src();
   if (!holds) return decide_around_reduces(s);

@@ -216,7 +216,7 @@ std::optional<std::string> StageRunner::unexplained_difference_of(const Trial& t
       if (t.expected.empty() || work_of(code) > max_work_) {
         Graph scratch(ast_.graph().settings());
         const UOp shorter = truncate_loops(scratch, code, kMaxWork);
-        auto run = stored_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
+        auto run = sample_stores_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
         const StoredSample& stored = run.value_or_throw();
         const Arrays& expected = expected_at(t, stored.flat_indices);
         const auto compared = compare_outputs(ast_, stored.values, expected).value_or_throw();
@@ -260,7 +260,7 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double w
   for (bool at_end : {false, true}) {  // the first iterations of the loops, and the last ones
     Graph scratch(ast_.graph().settings());
     const UOp shorter = truncate_loops(scratch, graph, work, at_end);
-    Result<StoredSample> stored = stored_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
+    Result<StoredSample> stored = sample_stores_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
     if (!stored && at_end && !stored.diag().kernel_fault) break;
     const Arrays& expected = expected_at(t, stored.value_or_throw().flat_indices);
     difference =

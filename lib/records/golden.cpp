@@ -134,8 +134,8 @@ std::vector<GoldenMetadata> metadata_list(JsonScanner& in) {
   return out;
 }
 
-GoldenStored stored_of(JsonScanner& in) {
-  GoldenStored s;
+GoldenStoredValue stored_of(JsonScanner& in) {
+  GoldenStoredValue s;
   in.object([&](std::string_view key) {
     if (key == "node") s.node = in.string();
     else if (key == "added_for") s.added_for = in.string();

@@ -75,7 +75,7 @@ std::string methods_text(const std::vector<GoldenMetadata>& metadata);
 std::vector<GoldenMetadata> read_methods(std::string_view json);
 
 // Why a scheduler stores a value between two kernels (python/tgc/export/boundaries.py).
-struct GoldenStored {
+struct GoldenStoredValue {
   struct Reason {
     // "own": the value's op requires it; "source": its user `requiring_op` requires it; or "users", "loops", "hazard",
     // "limit", "assign", "output" or "other" (boundaries.py)
@@ -98,7 +98,7 @@ struct GoldenKernel {  // one kernel of a tensor record
   std::vector<GoldenBuffer> buffer_args;
   std::map<std::string, int64_t> fixed_variables;
   std::vector<GoldenMetadata> metadata;
-  std::optional<GoldenStored> stored_reasons;  // why the kernel's result is stored
+  std::optional<GoldenStoredValue> stored_reasons;  // why the kernel's result is stored
 };
 
 using GoldenSettings = std::map<std::string, std::string>;

@@ -212,7 +212,7 @@ size_t PickledNodes::add_node(PickleValue node) {
   objects_.emplace(node.id(), node);
   return add_key(Key{node.id(), false});
 }
-size_t PickledNodes::add_number(int64_t number) { return add_key(Key{number, true}); }
+size_t PickledNodes::add_numbered_node(int64_t number) { return add_key(Key{number, true}); }
 
 PickleValue PickledNodes::fields_of(Key key) const {
   const PickledFields* all = key.is_field_number ? fields_ : &objects_;
@@ -404,7 +404,7 @@ std::string PickledNodes::object_text(PickleValue v, int depth) {
     auto ast = state->find("ast");
     if (!ast) fail("a Kernel has no AST");
     auto number = ast->int_value();
-    member("ast", number ? R"({"uop":)" + std::to_string(add_number(*number)) + "}" : value_text(*ast, depth + 1));
+    member("ast", number ? R"({"uop":)" + std::to_string(add_numbered_node(*number)) + "}" : value_text(*ast, depth + 1));
     member("metadata", "[]");
   } else if (state && state->kind() == Pickle::Dict) {
     // leave out fields that are None and that 0.12.0 does not have, because commits near 0.12.0 have them

@@ -32,7 +32,7 @@ class PickledNodes {
   // Adds a node and all nodes that it depends on. Returns the number of its line. `node` is an object of class UOp.
   size_t add_node(PickleValue node);
   // Adds the node that has this number in `fields`. Returns the number of its line.
-  size_t add_number(int64_t number);
+  size_t add_numbered_node(int64_t number);
   // Returns the JSON of the nodes, one line per node, sources first.
   const std::vector<std::string>& lines() const { return lines_; }
 

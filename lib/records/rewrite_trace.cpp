@@ -228,7 +228,7 @@ class GroupRecord {
     while (reader_.size() <= number) reader_.add(nodes_.lines()[reader_.size()], uint32_t(reader_.size() + 1));
     return reader_.node_of_line(number);
   }
-  UOp node(int64_t number) { return line(nodes_.add_number(number)); }
+  UOp node(int64_t number) { return line(nodes_.add_numbered_node(number)); }
   UOp object(PickleValue v) { return line(nodes_.add_node(v)); }
 
   UOp result_of(const Rewrite& r) {

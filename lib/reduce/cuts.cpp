@@ -85,7 +85,7 @@ UOp kernel_storing_only(UOp u, int64_t buffer, DType index) {
     arg.back() = outer(type);
     types.emplace_back(loop, loop.with_arg(g.tuple(arg)));
   }
-  return types.empty() ? sink : with_replacements(sink, types);
+  return types.empty() ? sink : replace_nodes(sink, types);
 }
 
 UOp load_of_stored_value(UOp u, int64_t buffer, DType index, bool has_loads) {
@@ -117,10 +117,10 @@ TestCase case_storing_only(const TestCase& c, UOp u) {
   UOp root = kernel_storing_only(u, first_free_buffer(c.root), index_dtype_of(c.root));
   if (!root) return {};
   if (c.root.arg().kind() == Arg::Kind::Record) root = root.with_arg(c.root.arg());
-  return with_root(c, root.rtag(c.root.tag()));
+  return replace_root(c, root.rtag(c.root.tag()));
 }
 
-TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
+TestCase replace_by_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
                       const ExecuteOptions& in_ref) {
   int64_t number = first_free_buffer(c.root);
   DType index = index_dtype_of(c.root);
@@ -141,7 +141,7 @@ TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const Varia
   if (pairs.empty() && !parts.empty()) return {};
   TestCase out = c;
   out.inputs.insert(out.inputs.end(), made.begin(), made.end());
-  return with_root(out, with_replacements(c.root, pairs));
+  return replace_root(out, replace_nodes(c.root, pairs));
 }
 
 std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
@@ -160,7 +160,7 @@ std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
         if (UOp other = replacement(*it)) more.emplace_back(*it, other);
         else stay.push_back(*it);
       if (more.size() == out.size()) continue;
-      TestCase c = with_root(given, with_replacements(given.root, more, false));
+      TestCase c = replace_root(given, replace_nodes(given.root, more, false));
       std::vector<UOp> left = toposort(c.root);
       auto is_left = [&](UOp u) { return u.is(Op::STORE) || std::ranges::find(left, u) != left.end(); };
       if (std::ranges::any_of(stay, is_left) || !(taken = may_fail(c))) continue;

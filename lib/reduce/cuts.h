@@ -30,7 +30,7 @@ int64_t first_free_buffer(UOp root);  // returns the smallest number that is lar
 // Returns the case with each node of `parts` replaced by a load from a buffer. REF computes the contents of the buffers
 // with the values `variables` and the options `in_ref`. Keeps nodes that cannot be stored or computed. Returns a case
 // without a root if it keeps all of them.
-TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
+TestCase replace_by_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
                       const ExecuteOptions& in_ref);
 
 // Delta debugging (Zeller's ddmin) on the nodes of a test case: removes sets of nodes from the case `given` until no

@@ -343,7 +343,7 @@ class Reduction {
       std::vector<UOp> parts = large_parts(needed);
       bool cut = false;
       while (!parts.empty() && !stopped()) {
-        auto c = catch_failures([&] { return with_buffers(best_, parts, options_.input.variables, in_ref_); });
+        auto c = catch_failures([&] { return replace_by_buffers(best_, parts, options_.input.variables, in_ref_); });
         if ((cut = c && accept(*c))) break;
         if (parts.size() == 1) needed.insert(to_hex(key_of(parts[0])));
         parts.resize(parts.size() / 2);
@@ -383,7 +383,7 @@ class Reduction {
     for (size_t width = values.size(); width > 1 && !stopped(); width /= 2)
       for (size_t from = 0; from < values.size() && !stopped(); from += width) {
         auto some = std::span(values).subspan(from, std::min(width, values.size() - from));
-        auto c = catch_failures([&] { return with_constants(best_, some); });
+        auto c = catch_failures([&] { return replace_by_constants(best_, some); });
         if (!c || !is_smaller(*c) || !interesting_.is_interesting(*c)) continue;
         take(std::move(*c));  // the case has the same Graph, so the nodes in `values` stay valid
         values.erase(values.begin() + ptrdiff_t(from), values.begin() + ptrdiff_t(from + some.size()));

@@ -129,7 +129,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   c.fault->application = 1;
   UOp constant = c.graph->constant(dtypes::float32, 1.0), memory = the(Op::DEFINE_GLOBAL, c.root);
   UOp at = c.graph->constant(dtypes::index, int64_t(0));
-  CHECK(!rule.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(constant)))));
+  CHECK(!rule.may_fail(replace_root(c, c.graph->sink(memory.index_ptr(at).store(constant)))));
 
   // The faulty rule gives two merged loops a wrong size. No failure is possible if a loop is unused or an END is
   // missing.
@@ -156,8 +156,8 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   REQUIRE(bounds.is_useful());
   CHECK(!bounds.may_fail(c));
   UOp behind = c.graph->constant(dtypes::index, memory.dtype().size());
-  TestCase store = with_root(c, c.graph->sink(memory.index_ptr(behind).store(constant)));
-  TestCase load = with_root(c, c.graph->sink(memory.index_ptr(at).store(memory.index(behind))));
+  TestCase store = replace_root(c, c.graph->sink(memory.index_ptr(behind).store(constant)));
+  TestCase load = replace_root(c, c.graph->sink(memory.index_ptr(at).store(memory.index(behind))));
   CHECK(bounds.may_fail(store));
   CHECK(!bounds.may_fail(load));
   Prefilter reads(session, c, {Kind::Crash, "", "out of bounds: load"}, {{"verdict", "crash"}}, {});
@@ -165,7 +165,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   CHECK(!reads.may_fail(store));
   // The stages remove the load out of bounds, because its value is multiplied by 0.
   UOp nothing = c.graph->constant(dtypes::float32, 0.0), same = memory.index(behind) * nothing;
-  CHECK(!reads.may_fail(with_root(c, c.graph->sink(memory.index_ptr(at).store(same)))));
+  CHECK(!reads.may_fail(replace_root(c, c.graph->sink(memory.index_ptr(at).store(same)))));
 }
 
 TEST_CASE("InterestingnessTest rejects cases that fail for another reason than the given one") {
@@ -174,7 +174,7 @@ TEST_CASE("InterestingnessTest rejects cases that fail for another reason than t
   UOp memory = the(Op::DEFINE_GLOBAL, c.root), one = c.graph->constant(dtypes::float32, 1.0);
   auto storing_at = [&](int64_t at) {
     UOp index = c.graph->constant(dtypes::index, memory.dtype().size() + at);
-    return with_root(c, c.graph->sink(memory.index_ptr(index).store(one)));
+    return replace_root(c, c.graph->sink(memory.index_ptr(index).store(one)));
   };
   TestCase within = storing_at(-1), outside = storing_at(0), later = outside;
   later.info.stage = "expander";  // after the AST, vmin and vmax prove nothing, so REF must run the kernel
@@ -191,7 +191,7 @@ TEST_CASE("InterestingnessTest rejects cases that fail for another reason than t
 
   ValidityChecks checks(c, {}, {});
   CHECK(checks.has_effect(within));
-  TestCase idle = with_root(c, c.graph->sink({one}));
+  TestCase idle = replace_root(c, c.graph->sink({one}));
   CHECK(!checks.has_effect(idle));
   CHECK(ValidityChecks(idle, {}, {}).has_effect(idle));
 }
@@ -236,7 +236,7 @@ TEST_CASE("reduce: the reference in REF has the time limit of a kernel") {
 TEST_CASE("reduce: a constant of any size is halved") {
   TestCase c = matmul();
   UOp number = c.graph->constant(dtypes::index, Int::pow2(64));
-  const TestCase large = with_root(c, c.graph->sink({number}));
+  const TestCase large = replace_root(c, c.graph->sink({number}));
   std::vector<Int> offered;
   for (auto& step : simpler_nodes(large, number))
     if (UOp root = step().root; root && root.num_src() == 1 && root.src(0).is_const())
@@ -249,7 +249,7 @@ TEST_CASE("reduce: a pointer into a buffer keeps the buffer's dtype") {
   TestCase c = matmul();
   UOp memory = the(Op::DEFINE_GLOBAL, c.root), smaller = memory.with_dtype(memory.dtype().base().ptr(4));
   CHECK(memory.dtype().is_ptr());
-  for (UOp u : toposort(with_replacements(c.root, {{memory, smaller}})))
+  for (UOp u : toposort(replace_nodes(c.root, {{memory, smaller}})))
     if (u.is(Op::INDEX) && u.dtype().is_ptr()) CHECK(u.dtype() == u.src(0).dtype());
 }
 
@@ -258,13 +258,13 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   TestCase c = matmul();
   auto without_loops = [](const TestCase& of) {
     UOp memory = the(Op::DEFINE_GLOBAL, of.root), at = of.graph->constant(dtypes::index, int64_t(0));
-    return with_root(of, of.graph->sink(memory.index_ptr(at).store(of.graph->constant(dtypes::float32, 1.0))));
+    return replace_root(of, of.graph->sink(memory.index_ptr(at).store(of.graph->constant(dtypes::float32, 1.0))));
   };
 
   // This stack limit is too low for the matrix product, but not for a kernel that stores a constant.
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
-  TestCase narrow = with_settings(c, few);
+  TestCase narrow = copy_with_settings(c, few);
   InputGraph in = narrow.input_graph();
   FailureSignature refusal = refusal_of(session, in, narrow.device).value_or_throw();
   REQUIRE(refusal.kind == Kind::Endless);
@@ -272,7 +272,7 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   REQUIRE(endless.is_useful());
   CHECK(endless.may_fail(narrow));
   CHECK(!endless.may_fail(without_loops(narrow)));
-  CHECK(!endless.may_fail(with_root(narrow, narrow.graph->sink({the(Op::REDUCE, narrow.root)}))));  // has no store
+  CHECK(!endless.may_fail(replace_root(narrow, narrow.graph->sink({the(Op::REDUCE, narrow.root)}))));  // has no store
 
   TestCase in_c = c;
   in_c.info.target = in_c.device = "CPU:CLANG";
@@ -298,7 +298,7 @@ TEST_CASE("reduce: a rewrite that does not end takes a few tries") {
   TestCase c = matmul();
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
-  InputGraph in = with_settings(c, few).input_graph();
+  InputGraph in = copy_with_settings(c, few).input_graph();
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Endless, ""});
   CHECK(report.error == "");
   CHECK(report.verdict.starts_with("endless: deep"));
@@ -311,11 +311,11 @@ TEST_CASE("replaced: a node may become the replacement of a node below it; ENDs 
   TestCase c = matmul();
   UOp sum = the(Op::REDUCE, c.root), product = sum.src(0), a = product.src(0);
   UOp one = c.graph->constant(dtypes::float32, 1.0);
-  CHECK(the(Op::REDUCE, with_replacements(c.root, {{product, a}, {a, one}})).src(0) == one);
+  CHECK(the(Op::REDUCE, replace_nodes(c.root, {{product, a}, {a, one}})).src(0) == one);
   UOp loop = sum.src(1), first = replacement_of(loop);
   CHECK(first.is(Op::CONST));
-  CHECK(!the(Op::REDUCE, with_replacements(c.root, {{loop, first}})));
-  CHECK(the(Op::REDUCE, with_replacements(c.root, {{loop, first}}, false)));
+  CHECK(!the(Op::REDUCE, replace_nodes(c.root, {{loop, first}})));
+  CHECK(the(Op::REDUCE, replace_nodes(c.root, {{loop, first}}, false)));
   CHECK(!replacement_of(the(Op::DEFINE_GLOBAL, c.root)));
 }
 
@@ -378,25 +378,25 @@ TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best cas
   CHECK(report.error == "cancelled");  // cancelled before the initial case was examined
 }
 
-TEST_CASE("with_buffers() and kernel_storing_only() make sound kernels that compute the cut parts") {
+TEST_CASE("replace_by_buffers() and kernel_storing_only() make sound kernels that compute the cut parts") {
   TestCase c = matmul();
   UOp reduction = the(Op::REDUCE, c.root), product = reduction.src(0);
   UOp alone = kernel_storing_only(product, 5, dtypes::index);
   REQUIRE(alone);
-  CHECK(is_sound(with_root(c, alone)));
+  CHECK(is_sound(replace_root(c, alone)));
   CHECK(the(Op::DEFINE_GLOBAL, alone).graph().size() > 0);
   bool has_reduce_loop = false;
   for (UOp u : toposort(alone))
     if (u.is(Op::RANGE)) has_reduce_loop |= u.arg().items().back().axis_type() == AxisType::REDUCE;
   CHECK(!has_reduce_loop);
   UOp back = load_of_stored_value(product, 5, dtypes::index, false);
-  TestCase cut = with_root(c, with_replacements(c.root, {{product, back}}));
+  TestCase cut = replace_root(c, replace_nodes(c.root, {{product, back}}));
   CHECK(is_sound(cut));
   CHECK(first_free_buffer(cut.root) == 6);
   UOp k = reduction.src(1);
-  UOp once = with_replacements(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
+  UOp once = replace_nodes(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
   CHECK(!the(Op::REDUCE, once));  // removed, because its only range became a constant
-  CHECK(size_of(with_root(c, once)) < size_of(c));
+  CHECK(size_of(replace_root(c, once)) < size_of(c));
 }
 
 TEST_CASE("nodes_by_dominated_count lists the node with the largest dominated part first") {

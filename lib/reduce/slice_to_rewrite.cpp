@@ -171,12 +171,12 @@ TestCase RewriteSlice::case_around(size_t depth, const VariableValues& variables
   for (UOp u : toposort(rewritten_node_))
     if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
       fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));
-  UOp before = with_replacements(rewritten_node_, fixed),
+  UOp before = replace_nodes(rewritten_node_, fixed),
       root = kernel_of(before, first_free_buffer(input_.root), index);
   if (!root) return {};
-  TestCase out = with_root(input_, root);
-  out = with_root(out, root.with_arg(info_without_opts(input_)));
-  return with_buffers(out, region_below(before, depth).parts, variables, in_ref);
+  TestCase out = replace_root(input_, root);
+  out = replace_root(out, root.with_arg(info_without_opts(input_)));
+  return replace_by_buffers(out, region_below(before, depth).parts, variables, in_ref);
 }
 
 }  // namespace tgc

@@ -55,11 +55,11 @@ void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
     if (other == u || std::ranges::any_of(other.src(), [&](UOp s) { return above.contains(s); })) above.insert(other);
     bool fits = other.dtype() == u.dtype() && !above.contains(other) && (is_number(other) || is_storable(other));
     if (fits && there < 4)
-      there++, out.push_back([&c, u, other] { return with_root(c, with_replacements(c.root, {{u, other}})); });
+      there++, out.push_back([&c, u, other] { return replace_root(c, replace_nodes(c.root, {{u, other}})); });
   }
   auto offer = [&](Const value) {
     UOp other = u.graph().constant(u.dtype(), value);
-    if (!(other == u)) out.push_back([&c, u, other] { return with_root(c, with_replacements(c.root, {{u, other}})); });
+    if (!(other == u)) out.push_back([&c, u, other] { return replace_root(c, replace_nodes(c.root, {{u, other}})); });
   };
   const Const now = u.arg().to_const();
   if (dtypes::is_float(u.dtype())) {
@@ -74,16 +74,16 @@ void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
 void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
   Graph& g = range.graph();
   out.push_back([&c, range, &g] {
-    return with_root(c, with_replacements(c.root, {{range, g.constant(range.dtype(), int64_t(0))}}));
+    return replace_root(c, replace_nodes(c.root, {{range, g.constant(range.dtype(), int64_t(0))}}));
   });
   UOp last = range.const_like(range.vmax());  // try the last iteration, where many accesses out of bounds occur
-  out.push_back([&c, range, last] { return with_root(c, with_replacements(c.root, {{range, last}})); });
+  out.push_back([&c, range, last] { return replace_root(c, replace_nodes(c.root, {{range, last}})); });
   if (!is_number(range.src(0))) return;
   int64_t size = range.src(0).arg().to_const().to_int().low64();
   for (int64_t other : {int64_t(2), size / 2})
     if (other < size && other >= 2) {
       UOp smaller = range.with_src(std::vector<UOp>{g.constant(range.src(0).dtype(), other)});
-      out.push_back([&c, range, smaller] { return with_root(c, with_replacements(c.root, {{range, smaller}})); });
+      out.push_back([&c, range, smaller] { return replace_root(c, replace_nodes(c.root, {{range, smaller}})); });
     }
 }
 
@@ -95,13 +95,13 @@ TestCase default_settings(const TestCase& c) {
   bool any = !c.info.settings.empty();
   for (const SettingInfo& s : all_settings()) any |= c.graph->settings().*s.member != plain.*s.member;
   if (!any) return {};
-  TestCase out = with_settings(c, plain);
+  TestCase out = copy_with_settings(c, plain);
   out.info.settings.clear();
   return out;
 }
 
 TestCase no_opts(const TestCase& c) {
-  return c.root.arg().kind() == Arg::Kind::Record ? with_root(c, c.root.with_arg(info_without_opts(c))) : TestCase();
+  return c.root.arg().kind() == Arg::Kind::Record ? replace_root(c, c.root.with_arg(info_without_opts(c))) : TestCase();
 }
 
 // Replaces integers above 2 by 2, which also shortens loops to two iterations, and floats other than 0 and 1 by 1.0.
@@ -114,7 +114,7 @@ TestCase small_numbers(const TestCase& c) {
     bool is_large = is_float ? v != 0 && v != 1 : !dtypes::is_bool(u.dtype()) && v > 2;
     if (is_large) pairs.emplace_back(u, u.graph().constant(u.dtype(), is_float ? Const(1.0) : Const(2)));
   }
-  return pairs.empty() ? TestCase() : with_root(c, with_replacements(c.root, pairs));
+  return pairs.empty() ? TestCase() : replace_root(c, replace_nodes(c.root, pairs));
 }
 
 // Replaces float dtypes by float32 and integer dtypes by int32. Arrays whose dtype changes become random.
@@ -135,7 +135,7 @@ TestCase plain_dtypes(const TestCase& c) {
         is_number(u) ? c.graph->constant(plainer(u.dtype()), u.arg().to_const()) : same.with_dtype(plainer(u.dtype()));
   }
   if (now[c.root] == c.root) return {};
-  TestCase out = with_root(c, now[c.root]);
+  TestCase out = replace_root(c, now[c.root]);
   std::erase_if(out.inputs, [&](const ReproArray& a) { return !(plainer(a.dtype) == a.dtype); });
   return out;
 }
@@ -163,7 +163,7 @@ TestCase small_buffers(const TestCase& c) {
       }
   }
   if (pairs.empty()) return {};
-  TestCase out = with_root(c, with_replacements(c.root, pairs));
+  TestCase out = replace_root(c, replace_nodes(c.root, pairs));
   out.inputs = std::move(inputs);
   return out;
 }
@@ -174,18 +174,18 @@ void fewer_settings(Candidates& out, const TestCase& c) {
     if (now.*s.member == s.default_value || s.name == "CPU_COUNT") continue;
     Settings other = now;
     other.*s.member = s.default_value;
-    out.push_back([&c, other] { return with_settings(c, other); });
+    out.push_back([&c, other] { return copy_with_settings(c, other); });
   }
   for (auto& [name, value] : c.info.settings)
     out.push_back([&c, name] {
-      TestCase other = with_root(c, c.root);
+      TestCase other = replace_root(c, c.root);
       other.info.settings.erase(name);
       return other;
     });
   if (c.fault && c.fault->application > 1)
     for (uint64_t n : {uint64_t(1), c.fault->application - 1})
       out.push_back([&c, n] {
-        TestCase other = with_root(c, c.root);
+        TestCase other = replace_root(c, c.root);
         other.fault->application = n;
         return other;
       });
@@ -202,7 +202,7 @@ void fewer_opts(Candidates& out, const TestCase& c) {
     std::vector<Arg> fields(info.begin(), info.end());
     fields.back() = c.graph->tuple(opts);
     UOp root = c.root.with_arg(c.graph->record(RecordClass::KernelInfo, fields));
-    out.push_back([&c, root] { return with_root(c, root); });
+    out.push_back([&c, root] { return replace_root(c, root); });
   };
   std::vector<Arg> opts;
   if (info.back().is_tuple()) opts.assign(info.back().items().begin(), info.back().items().end());
@@ -243,20 +243,20 @@ std::span<const Simplification> simplifications() {
   return kSteps;
 }
 
-TestCase with_settings(const TestCase& c, const Settings& settings) {
+TestCase copy_with_settings(const TestCase& c, const Settings& settings) {
   TestCase out = c;
   out.graph = std::make_shared<Graph>(settings);
   out.root = copy_into(*out.graph, c.root);
   return out;
 }
 
-TestCase with_constants(const TestCase& c, std::span<const UOp> values) {
+TestCase replace_by_constants(const TestCase& c, std::span<const UOp> values) {
   Replacements pairs;
   for (UOp u : values) {
     bool is_place = u.dtype().is(Scalar::Index) || dtypes::is_bool(u.dtype());
     pairs.emplace_back(u, constant_for(u, is_place ? 0 : 2));
   }
-  return with_root(c, with_replacements(c.root, pairs));
+  return replace_root(c, replace_nodes(c.root, pairs));
 }
 
 Candidates single_stores(const TestCase& c) {
@@ -267,7 +267,7 @@ Candidates single_stores(const TestCase& c) {
       for (UOp s : u.src()) stores.push_back(s);
   for (UOp s : stores)
     if (s.in({Op::END, Op::STORE}))
-      out.push_back([&c, s] { return with_root(c, c.root.with_src(std::vector<UOp>{s})); });
+      out.push_back([&c, s] { return replace_root(c, c.root.with_src(std::vector<UOp>{s})); });
   return out;
 }
 
@@ -285,7 +285,7 @@ UOp runnable_replacement_of(UOp u) {
 Candidates simpler_nodes(const TestCase& c, UOp u) {
   Candidates out;
   auto become = [&](UOp other) {
-    out.push_back([&c, u, other] { return with_root(c, with_replacements(c.root, {{u, other}})); });
+    out.push_back([&c, u, other] { return replace_root(c, replace_nodes(c.root, {{u, other}})); });
   };
   if (is_number(u)) return smaller_constants(out, c, u), out;
   if (u.num_src() > 0 && (is_storable(u) || u.in({Op::RANGE, Op::SPECIAL})))

@@ -9,7 +9,7 @@
 namespace tgc {
 
 // Returns a copy of the case in a new Graph with these settings.
-TestCase with_settings(const TestCase& c, const Settings& settings);
+TestCase copy_with_settings(const TestCase& c, const Settings& settings);
 
 // Steps that make candidates. A step that is impossible returns a case without a root.
 using Candidates = std::vector<std::function<TestCase()>>;
@@ -23,7 +23,7 @@ using Simplification = TestCase (*)(const TestCase& c);
 std::span<const Simplification> simplifications();
 
 // Returns the case with each node in `values` replaced by a constant.
-TestCase with_constants(const TestCase& c, std::span<const UOp> values);
+TestCase replace_by_constants(const TestCase& c, std::span<const UOp> values);
 // Returns a step for each store, which keeps only this store; no steps if there is only one store.
 Candidates single_stores(const TestCase& c);
 // Returns the node that replaces the removed node `u`: the first source with the dtype of `u` (for a RANGE, its size)

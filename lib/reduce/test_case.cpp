@@ -63,7 +63,7 @@ TestCase in_own_graph(const TestCase& c) {
   return out;
 }
 
-TestCase with_root(const TestCase& c, UOp root) {
+TestCase replace_root(const TestCase& c, UOp root) {
   TestCase out = c;
   out.root = root;
   if (root) drop_unused_inputs(out);
@@ -91,7 +91,7 @@ std::vector<double> size_of(const TestCase& c) {
   return {nodes, loops, settings, odd, numbers, bytes};
 }
 
-UOp with_replacements(UOp root, const Replacements& pairs, bool ends_loops) {
+UOp replace_nodes(UOp root, const Replacements& pairs, bool ends_loops) {
   std::map<uint32_t, UOp> is;
   for (auto& [from, to] : pairs) is[from.id()] = to;
   UOpMap<UOp> now(root.graph());

@@ -39,7 +39,7 @@ bool is_ast(const TestCase& c);  // returns true if the graph is an AST, before 
 // unchanged.
 TestCase in_own_graph(const TestCase& c);
 // Returns the case with the root `root`, and without arrays that this graph does not use.
-TestCase with_root(const TestCase& c, UOp root);
+TestCase replace_root(const TestCase& c, UOp root);
 
 // Returns the size of a case as numbers that are compared lexicographically: nodes; loops; opts, changed settings and
 // the fault's application; rare dtypes; magnitudes of constants and buffers; bytes of arrays.
@@ -48,7 +48,7 @@ std::vector<double> size_of(const TestCase& c);
 using Replacements = std::vector<std::pair<UOp, UOp>>;
 // Replaces the first node of each pair by the second. If the second node is below the first one and is itself replaced,
 // uses its replacement. With `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
-UOp with_replacements(UOp root, const Replacements& pairs, bool ends_loops = true);
+UOp replace_nodes(UOp root, const Replacements& pairs, bool ends_loops = true);
 
 // Returns the ops of `root` and of all nodes below it.
 OpSet ops_of(UOp root);

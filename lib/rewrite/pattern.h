@@ -84,7 +84,7 @@ const PatNode* make_const(Const value, DTypeSet dtypes);
 //
 // Every expression type has
 //   kBound     the bit set of the capture ids that the expression binds, or that a right side uses
-//   kMatches   true if the expression may be part of a left side
+//   kIsPattern   true if the expression may be part of a left side
 //   node()     returns the pattern node, for matching and listings
 // and, if it may be part of a right side, at least one of
 //   build(m)   makes the expression's node
@@ -110,7 +110,7 @@ struct Expr {
 template <class T>
 concept Expression = std::derived_from<T, Expr<T>>;
 template <class T>
-concept PatLike = Expression<T> && T::kMatches;
+concept PatLike = Expression<T> && T::kIsPattern;
 template <class T>
 concept Literal = std::is_arithmetic_v<T>;
 template <class T>
@@ -125,7 +125,7 @@ template <uint64_t Bound>
 class Pat : public Expr<Pat<Bound>> {
  public:
   static constexpr uint64_t kBound = Bound;
-  static constexpr bool kMatches = true;
+  static constexpr bool kIsPattern = true;
   explicit Pat(const PatNode* n) : n_(n) {}
   const PatNode* node() const { return n_; }
 
@@ -156,7 +156,7 @@ template <int Id, bool Constant = false>
 struct Capture : Expr<Capture<Id, Constant>> {
   static constexpr int kId = Id;
   static constexpr uint64_t kBound = uint64_t(1) << Id;
-  static constexpr bool kMatches = true;
+  static constexpr bool kIsPattern = true;
   static const PatNode* node() {
     static const PatNode* const n = [] {
       PatNode node;
@@ -185,7 +185,7 @@ struct Capture : Expr<Capture<Id, Constant>> {
 struct LiteralNumber : Expr<LiteralNumber> {
   explicit LiteralNumber(Const v) : number(v) {}
   static constexpr uint64_t kBound = 0;
-  static constexpr bool kMatches = false;  // a number alone is not a pattern, but it can be an operand in one
+  static constexpr bool kIsPattern = false;  // a number alone is not a pattern, but it can be an operand in one
   static constexpr bool kNumber = true;
   const PatNode* node() const { return make_const(number, {}); }
   Const value(const Match&) const { return number; }
@@ -285,7 +285,7 @@ auto with_built(const A& a, const B& b, const Match& m, Use use) {
   }
 }
 template <class... Es>
-constexpr bool kAllMatch = ((Es::kMatches || std::same_as<Es, LiteralNumber>) && ...);
+constexpr bool kAllMatch = ((Es::kIsPattern || std::same_as<Es, LiteralNumber>) && ...);
 
 // Compute `op` on numbers with Python's semantics, except that IDIV and MOD truncate toward zero, as in graphs. Support
 // NEG and LOG2, and ADD, SUB, MUL, IDIV and MOD; throw a Failure for any other op.
@@ -298,7 +298,7 @@ struct Alu1 : Expr<Alu1<OpOf, A>> {
   [[no_unique_address]] A a;
   Alu1(OpOf op_of, A a) : op_of(op_of), a(a) {}
   static constexpr uint64_t kBound = OpOf::kBound | A::kBound;
-  static constexpr bool kMatches = OpOf::kKnown && A::kMatches;
+  static constexpr bool kIsPattern = OpOf::kKnown && A::kIsPattern;
   const PatNode* node() const { return op_of.node(a.node()); }
   UOp build(const Match& m) const
     requires Buildable<A>
@@ -317,7 +317,7 @@ struct Alu2 : Expr<Alu2<OpOf, A, B>> {
   [[no_unique_address]] B b;
   Alu2(OpOf op_of, A a, B b) : op_of(op_of), a(a), b(b) {}
   static constexpr uint64_t kBound = OpOf::kBound | A::kBound | B::kBound;
-  static constexpr bool kMatches = OpOf::kKnown && kAllMatch<A, B>;
+  static constexpr bool kIsPattern = OpOf::kKnown && kAllMatch<A, B>;
   const PatNode* node() const {
     return with_nodes(a, b, [&](auto* x, auto* y) { return op_of.node(x, y); });
   }
@@ -381,7 +381,7 @@ struct Where : Expr<Where<C, Y, N>> {
   [[no_unique_address]] N no;
   Where(C cond, Y yes, N no) : cond(cond), yes(yes), no(no) {}
   static constexpr uint64_t kBound = C::kBound | Y::kBound | N::kBound;
-  static constexpr bool kMatches = kAllMatch<C, Y, N>;
+  static constexpr bool kIsPattern = kAllMatch<C, Y, N>;
   const PatNode* node() const {
     return with_nodes(yes, no, [&](auto* y, auto* n) { return make_alu(Op::WHERE, {cond.node(), y, n}); });
   }

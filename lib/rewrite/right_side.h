@@ -77,7 +77,7 @@ struct Fold : Expr<Fold<E>> {
   [[no_unique_address]] E e;
   explicit Fold(E e) : e(e) {}
   static constexpr uint64_t kBound = E::kBound;
-  static constexpr bool kMatches = false, kNumber = true;
+  static constexpr bool kIsPattern = false, kNumber = true;
   const PatNode* node() const { return make_form("fold", {e.node()}); }
   Const value(const Match& m) const { return e.value(m); }
 };
@@ -88,7 +88,7 @@ auto fold(E e) { return Fold(e); }
 template <auto F, class... Names>
 struct NumberOf : Expr<NumberOf<F, Names...>> {
   static constexpr uint64_t kBound = kBoundOf<Names...>;
-  static constexpr bool kMatches = false, kNumber = true;
+  static constexpr bool kIsPattern = false, kNumber = true;
   const PatNode* node() const { return make_form(kFunctionName<F>, {Names::node()...}); }
   Const value(const Match& m) const { return F(m.captured[Names::kId]...); }
 };
@@ -117,7 +117,7 @@ struct NumberFunction : Expr<NumberFunction<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
   explicit NumberFunction(Es... es) : operands(es...) {}
   static constexpr uint64_t kBound = kBoundOf<Es...>;
-  static constexpr bool kMatches = false, kNumber = true;
+  static constexpr bool kIsPattern = false, kNumber = true;
   const PatNode* node() const {
     return std::apply([](auto&... es) { return make_form(kFunctionName<F>, {es.node()...}); }, operands);
   }
@@ -219,7 +219,7 @@ struct Form : Expr<Form<F, Operands...>> {
   [[no_unique_address]] std::tuple<Operands...> operands;
   explicit Form(Operands... operands) : operands(operands...) {}
   static constexpr uint64_t kBound = kBoundOf<Operands...>;
-  static constexpr bool kMatches = false;
+  static constexpr bool kIsPattern = false;
   const PatNode* node() const {
     return std::apply([](auto&... operand) { return make_form(F::kName, {operand.node()...}); }, operands);
   }
@@ -237,9 +237,9 @@ struct Cast : Expr<Cast<E, D>> {
   [[no_unique_address]] D to;
   Cast(E e, D to) : e(e), to(to) {}
   static constexpr uint64_t kBound = E::kBound | D::kBound;
-  static constexpr bool kMatches = E::kMatches && std::same_as<D, DTypeIs>;
+  static constexpr bool kIsPattern = E::kIsPattern && std::same_as<D, DTypeIs>;
   const PatNode* node() const {
-    if constexpr (kMatches) return cast(e, DTypeSet{to.dtype.scalar_kind()}).node();
+    if constexpr (kIsPattern) return cast(e, DTypeSet{to.dtype.scalar_kind()}).node();
     else return make_form("cast", {e.node(), to.node()});
   }
   UOp build(const Match& m) const { return e.build(m).cast(to.of(m)); }
@@ -328,7 +328,7 @@ struct Uop : Expr<Uop<OpOf, D, Es...>> {
   [[no_unique_address]] std::tuple<Es...> sources;
   Uop(OpOf op_of, D dtype, Es... sources) : op_of(op_of), dtype(dtype), sources(sources...) {}
   static constexpr uint64_t kBound = OpOf::kBound | kBoundOf<D, Es...>;
-  static constexpr bool kMatches = false;
+  static constexpr bool kIsPattern = false;
   const PatNode* node() const {
     return std::apply([&](auto&... es) { return make_form("uop", {op_of.word(), dtype.node(), es.node()...}); },
                       sources);
@@ -374,7 +374,7 @@ struct With : Expr<With<F, Es...>> {
   std::span<const char* const> names = {};
   explicit With(Es... es) : operands(es...) {}
   static constexpr uint64_t kBound = kBoundOf<Es...>;
-  static constexpr bool kMatches = false;
+  static constexpr bool kIsPattern = false;
   const PatNode* node() const {
     if constexpr (!std::is_pointer_v<decltype(F)>) return make({.form = kLambda, .is_function = true});
     else return std::apply([](auto&... es) { return make_function(kFunctionName<F>, {es.node()...}); }, operands);

@@ -93,7 +93,7 @@ std::vector<Folding> foldings_of(const Rule& rule) {
   return rule.list ? rule.list(rule) : std::vector<Folding>{{"", nullptr}};
 }
 
-std::vector<std::string_view> branch_names(const Rule& rule) {
+std::vector<std::string_view> named_branches(const Rule& rule) {
   std::vector<std::string_view> out;
   for (const Folding& f : foldings_of(rule)) {
     if (!f.name.empty()) out.push_back(f.name);

@@ -212,7 +212,7 @@ RightKind right_kind(const Rule& rule);
 std::string_view name_of(RightKind kind);
 // Returns the rule's foldings: several named ones, or a single unnamed one.
 std::vector<Folding> foldings_of(const Rule& rule);
-std::vector<std::string_view> branch_names(const Rule& rule);  // the names of the foldings that have names
+std::vector<std::string_view> named_branches(const Rule& rule);  // the names of the foldings that have names
 // Return as text the right side of a folding ("{...}" for a lambda), and its guards ("products_match(c1, c2)" or "").
 std::string right_text(const Folding& folding);
 std::string guard_text(const Folding& folding);

@@ -103,7 +103,7 @@ class RuleTest {
     for (const RuleSet* set : sets)
       for (const Rule* r : set->rules()) {
         if (!fired_names_.count(std::string(r->name))) missing += "\n  " + tgc::describe(*r);
-        for (std::string_view branch : branch_names(*r))
+        for (std::string_view branch : named_branches(*r))
           if (!fired_names_.count(with_branch(r->name, branch)))
             missing += "\n  " + tgc::describe(*r) + ", branch " + std::string(branch);
       }

@@ -59,7 +59,7 @@ std::string RecordedSides::name_of_reference() const {
 }
 
 ScheduleOptions RecordedSides::options_for(const Placement& place) const {
-  return {.runs_in_process = in_process_ || graph_.options.device.runs_in_process,
+  return {.runs_in_process = runs_in_process_ || graph_.options.device.runs_in_process,
           .timeout_seconds = graph_.options.device.timeout_for(place),
           .trial_seconds = graph_.options.device.trial_seconds(),
           .compile_seconds = graph_.options.device.timeout_seconds.value_or(0)};

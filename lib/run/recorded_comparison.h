@@ -22,7 +22,7 @@ class RecordedSides {
   void choose_place(size_t runs);
   Placement& place() { return *place_; }
   std::string name_of_reference() const;  // returns what reports call the results of the graph
-  void run_in_this_process() { in_process_ = true; }
+  void run_in_this_process() { runs_in_process_ = true; }
 
   SlotArrays run_recorded();                              // runs the recorded kernels
   SlotArrays run_reference(std::optional<int> way = {});  // runs the graph; `way`: how to perturb rounding
@@ -40,7 +40,7 @@ class RecordedSides {
 
   RecordedTensorGraph& graph_;
   std::optional<Placement> place_;
-  bool in_process_ = false;   // run REF in this process, because no kernel is compiled
+  bool runs_in_process_ = false;  // run REF in this process, because no kernel is compiled
   bool is_compiled_ = false;  // both sides run compiled, because REF would take too long
 };
 

@@ -116,7 +116,7 @@ TensorReference imported(ParsedTensorGraph text, UOp root, const TensorParameter
   TensorReference out{.graph = text.graph};
   std::vector<UOp> arguments;  // by slot: the nodes that replace the PARAMs of `root`
   for (UOp a : parameters.arguments) arguments.push_back(copy_into(*text.graph, a));
-  const TensorImport what{.arguments = arguments, .invalid_value = invalid, .outputs_values = with_values};
+  const TensorImportOptions what{.arguments = arguments, .invalid_value = invalid, .outputs_values = with_values};
   out.program = std::move(import_tensor_graph(root, parameters.variables, nullptr, what).value_or_throw());
   if (with_values) leave_out_inner_buffers(out.program, root);
   find_slots(out, parameters);

@@ -85,11 +85,14 @@ std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec) {
   for (size_t i = 0; i < nodes.size(); i++) {
     Hit hit;
     UOp answer;
+    bool failed = false;
     try {
       answer = matcher.rewrite(nodes[i], nullptr, nullptr, hit);
     } catch (const Failure&) {
+      failed = true;
     }
-    if (!(answer == yes)) return SpecViolation{nodes[i], i, hit.rule};
+    // without an answer, the rule of the hit is one that matched the node, but did not judge it
+    if (!(answer == yes)) return SpecViolation{nodes[i], i, answer || failed ? hit.rule : nullptr};
   }
   return std::nullopt;
 }

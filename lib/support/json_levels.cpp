@@ -33,7 +33,7 @@ class Levels : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-bool json_fits(std::string_view text, int max_levels, const OnJsonName& on_name) {
+bool is_json_within_levels(std::string_view text, int max_levels, const OnJsonName& on_name) {
   Levels levels(max_levels, on_name);
   return nlohmann::json::sax_parse(text, &levels);
 }

@@ -11,6 +11,6 @@ using OnJsonName = std::function<void(int depth, const std::string& name)>;  // 
 
 // Returns true if `text` is JSON with at most `max_levels` levels of lists and objects. Calls `on_name` for each
 // member's name.
-bool json_fits(std::string_view text, int max_levels, const OnJsonName& on_name = {});
+bool is_json_within_levels(std::string_view text, int max_levels, const OnJsonName& on_name = {});
 
 }  // namespace tgc

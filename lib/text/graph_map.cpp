@@ -260,7 +260,7 @@ Result<std::string> GraphMap::to_tgc_json(std::string_view text) const {
   return catch_failures([&] {
     try {
       constexpr int kMaxLevels = 1000;  // because MappedGraph recurses
-      const bool fits = json_fits(text, kMaxLevels);
+      const bool fits = is_json_within_levels(text, kMaxLevels);
       json in = json::parse(text);  // throws if the text is no JSON
       if (!fits) throw Failure("the graph has more than 1000 levels of lists and objects");
       return MappedGraph(*this, in).write();

@@ -29,7 +29,7 @@ void Explainer::end_kernel() {
   if (is_trace_number_) return explain_number();
   std::string stage = stage_.empty() && !stages().empty() ? std::string(last_graph()) : stage_ == "ast" ? "" : stage_;
   for (std::string_view name : stages())
-    if (names_choice(stage_, {name, alias_of_recorded(name), slug_of_stage(name)})) stage = name;
+    if (is_name_of_choice(stage_, {name, alias_of_recorded(name), slug_of_stage(name)})) stage = name;
   UOp root = result_of(stage);
   if (!root) {
     const auto names = stages();
@@ -55,7 +55,8 @@ void Explainer::explain_number() {
   std::vector<std::string_view> names{"ast"};
   for (std::string_view name : stages()) names.push_back(name);
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
-    if (!stage_.empty() && !names_choice(stage_, {*name, alias_of_recorded(*name), slug_of_stage(*name)})) continue;
+    if (!stage_.empty() && !is_name_of_choice(stage_, {*name, alias_of_recorded(*name), slug_of_stage(*name)}))
+      continue;
     const std::string_view stage = *name == "ast" ? "" : *name;
     const UOp root = result_of(stage);
     if (!root) continue;

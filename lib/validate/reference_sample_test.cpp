@@ -25,7 +25,7 @@ TEST_CASE("truncate_loops keeps the first or the last iterations") {
   Arrays inputs;
   inputs.push_back({"data0", Array(dtypes::int32, {1000})});
   for (bool at_end : {false, true}) {
-    auto stored = stored_in_ref(truncate_loops(scratch, kernel, 100, at_end), inputs, {}, 1000);
+    auto stored = sample_stores_in_ref(truncate_loops(scratch, kernel, 100, at_end), inputs, {}, 1000);
     REQUIRE(stored);
     const std::vector<int64_t>& places = stored->flat_indices["data0"];
     REQUIRE(!places.empty());
@@ -35,14 +35,14 @@ TEST_CASE("truncate_loops keeps the first or the last iterations") {
   }
 }
 
-TEST_CASE("stored_in_ref: elements at irregular distances, and stores of two values to one element") {
+TEST_CASE("sample_stores_in_ref: elements at irregular distances, and stores of two values to one element") {
   Graph g;
   UOp r = g.range(Const(1000), 0, AxisType::LOOP), memory = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1000), {}, 0);
   auto stored = [&](UOp at) {
     Arrays inputs;
     inputs.push_back({"data0", Array(dtypes::int32, {1000})});
     const UOp kernel = g.sink({memory.index_ptr(at).store(r.cast(dtypes::int32)).end(r)});
-    return std::move(stored_in_ref(kernel, inputs, {}, 100, true).value_or_throw());
+    return std::move(sample_stores_in_ref(kernel, inputs, {}, 100, true).value_or_throw());
   };
   const StoredSample once = stored(r);
   const std::vector<int64_t>& places = once.flat_indices.at("data0");

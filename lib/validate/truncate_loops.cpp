@@ -95,7 +95,7 @@ UOp truncate_loops(Graph& into, UOp root, double work, bool at_end) {
   return with_sizes(whole, loops, sizes, starts);
 }
 
-Result<StoredSample> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
+Result<StoredSample> sample_stores_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
                                      bool in_process) {
   return catch_failures([&] {
     std::vector<UOp> nodes = toposort(root);

@@ -1,6 +1,6 @@
 // truncate_loops: shortens the outermost loops of a kernel, at any stage, that is too large for REF. The shortened
-// kernel stores only some of the elements, with the same values as the whole kernel. stored_in_ref: returns a sample of
-// these elements.
+// kernel stores only some of the elements, with the same values as the whole kernel. sample_stores_in_ref: returns a
+// sample of these elements.
 #pragma once
 #include <map>
 #include <string>
@@ -26,7 +26,7 @@ struct StoredSample {
 // Runs the graph in REF on `inputs`, an array for each buffer; in a worker or, with `in_process`, in this process.
 // Returns at most `most` stored elements of each array. Errors: an array is missing, REF cannot run the graph, or the
 // graph reads an array that it also stores to, or stores nothing to an array.
-Result<StoredSample> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
+Result<StoredSample> sample_stores_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
                                      bool in_process = false);
 
 }  // namespace tgc

@@ -61,7 +61,7 @@ class Layout {
     order();
     place();
     for (int32_t i = 0; i < in_.nodes; i++) out_.node_centers[i] = at_[i];
-    for (int32_t i = in_.nodes; i < items_; i++) out_.chain_at[i - in_.nodes] = at_[i];
+    for (int32_t i = in_.nodes; i < items_; i++) out_.chain_slots[i - in_.nodes] = at_[i];
   }
 
  private:

@@ -32,10 +32,10 @@ struct LayoutOutput {
   float* node_centers = nullptr;    // centre of each node in its row
   int32_t* row = nullptr;           // row of each node
   uint8_t* is_stub_edge = nullptr;  // 1 for each edge that is a stub
-  // The edges from node i, which is in row r, pass row r + 1 + k at position chain_at[chain_first[i] + k]. An edge to
-  // row r + c passes c - 1 rows; stubs pass none. chain_first has nodes + 1 items.
+  // The edges from node i, which is in row r, pass row r + 1 + k at position chain_slots[chain_first[i] + k]. An edge
+  // to row r + c passes c - 1 rows; stubs pass none. chain_first has nodes + 1 items.
   int32_t* chain_first = nullptr;
-  float* chain_at = nullptr;            // at most nodes * (max_edge_rows - 1) items
+  float* chain_slots = nullptr;     // at most nodes * (max_edge_rows - 1) items
 };
 
 // Returns the number of bytes of workspace that layout_graph() needs.

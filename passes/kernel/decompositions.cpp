@@ -170,7 +170,7 @@ const RuleSet& late_rules(std::string_view name) {
 
 std::vector<const RuleSet*> late_parts(const LateRules& choice) {
   auto has = [&](Op op) { return choice.ops.contains(op); };
-  auto expand = [&](Op op) { return choice.force_transcendental || !has(op); };
+  auto expand = [&](Op op) { return choice.is_transcendental_forced || !has(op); };
   std::vector<const RuleSet*> parts;
   auto add = [&](bool applies, std::string_view name, const RuleSet& (*set)(std::string_view)) {
     if (applies) parts.push_back(&set(name));

@@ -131,7 +131,7 @@ const RuleSet& lower_index_dtype_stage();  // all rules of the stage "lower all 
 // Selects which of the late rules apply.
 struct LateRules {
   OpSet ops;                          // the ops that the target renders (Target::code_for_op)
-  bool force_transcendental = false;  // expand exp2, log2 and sin even if the target renders them
+  bool is_transcendental_forced = false;  // expand exp2, log2 and sin even if the target renders them
   bool fast_idiv = true;              // replace division by a constant with multiplication and shift if `ops` has SHR
   friend bool operator==(const LateRules&, const LateRules&) = default;
 };

@@ -206,7 +206,7 @@ void CStyle::append_type(DType d, bool written) {
   if (d.is_image()) {
     output += written ? "write_only image2d_t" : "read_only image2d_t";
   } else if (d.is_ptr()) {
-    if (d.addrspace() == AddrSpace::LOCAL && dialect_.local_prefix_in_casts) output += dialect_.local_prefix;
+    if (d.addrspace() == AddrSpace::LOCAL && dialect_.has_local_prefix_in_casts) output += dialect_.local_prefix;
     if (d.addrspace() == AddrSpace::GLOBAL) output += dialect_.buffer_prefix;
     append_type(d.base());
     output += '*';
@@ -262,7 +262,7 @@ void CStyle::mark_written(UOp store) {
 }
 
 // Returns true if the users of `u` print its expression instead of the name of a variable.
-bool CStyle::stays_inline(UOp u) {
+bool CStyle::is_printed_inline(UOp u) {
   constexpr OpSet kOnce = (ops::ALU - OpSet{Op::WHERE}) | OpSet{Op::VECTORIZE, Op::CAST, Op::BITCAST};
   switch (u.op()) {
     case Op::CONST:
@@ -314,7 +314,7 @@ void CStyle::set_name(UOp u) {
 }
 
 void CStyle::print_node(UOp u) {
-  if (stays_inline(u)) {
+  if (is_printed_inline(u)) {
     if (!dialect_.text_table->print_row(*this, u)) throw_cannot_render(u);
     keep_text(u);
     return;

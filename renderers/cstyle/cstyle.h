@@ -33,7 +33,7 @@ struct Dialect {
   std::string_view buffer_prefix = "", buffer_suffix = "";
   std::string_view local_align = "";  // printed before the declaration of a buffer in local memory, to align the buffer
   std::string_view local_prefix = "";       // the address space of local memory, printed before the type
-  bool local_prefix_in_casts = true;        // if true, local_prefix is also printed in pointer types
+  bool has_local_prefix_in_casts = true;    // if true, local_prefix is also printed in pointer types
   std::string_view int_parameter = "const int";  // type of a parameter that is an int variable
   std::string_view extra_parameters = "";   // printed after the parameters of the kernel
   std::string_view function_suffix = "";              // printed after the function
@@ -102,7 +102,7 @@ class CStyle : public TextRenderer {
   void print_node(UOp u);
   void add_parameter(UOp u);
   void mark_written(UOp store);
-  bool stays_inline(UOp u);
+  bool is_printed_inline(UOp u);
   void set_name(UOp u);
   std::string assemble_c(std::string_view function_name);
 

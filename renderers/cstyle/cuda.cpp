@@ -105,7 +105,7 @@ std::string render_cuda(const Target& target, std::span<const UOp> list, std::ve
   static const Dialect dialect{
       .function_prefix = "extern \"C\" __global__ void __launch_bounds__({})",
       .local_prefix = "__shared__ __align__(16) ",
-      .local_prefix_in_casts = false,
+      .has_local_prefix_in_casts = false,
       .barrier = "__syncthreads();",
       .global_id = "blockIdx.$l",
       .local_id = "threadIdx.$l",

@@ -190,7 +190,7 @@ Dialect hip(const TextTable<CStyle>& table) {
       .function_prefix =
           "extern \"C\" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, {})))",
       .local_prefix = "__attribute__((shared, aligned(16)))",
-      .local_prefix_in_casts = false,
+      .has_local_prefix_in_casts = false,
       .barrier =
           "__builtin_amdgcn_fence(__ATOMIC_RELEASE, "
           "\"workgroup\");__builtin_amdgcn_s_barrier();__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "

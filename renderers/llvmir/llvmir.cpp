@@ -137,9 +137,9 @@ bool ends_range(UOp u) { return u.num_src() == 2 && u.src(1).is(Op::RANGE); }
 
 }  // namespace
 
-bool same_llvm_type(DType a, DType b) {
+bool is_same_llvm_type(DType a, DType b) {
   if (a.vcount() != b.vcount() || a.is_ptr() != b.is_ptr()) return false;
-  if (a.is_ptr()) return same_llvm_type(a.base(), b.base());
+  if (a.is_ptr()) return is_same_llvm_type(a.base(), b.base());
   return a.count() == b.count() && scalar_type(a.scalar_kind()) == scalar_type(b.scalar_kind());
 }
 
@@ -325,7 +325,7 @@ std::string LlvmIr::render() {
       case Op::DEFINE_REG: add_local(u); break;
       case Op::CONST: set_text(u, constant(u)); break;
       case Op::CAST:  // a cast to a pointer, or to the same LLVM type, needs no instruction
-        if (u.dtype().is_ptr() || same_llvm_type(u.dtype(), u.src(0).dtype())) share_text(u, u.src(0));
+        if (u.dtype().is_ptr() || is_same_llvm_type(u.dtype(), u.src(0).dtype())) share_text(u, u.src(0));
         else print_node(u);
         break;
       default:

@@ -41,7 +41,7 @@ class LlvmIr : public TextRenderer {
 };
 
 // Returns true if both dtypes have the same LLVM type, as int32 and uint32 do.
-bool same_llvm_type(DType a, DType b);
+bool is_same_llvm_type(DType a, DType b);
 
 std::span<const LlvmRow> llvm_rows();                // rows that CPU and AMD share
 std::span<const LlvmRow> llvm_amx_rows();            // rows for Apple's AMX

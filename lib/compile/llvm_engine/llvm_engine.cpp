@@ -135,7 +135,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  if (!plan.fast_passes_only) {
+  if (!plan.runs_only_fast_passes) {
     builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
     return;
   }
@@ -188,7 +188,7 @@ class Engine final : public LlvmEngine {
 
   EngineResult<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
                             const PassPlan& plan) override {
-    CodeGenerators& generators = generators_of(machine, plan.fast_passes_only);
+    CodeGenerators& generators = generators_of(machine, plan.runs_only_fast_passes);
     SlpWidth width(generators.has_avx512() && plan.wrong_pass != "wide-slp");
     return contained([&] { return compile_text(text, generators, form, lines, plan); });
   }

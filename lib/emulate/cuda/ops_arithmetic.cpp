@@ -36,7 +36,7 @@ using MadLo = decltype([]<class T>(T a, T b, T c) {
 });
 using MadHi = decltype([](auto a, auto b, auto c) { return Add()(MulHi()(a, b), c); });
 using Sad = decltype([]<class T>(T a, T b, T c) {
-  return T(UnsignedOf<T>(c) + UnsignedOf<T>(a < b ? b - a : a - b));
+  return T(UnsignedOf<T>(c) + UnsignedOf<T>(a < b ? Sub()(b, a) : Sub()(a, b)));
 });
 template <bool kSigned>
 struct Mul24 {

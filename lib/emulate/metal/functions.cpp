@@ -27,8 +27,9 @@ void Runner::watch_access(const Access& a, uint64_t at) {
 void Runner::fail_access(const Access& a, uint64_t at) {
   std::string what = std::string(a.is_store ? "stores " : "reads ") + std::to_string(a.bytes) + " bytes ";
   bool inside = memory_.contains_access(a);
-  report_fault(what + (inside ? "at an address that is no multiple of that" : "out of bounds, " + memory_.place_of(a)),
-               at);
+  report_fault(
+      what + (inside ? "at an address that is no multiple of that" : "out of bounds, " + memory_.describe_outside(a)),
+      at);
 }
 
 namespace {

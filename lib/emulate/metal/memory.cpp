@@ -52,7 +52,7 @@ std::string Memory::place_within(uint64_t address) const {
   return ranges_[recent_range_].name + " at byte " + std::to_string(address - ranges_[recent_range_].begin);
 }
 
-std::string Memory::place_of(const Access& a) const {
+std::string Memory::describe_outside(const Access& a) const {
   const KnownRange* nearest = nullptr;
   uint64_t distance = 0;
   bool is_before = false;

@@ -46,7 +46,7 @@ class Memory {
   std::string place_within(uint64_t address) const;  // returns text such as "data1 at byte 8"
 
   // Describes an access that no range contains: "8 bytes after the end of data1 (32 bytes)".
-  std::string place_of(const Access& a) const;
+  std::string describe_outside(const Access& a) const;
 
  private:
   struct KnownRange {
