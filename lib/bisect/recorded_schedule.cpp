@@ -90,7 +90,7 @@ std::string import_error_of(const Rewrite& m, const TensorVariables& variables) 
   return sides ? "" : m.source_place + ": " + sides.diag().message;
 }
 
-void set_order_verdict(Verdict& v, const OrderFault& f, const ModelReport& run, BisectReport& report) {
+void set_order_verdict(Verdict& v, const ScheduleFault& f, const ModelReport& run, BisectReport& report) {
   v.kind = Kind::Order;
   v.kernel_numbers = {f.first_kernel, f.second_kernel}, v.shared_buffer = f.buffer,
   v.missing_edge_kind = f.dependency_kind, v.function = f.function;

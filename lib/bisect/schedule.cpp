@@ -276,7 +276,7 @@ class ScheduleBisection {
     for (int way = 0; way <= kWideSums; way++) {
       if (perturbed_.size() <= size_t(way)) {
         RunOptions options = unscheduled_options();
-        options.model.perturbation = kRoundingsOnly + way, options.compare.expected_file = "";
+        options.model.perturbation = kRoundingsOnlyOffset + way, options.compare.expected_file = "";
         perturbed_.push_back(repro_.run(options));
       }
       const auto& values = perturbed_[size_t(way)].schedule_result.values;

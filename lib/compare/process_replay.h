@@ -35,7 +35,7 @@ struct ReplayPair {
   std::string first_match;               // if `rule` is empty: the rule of the first match that differs; may be empty
   std::map<std::string, size_t> op_counts;     // by op: number of nodes that differ
   std::map<std::string, size_t> cause_counts;  // number of differences by kind: "EXPAND removed", "STACK: dtype A -> B"
-  // the difference as text; as JSON with its key: "diff":{...}, or "lines":"..." for sources
+  // the difference as text, or, with ReplayDiffPlan::as_json, as a JSON member: "diff":{...}; of sources "lines":"..."
   std::string difference_text;
 };
 

@@ -8,8 +8,8 @@ namespace tgc {
 struct KernelCost {
   // arithmetic operations on values, not those on indices; a reduction of n counts n, a MULACC counts 2
   double num_operations = 0;
-  double bytes_read = 0;     // bytes of different elements that each access reads; of a buffer at most its size
-  double bytes_written = 0;  // bytes of different elements that each STORE writes; of a buffer at most its size
+  double bytes_read = 0;     // by each access, in all iterations of its index's loops; of a buffer at most its size
+  double bytes_written = 0;  // by each STORE, in all iterations of its index's loops; of a buffer at most its size
   double total_bytes() const { return bytes_read + bytes_written; }
 };
 

@@ -8,7 +8,7 @@ namespace tgc::import {
 namespace {
 
 constexpr int64_t kMostPlaces = 256;  // a SHRINK to more elements stays a View instead of a list of places
-constexpr size_t kMostSteps = 1000;   // most movement ops of one View
+constexpr size_t kMostSteps = 1000;   // most movement ops of a View to which an op other than SHRINK is added
 
 Sizes integers(Arg tuple) {
   Sizes out;

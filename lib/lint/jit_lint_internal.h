@@ -67,7 +67,7 @@ struct JitLint::LateTensor {
 struct JitLint::Jit {
   std::string function, definition_place;  // the name of the function, and the place of its definition
   std::optional<Call> capturing_call;  // the call that captured the kernels
-  std::map<int64_t, std::set<size_t>> calls_by_output;  // for each buffer: the calls that returned it
+  std::map<int64_t, std::set<size_t>> calls_by_output;  // for each new buffer: the calls that returned it
   std::set<int64_t> replaced_buffers;  // buffers of the capture's arguments for which a replay had other buffers
   std::set<std::string> lost_reads;  // lines that read a gradient to which no captured kernel adds
   std::set<std::string> aliased_arguments;  // arguments of the first replay whose buffer is an output of the capture

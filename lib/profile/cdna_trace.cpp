@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kIssued = 2, kImmediate = 3;      // states of a wave in an ISSUE packet
 constexpr uint32_t kWaves = 10, kStateLow = 8;       // waves of a SIMD; first bit of their states in an ISSUE
 // Kinds of INST packets. kReplay to kLastReplay are repeated accesses to memory.
-constexpr uint32_t kPc = 7, kJump = 12, kNext = 13, kMessage = 15, kReplay = 19, kLastReplay = 24;
+constexpr uint32_t kPc = 7, kJumpOp = 12, kNext = 13, kMessage = 15, kReplay = 19, kLastReplay = 24;
 // Kinds of instructions without an INST packet: those that end without a unit, and those whose packet has not come.
 constexpr uint32_t kImmediateKind = 32, kUnknownKind = 33;
 constexpr uint32_t kTrapCount = 64;                  // a WAVESTART with a larger count is that of a trap handler
@@ -42,7 +42,7 @@ InstructionUnit unit_of_kind(uint32_t kind) {
     case 2: case 3: case 4: case 14: return Unit::Memory;
     case 5: case 18: case 28: return Unit::Vector;
     case 6: return Unit::Lds;
-    case kJump: case kNext: return Unit::Branch;
+    case kJumpOp: case kNext: return Unit::Branch;
     default: return Unit::Other;
   }
 }
@@ -138,7 +138,7 @@ class CdnaFollower {
         last = std::max(last, w.list[++k].time);
         steps_.back().time = last;
       }
-      at = w.list[k].kind == kJump ? code[at].jump_target : code[at].next_instruction;
+      at = w.list[k].kind == kJumpOp ? code[at].jump_target : code[at].next_instruction;
     }
     if (at == KernelCode::kNowhere || !code[at].is_end) return fail("a wave ends elsewhere than at s_endpgm");
     steps_.push_back({std::max(last, time), number, at, false});

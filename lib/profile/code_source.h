@@ -75,7 +75,7 @@ Result<CodeSources> find_sources(const Session& session, const std::string& inpu
 // The source lines of a kernel's instructions, taken from another version of its code.
 struct AlignedLines {
   std::vector<CodeSource::Line> instruction_lines;  // by instruction
-  size_t num_matched = 0;                     // number of instructions that both versions have, up to registers
+  size_t num_matched = 0;                       // instructions that both versions have, up to mask_registers()
   std::string difference_text;                  // text such as "; 2 of 63 instructions are only in the profile's: ..."
 };
 // Gives each instruction of `code` the line of its counterpart in `with_lines`. An instruction without a counterpart

@@ -132,7 +132,7 @@ class TraceMaker {
       return;
     }
     bool jumped = type == hip::TraceEvent::Jumped;
-    if (i.is_branch) packets_.instruction(wave, jumped ? InstructionMap::kJump : InstructionMap::kJumpNot);
+    if (i.is_branch) packets_.instruction(wave, jumped ? InstructionMap::kJumpOp : InstructionMap::kJumpNotOp);
     else plain(wave, at);
     at = jumped ? i.jump_target : i.next_instruction;
   }

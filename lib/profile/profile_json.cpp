@@ -93,7 +93,7 @@ void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
   });
 }
 
-// Writes for each run where its source lines come from, or why it has none.
+// Writes, for each run with a CodeSource, where its source lines come from, or why it has none.
 void write_sources(JsonWriter& json, const Profile& p) {
   json.key("sources").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {

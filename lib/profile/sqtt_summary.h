@@ -106,15 +106,15 @@ class InstructionMap {
     n = code_->instructions()[n].packet_instruction;
     if (n == KernelCode::kNowhere) return set_error("a wave leaves the code"), kNone;
     const CodeInstruction& i = code_->instructions()[n];
-    bool is_jump = is_inst && op == kJump;
-    if (i.is_branch && !is_jump && !(is_inst && op == kJumpNot))
+    bool is_jump = is_inst && op == kJumpOp;
+    if (i.is_branch && !is_jump && !(is_inst && op == kJumpNotOp))
       return set_error("a branch has a packet that is not JUMP or JUMP_NO"), kNone;
     next_instruction_[wave] = packet_instruction(is_jump ? i.jump_target : i.next_instruction);
     return n;
   }
   const char* error() const { return error_; }
 
-  static constexpr uint32_t kJump = 3, kJumpNot = 4;
+  static constexpr uint32_t kJumpOp = 3, kJumpNotOp = 4;
 
  private:
   // The place of a wave outside the code, which is an error only if a packet of the wave follows.

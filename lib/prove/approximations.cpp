@@ -138,7 +138,7 @@ class Ulp {
 
   // Returns the difference in units in the last place of `exact`. For a sine, the unit is that of 1, because a sine is
   // tiny near a multiple of pi, which no float can represent. An infinity counts as the smallest number that is too
-  // large for the dtype.
+  // large for the dtype. The difference of a number from a NaN, and that from a zero that is no sine, is infinite.
   double error(double value, double exact) const {
     if (std::isnan(value) || std::isnan(exact)) return std::isnan(value) == std::isnan(exact) ? 0 : kInfinity;
     value = std::clamp(value, -limit_, limit_), exact = std::clamp(exact, -limit_, limit_);

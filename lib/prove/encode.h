@@ -43,7 +43,7 @@ struct Interval {
   std::optional<Int> lower_bound, upper_bound;  // nullopt if there is no bound
 };
 
-// Computes intervals of isolated expressions. One object is used for all obligations of a graph.
+// Computes intervals of isolated expressions, and remembers those of each node.
 class Intervals {
  public:
   explicit Intervals(const ExprIsolator& isolator) : isolator_(isolator) {}

@@ -86,8 +86,8 @@ class Reduction {
     UOp (*replacement)(UOp) = nullptr;  // for ddmin: returns the node that replaces a removed node
   };
 
-  // Returns beginnings of chains to try after a chain ended with a case of `left` nodes: the graph before the blamed
-  // stage, a slice or the given case; some of them for ddmin, which may end with other cases than single steps do.
+  // Returns beginnings of further chains, after a chain ended with a case that has `left` nodes. For a rewrite: the
+  // graph before the blamed stage, and the given case; else a slice, and the given case. Some are for ddmin.
   std::vector<ChainStart> other_chain_starts(const TestCase& given, size_t left) {
     std::vector<ChainStart> out;
     if (is_rewrite()) {

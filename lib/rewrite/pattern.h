@@ -83,9 +83,9 @@ const PatNode* make_const(Const value, DTypeSet dtypes);
 // ---- expressions
 //
 // Every expression type has
-//   kBound     the bit set of the capture ids that the expression binds, or that a right side uses
-//   kIsPattern   true if the expression may be part of a left side
-//   node()     returns the pattern node, for matching and listings
+//   kBoundCaptures   the bit set of the capture ids that the expression binds, or that a right side uses
+//   kIsPattern       true if the expression may be part of a left side
+//   node()           returns the pattern node, for matching and listings
 // and, if it may be part of a right side, at least one of
 //   build(m)   makes the expression's node
 //   value(m)   returns a number; if kNumber is true, it becomes a constant with the dtype of the operand next to it
@@ -94,7 +94,7 @@ class Pat;
 
 template <class Self>
 struct Expr {
-  auto pat() const { return Pat<Self::kBound>(self().node()); }
+  auto pat() const { return Pat<Self::kBoundCaptures>(self().node()); }
   template <class Capture>
   auto as(Capture name) const { return pat().as(name); }
   auto of(DTypeSet dtypes) const { return pat().of(dtypes); }
@@ -124,13 +124,15 @@ concept Buildable = requires(const T& t, const Match& m) { { t.build(m) } -> std
 template <uint64_t Bound>
 class Pat : public Expr<Pat<Bound>> {
  public:
-  static constexpr uint64_t kBound = Bound;
+  static constexpr uint64_t kBoundCaptures = Bound;
   static constexpr bool kIsPattern = true;
   explicit Pat(const PatNode* n) : n_(n) {}
   const PatNode* node() const { return n_; }
 
   template <class Capture>
-  auto as(Capture) const { return changed<Bound | Capture::kBound>([](PatNode& n) { n.capture = Capture::kId; }); }
+  auto as(Capture) const {
+    return changed<Bound | Capture::kBoundCaptures>([](PatNode& n) { n.capture = Capture::kId; });
+  }
   Pat of(DTypeSet dtypes) const { return changed([&](PatNode& n) { n.dtypes = dtypes; }); }
   Pat of(DType scalar) const { return of(DTypeSet{scalar.scalar_kind()}); }
   Pat arg(Arg value) const { return changed([&](PatNode& n) { n.has_arg = true, n.arg = value; }); }
@@ -155,7 +157,7 @@ class Pat : public Expr<Pat<Bound>> {
 template <int Id, bool Constant = false>
 struct Capture : Expr<Capture<Id, Constant>> {
   static constexpr int kId = Id;
-  static constexpr uint64_t kBound = uint64_t(1) << Id;
+  static constexpr uint64_t kBoundCaptures = uint64_t(1) << Id;
   static constexpr bool kIsPattern = true;
   static const PatNode* node() {
     static const PatNode* const n = [] {
@@ -171,7 +173,7 @@ struct Capture : Expr<Capture<Id, Constant>> {
   {
     PatNode copy = *node();
     copy.ops = {Op::CONST};
-    return Pat<kBound>(make(copy));
+    return Pat<kBoundCaptures>(make(copy));
   }
   UOp build(const Match& m) const { return m.captured[Id]; }
   Const value(const Match& m) const
@@ -184,7 +186,7 @@ struct Capture : Expr<Capture<Id, Constant>> {
 // A numeric literal in a pattern or right side.
 struct LiteralNumber : Expr<LiteralNumber> {
   explicit LiteralNumber(Const v) : number(v) {}
-  static constexpr uint64_t kBound = 0;
+  static constexpr uint64_t kBoundCaptures = 0;
   static constexpr bool kIsPattern = false;  // a number alone is not a pattern, but it can be an operand in one
   static constexpr bool kNumber = true;
   const PatNode* node() const { return make_const(number, {}); }
@@ -230,7 +232,7 @@ const PatNode* node_of(T p) { return p.node(); }
 // The op of an Alu1 or Alu2 expression: in Fixed, a template argument; in AnyOp, a member.
 template <Op kOp>
 struct Fixed {
-  static constexpr uint64_t kBound = 0;
+  static constexpr uint64_t kBoundCaptures = 0;
   static constexpr bool kKnown = true;
   static constexpr Op op(const Match&) { return kOp; }
   template <class... Operands>
@@ -241,7 +243,7 @@ struct Fixed {
   }
 };
 struct AnyOp {
-  static constexpr uint64_t kBound = 0;
+  static constexpr uint64_t kBoundCaptures = 0;
   static constexpr bool kKnown = true;
   Op fixed;
   Op op(const Match&) const { return fixed; }
@@ -297,7 +299,7 @@ struct Alu1 : Expr<Alu1<OpOf, A>> {
   [[no_unique_address]] OpOf op_of;
   [[no_unique_address]] A a;
   Alu1(OpOf op_of, A a) : op_of(op_of), a(a) {}
-  static constexpr uint64_t kBound = OpOf::kBound | A::kBound;
+  static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | A::kBoundCaptures;
   static constexpr bool kIsPattern = OpOf::kKnown && A::kIsPattern;
   const PatNode* node() const { return op_of.node(a.node()); }
   UOp build(const Match& m) const
@@ -316,7 +318,7 @@ struct Alu2 : Expr<Alu2<OpOf, A, B>> {
   [[no_unique_address]] A a;
   [[no_unique_address]] B b;
   Alu2(OpOf op_of, A a, B b) : op_of(op_of), a(a), b(b) {}
-  static constexpr uint64_t kBound = OpOf::kBound | A::kBound | B::kBound;
+  static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | A::kBoundCaptures | B::kBoundCaptures;
   static constexpr bool kIsPattern = OpOf::kKnown && kAllMatch<A, B>;
   const PatNode* node() const {
     return with_nodes(a, b, [&](auto* x, auto* y) { return op_of.node(x, y); });
@@ -366,7 +368,7 @@ TGC_PAT_UNARY(operator-, NEG)
 template <Expression A, Term B>
 auto fdiv(A a, B b) {  // a * (1 / b); with a literal, only a pattern
   if constexpr (Literal<B>)
-    return Pat<A::kBound>(
+    return Pat<A::kBoundCaptures>(
         make_alu(Op::MUL, {a.node(), make_alu(Op::RECIPROCAL, {make_const(Const(b), a.node()->dtypes)})}));
   else return a * reciprocal(b);
 }
@@ -380,7 +382,7 @@ struct Where : Expr<Where<C, Y, N>> {
   [[no_unique_address]] Y yes;
   [[no_unique_address]] N no;
   Where(C cond, Y yes, N no) : cond(cond), yes(yes), no(no) {}
-  static constexpr uint64_t kBound = C::kBound | Y::kBound | N::kBound;
+  static constexpr uint64_t kBoundCaptures = C::kBoundCaptures | Y::kBoundCaptures | N::kBoundCaptures;
   static constexpr bool kIsPattern = kAllMatch<C, Y, N>;
   const PatNode* node() const {
     return with_nodes(yes, no, [&](auto* y, auto* n) { return make_alu(Op::WHERE, {cond.node(), y, n}); });
@@ -409,15 +411,15 @@ inline Pat<0> leaf(OpSet ops) { return Pat<0>(make({.ops = ops, .sources = PatNo
 template <PatLike... Ts>
   requires(sizeof...(Ts) > 0)
 auto node(OpSet ops, Ts... sources) {
-  return Pat<(Ts::kBound | ...)>(make({.ops = ops, .sources = PatNode::Sources::Exact}, {node_of(sources)...}));
+  return Pat<(Ts::kBoundCaptures | ...)>(make({.ops = ops, .sources = PatNode::Sources::Exact}, {node_of(sources)...}));
 }
 template <PatLike... Ts>
 auto any_len(OpSet ops, Ts... first) {
-  return Pat<(Ts::kBound | ...)>(make({.ops = ops, .sources = PatNode::Sources::Prefix}, {node_of(first)...}));
+  return Pat<(Ts::kBoundCaptures | ...)>(make({.ops = ops, .sources = PatNode::Sources::Prefix}, {node_of(first)...}));
 }
 template <PatLike T>
 auto each(OpSet ops, T source) {
-  return Pat<T::kBound>(make({.ops = ops, .sources = PatNode::Sources::Each}, {node_of(source)}));
+  return Pat<T::kBoundCaptures>(make({.ops = ops, .sources = PatNode::Sources::Each}, {node_of(source)}));
 }
 // Matches a cast to any dtype or, with `dtypes`, to one of these dtypes.
 template <PatLike T>
@@ -429,7 +431,8 @@ inline Pat<0> constant(Const value, DType dtype) { return Pat<0>(make_const(valu
 
 template <PatLike A, PatLike... Ts>
 auto any_of(A first, Ts... rest) {
-  return Pat<(A::kBound & ... & Ts::kBound)>(make({.alternatives = true}, {node_of(first), node_of(rest)...}));
+  return Pat<(A::kBoundCaptures & ... & Ts::kBoundCaptures)>(
+      make({.alternatives = true}, {node_of(first), node_of(rest)...}));
 }
 template <PatLike T>
 auto or_casted(T p) { return any_of(p, cast(p)); }

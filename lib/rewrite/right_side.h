@@ -68,7 +68,7 @@ template <auto F>
 inline constexpr std::string_view kFunctionName = function_name<F>();  // stored, so that it is computed at compile time
 
 template <class... Es>
-constexpr uint64_t kBoundOf = (uint64_t(0) | ... | Es::kBound);
+constexpr uint64_t kBoundOf = (uint64_t(0) | ... | Es::kBoundCaptures);
 
 // ---- numbers
 
@@ -76,7 +76,7 @@ template <Expression E>
 struct Fold : Expr<Fold<E>> {
   [[no_unique_address]] E e;
   explicit Fold(E e) : e(e) {}
-  static constexpr uint64_t kBound = E::kBound;
+  static constexpr uint64_t kBoundCaptures = E::kBoundCaptures;
   static constexpr bool kIsPattern = false, kNumber = true;
   const PatNode* node() const { return make_form("fold", {e.node()}); }
   Const value(const Match& m) const { return e.value(m); }
@@ -87,7 +87,7 @@ auto fold(E e) { return Fold(e); }
 // fold<f>(...): the number that the C++ function f returns for the bound nodes.
 template <auto F, class... Names>
 struct NumberOf : Expr<NumberOf<F, Names...>> {
-  static constexpr uint64_t kBound = kBoundOf<Names...>;
+  static constexpr uint64_t kBoundCaptures = kBoundOf<Names...>;
   static constexpr bool kIsPattern = false, kNumber = true;
   const PatNode* node() const { return make_form(kFunctionName<F>, {Names::node()...}); }
   Const value(const Match& m) const { return F(m.captured[Names::kId]...); }
@@ -116,7 +116,7 @@ template <auto F, Expression... Es>
 struct NumberFunction : Expr<NumberFunction<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
   explicit NumberFunction(Es... es) : operands(es...) {}
-  static constexpr uint64_t kBound = kBoundOf<Es...>;
+  static constexpr uint64_t kBoundCaptures = kBoundOf<Es...>;
   static constexpr bool kIsPattern = false, kNumber = true;
   const PatNode* node() const {
     return std::apply([](auto&... es) { return make_form(kFunctionName<F>, {es.node()...}); }, operands);
@@ -149,25 +149,25 @@ auto floor(E e) { return NumberFunction<number::floor, E>(e); }
 
 struct DTypeIs {
   DType dtype;
-  static constexpr uint64_t kBound = 0;
+  static constexpr uint64_t kBoundCaptures = 0;
   DType of(const Match&) const { return dtype; }
   const PatNode* node() const { return make_word(dtype.repr()); }
 };
 template <class Name>
 struct DTypeOf {
-  static constexpr uint64_t kBound = Name::kBound;
+  static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
   static DType of(const Match& m) { return m.captured[Name::kId].dtype(); }
   static const PatNode* node() { return make_form("dtype_of", {Name::node()}); }
 };
 template <class Name>
 struct ElementDTypeOf {
-  static constexpr uint64_t kBound = Name::kBound;
+  static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
   static DType of(const Match& m) { return m.captured[Name::kId].dtype().scalar(); }
   static const PatNode* node() { return make_form("element_dtype_of", {Name::node()}); }
 };
 template <auto F, class... Names>
 struct DTypeBy {
-  static constexpr uint64_t kBound = kBoundOf<Names...>;
+  static constexpr uint64_t kBoundCaptures = kBoundOf<Names...>;
   static DType of(const Match& m) { return F(m.captured[Names::kId]...); }
   static const PatNode* node() { return make_form(kFunctionName<F>, {Names::node()...}); }
 };
@@ -185,7 +185,7 @@ using DTypeExprOf = decltype(dtype_expr(std::declval<D>()));
 
 template <class Name>
 struct OpOf {
-  static constexpr uint64_t kBound = Name::kBound;
+  static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
   static constexpr bool kKnown = false;
   static Op op(const Match& m) { return m.captured[Name::kId].op(); }
   static const PatNode* word() { return make_form("op_of", {Name::node()}); }
@@ -218,7 +218,7 @@ template <class F, class... Operands>
 struct Form : Expr<Form<F, Operands...>> {
   [[no_unique_address]] std::tuple<Operands...> operands;
   explicit Form(Operands... operands) : operands(operands...) {}
-  static constexpr uint64_t kBound = kBoundOf<Operands...>;
+  static constexpr uint64_t kBoundCaptures = kBoundOf<Operands...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
     return std::apply([](auto&... operand) { return make_form(F::kName, {operand.node()...}); }, operands);
@@ -236,7 +236,7 @@ struct Cast : Expr<Cast<E, D>> {
   [[no_unique_address]] E e;
   [[no_unique_address]] D to;
   Cast(E e, D to) : e(e), to(to) {}
-  static constexpr uint64_t kBound = E::kBound | D::kBound;
+  static constexpr uint64_t kBoundCaptures = E::kBoundCaptures | D::kBoundCaptures;
   static constexpr bool kIsPattern = E::kIsPattern && std::same_as<D, DTypeIs>;
   const PatNode* node() const {
     if constexpr (kIsPattern) return cast(e, DTypeSet{to.dtype.scalar_kind()}).node();
@@ -313,7 +313,7 @@ struct AluOfThree {
 };
 struct OpIs {
   Op op;
-  static constexpr uint64_t kBound = 0;
+  static constexpr uint64_t kBoundCaptures = 0;
   Op of(const Match&) const { return op; }
   const PatNode* node() const { return make_word(name_of(op)); }
 };
@@ -327,7 +327,7 @@ struct Uop : Expr<Uop<OpOf, D, Es...>> {
   [[no_unique_address]] D dtype;
   [[no_unique_address]] std::tuple<Es...> sources;
   Uop(OpOf op_of, D dtype, Es... sources) : op_of(op_of), dtype(dtype), sources(sources...) {}
-  static constexpr uint64_t kBound = OpOf::kBound | kBoundOf<D, Es...>;
+  static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | kBoundOf<D, Es...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
     return std::apply([&](auto&... es) { return make_form("uop", {op_of.word(), dtype.node(), es.node()...}); },
@@ -373,7 +373,7 @@ struct With : Expr<With<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
   std::span<const char* const> names = {};
   explicit With(Es... es) : operands(es...) {}
-  static constexpr uint64_t kBound = kBoundOf<Es...>;
+  static constexpr uint64_t kBoundCaptures = kBoundOf<Es...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
     if constexpr (!std::is_pointer_v<decltype(F)>) return make({.form = kLambda, .is_function = true});
@@ -424,7 +424,7 @@ auto with_ctx(Args... args) { return with(args...); }
 
 template <bool kWanted, auto F, class... Names>
 struct Guard {
-  static constexpr uint64_t kBound = kBoundOf<Names...>;
+  static constexpr uint64_t kBoundCaptures = kBoundOf<Names...>;
   static bool holds(const Match& m) { return F(m.captured[Names::kId]...) == kWanted; }
   static const PatNode* node() {
     const PatNode* call = make_form(kFunctionName<F>, {Names::node()...});
@@ -441,7 +441,7 @@ template <Expression R, class... Guards>
 struct Branch {
   const char* name;
   [[no_unique_address]] R right;
-  static constexpr uint64_t kBound = R::kBound | kBoundOf<Guards...>;
+  static constexpr uint64_t kBoundCaptures = R::kBoundCaptures | kBoundOf<Guards...>;
   static constexpr bool kGuarded = sizeof...(Guards) > 0;
   static bool holds(const Match& m) { return (Guards::holds(m) && ...); }
   static std::vector<const PatNode*> guards() { return {Guards::node()...}; }

@@ -161,7 +161,7 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
 template <pat::PatLike L, class Right, class... More>
 Rule rule(RuleName name, L left, Right right, More... more) {
   auto branches = detail::branches_of(right, more...);
-  static_assert((pat::kBoundOf<Right, More...> & ~L::kBound) == 0,
+  static_assert((pat::kBoundOf<Right, More...> & ~L::kBoundCaptures) == 0,
                 "the right side uses a name that the left side does not bind");
   return detail::with_branches(name, left.node(), branches);
 }

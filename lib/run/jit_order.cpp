@@ -28,7 +28,7 @@ class Explainer {
     }
   }
 
-  OrderFault explain(const Place& wrong) const {
+  ScheduleFault explain(const Place& wrong) const {
     for (const Event& e : run_.events) {  // in the order in which they run
       const auto it = std::ranges::find(same_, &e);
       if (it == same_.end() || (*it)->is_copy) continue;
@@ -41,7 +41,7 @@ class Explainer {
 
   // Finds a kernel that stores to the memory of a buffer that it reads through another argument, although the two
   // arguments have separate memory in the list that is meant to run.
-  std::optional<OrderFault> shared_by_arguments() const {
+  std::optional<ScheduleFault> shared_by_arguments() const {
     for (size_t n = 0; n < meant_.events.size(); n++) {
       const Event& should = meant_.events[n];
       const Event* e = same_[n];
@@ -65,7 +65,7 @@ class Explainer {
   }
   const Event* in_run(const Event* e) const { return e ? same_[size_t(e - meant_.events.data())] : nullptr; }
 
-  OrderFault wrong_read(const Event& e, const Event& should, size_t i) const {
+  ScheduleFault wrong_read(const Event& e, const Event& should, size_t i) const {
     const Place &is = e.arguments[i].place, &meant = should.arguments[i].place;
     const std::string name = name_of(meant), reader = kernel_text(e.call_index);
     const auto [expected, found] = first_difference(should.read_contents[i], e.read_contents[i]);
@@ -98,7 +98,7 @@ class Explainer {
     return fault(e, e, name, "", reader + " reads another content of " + name + " than the function made", true);
   }
 
-  OrderFault wrong_result(const Place& place) const {
+  ScheduleFault wrong_result(const Place& place) const {
     const std::string name = name_of(place);
     const auto [expected, found] =
         first_difference(simulator_.place_contents(meant_, place), simulator_.place_contents(run_, place));
@@ -130,7 +130,7 @@ class Explainer {
       if (!(a[i] == b[i])) return {a[i].content, b[i].content};
     return {a.empty() ? kUndefined : a.back().content, b.empty() ? kUndefined : b.back().content};
   }
-  OrderFault fault(const Event& first, const Event& second, const std::string& buffer, const std::string& kind,
+  ScheduleFault fault(const Event& first, const Event& second, const std::string& buffer, const std::string& kind,
                    std::string text, bool is_of_plan = false) const {
     const std::string order = kernel_text(first.call_index) + " must run before " + kernel_text(second.call_index);
     return {first.call_index, second.call_index,     buffer,    kind.empty() ? "" : kind + ": " + order,
@@ -178,12 +178,12 @@ Run run_defined(Simulator& simulator, UOp list) {
 
 // Returns the fault of a variable whose value in a replayed kernel differs from the value that the program binds;
 // nullopt if there is none.
-std::optional<OrderFault> find_wrong_variable(const GoldenRecord& record) {
+std::optional<ScheduleFault> find_wrong_variable(const GoldenRecord& record) {
   const std::map<std::string, int64_t> bound(record.var_vals.begin(), record.var_vals.end());
   for (size_t k = 0; k < record.kernels.size(); k++)
     for (auto& [name, value] : record.kernels[k].fixed_variables)
       if (auto it = bound.find(name); it != bound.end() && it->second != value)
-        return OrderFault{k, k, name, "", "_prepare_jit_inputs (engine/jit.py)",
+        return ScheduleFault{k, k, name, "", "_prepare_jit_inputs (engine/jit.py)",
                           kernel_text(k) + " runs with " + name + "=" + std::to_string(value) +
                               ", but the program binds " + std::to_string(it->second),
                           true};
@@ -193,7 +193,7 @@ std::optional<OrderFault> find_wrong_variable(const GoldenRecord& record) {
 // Returns the fault of the first stage with a wrong list of calls: the list leaves other contents in the memory of
 // PARAMs than the captured calls, or its memory plan lets a kernel store to a buffer that it reads. If all lists are
 // right, returns the fault of the first variable with a wrong value; nullopt if there is none.
-std::optional<OrderFault> find_fault(const Session& session, const GoldenRecord& record, Release release,
+std::optional<ScheduleFault> find_fault(const Session& session, const GoldenRecord& record, Release release,
                                      const TensorParameters& parameters) {
   Graph graph;
   auto read = [&](const std::string& text, const std::string& what) {
@@ -233,7 +233,7 @@ bool is_of_jit(const GoldenRecord& record) {
   return !record.stages.empty() && (record.stages[0].name == "captured calls" || record.stages[0].name == "replay");
 }
 
-std::optional<OrderFault> find_jit_fault(const Session& session, const GoldenRecord& record, Release release,
+std::optional<ScheduleFault> find_jit_fault(const Session& session, const GoldenRecord& record, Release release,
                                          const TensorParameters& parameters) {
   return calls::find_fault(session, record, release, parameters);
 }

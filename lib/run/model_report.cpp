@@ -101,12 +101,12 @@ std::string ModelReport::text() const {
   if (!schedule_result.timed_kernels.empty()) out += slowest_of(schedule_result.timed_kernels, timed_runs);
   for (const Comparison& c : comparisons) out += "  " + c.text() + "\n";
   if (stage_difference) out += stage_difference->text();
-  for (const OrderFault& f : order_report.faults)
+  for (const ScheduleFault& f : order_report.faults)
     out += "  order: " + f.detail() + (f.is_of_plan ? ": a fault of " : ": an edge is missing in ") + f.function + "\n";
   if (!hazard_text.empty()) out += "  hazard: " + hazard_text + "\n";
   for (const std::string& note : notes) out += "  note: " + note + "\n";
-  if (sanitized_kernels)
-    out += "  no access outside of a buffer under AddressSanitizer: " + counted(sanitized_kernels, "kernel") + "\n";
+  if (num_without_findings)
+    out += "  no access outside of a buffer under AddressSanitizer: " + counted(num_without_findings, "kernel") + "\n";
   if (confirmed_kernels && first_different_kernel.empty())
     out += "  every kernel compares well with REF: " + std::to_string(confirmed_kernels) + "\n";
   if (!first_different_kernel.empty()) out += "  " + first_different_kernel + "\n";
@@ -139,7 +139,7 @@ std::string ModelReport::json() const {
     if (!hazard_text.empty()) json.member("hazard", hazard_text);
     if (!notes.empty()) json.member("notes", notes);
     if (confirmed_kernels) json.member("kernels_compared", confirmed_kernels);
-    if (sanitized_kernels) json.member("kernels_sanitized", sanitized_kernels);
+    if (num_without_findings) json.member("kernels_sanitized", num_without_findings);
     if (!first_different_kernel.empty()) json.member("different", first_different_kernel);
     if (!not_kept_reason.empty()) json.member("not_kept", not_kept_reason);
     json.member("kernels", schedule_result.num_kernels);

@@ -49,7 +49,7 @@ struct ModelReport {
   std::map<std::string, int64_t> not_decided_elements = {};
   std::string reference;            // what the results were compared with, such as a file or REF; empty: nothing
   size_t confirmed_kernels = 0;     // number of kernels whose results REF confirmed
-  size_t sanitized_kernels = 0;     // number of kernels in which AddressSanitizer found nothing
+  size_t num_without_findings = 0;  // number of kernels in which AddressSanitizer found nothing
   std::optional<StageDifference> stage_difference = {};  // the recorded stages of a graph of another release
   bool stores_nothing = false;       // the graph stores nothing, and its schedule has no kernels
   std::map<std::string, std::string> variables = {};  // values of a recorded graph's variables by name: "3, recorded"

@@ -136,7 +136,7 @@ class OrderChecker {
     if (!list_) throw Failure("no stage lists the kernels");
     const OrderGraph graph(split_->root, list_of(list_->root));
     if (graph.size() != schedule_.items.size()) throw Failure("a call became several kernels");
-    out_.kernel_reads_stale.resize(graph.size());
+    out_.depends_on_stale_read.resize(graph.size());
     std::map<std::string, Kernels> writers;  // by the name of a buffer
     for (size_t k = 0; k < graph.size(); k++) {
       accesses_.push_back(accesses_of(schedule_.items[k]));
@@ -154,7 +154,7 @@ class OrderChecker {
           if (reader != writer) check_pair(graph, reader, i, writer);
     for (size_t k = 0; k < graph.size(); k++)
       for (size_t before : graph.dependencies(k))
-        if (out_.kernel_reads_stale[before]) out_.kernel_reads_stale[k] = true;
+        if (out_.depends_on_stale_read[before]) out_.depends_on_stale_read[k] = true;
     if (plan_) check_plan(read_list(*text_of(*plan_)), {});
     return std::move(out_);
   }
@@ -213,16 +213,16 @@ class OrderChecker {
         if (!(is_stale || writer < reader) || !overlap(reader, i, false, writer, j)) continue;
         add(is_stale ? out_.stale_reads : out_.faults, reader, writer, name, "write after read",
             kernel_text(reader) + " reads " + name + " as it is before " + kernel_text(writer) + " stores to it");
-        if (is_stale) out_.kernel_reads_stale[reader] = true;
+        if (is_stale) out_.depends_on_stale_read[reader] = true;
       } else if (reader < writer && !before.contains(reader) && (is_write || is_read) &&
                  out_.undecided_pairs.size() < 4 && overlap(reader, i, !is_read, writer, j)) {
         out_.undecided_pairs.push_back(kernel_text(reader) + " and " + kernel_text(writer) + " access " + name);
       }
     }
   }
-  void add(std::vector<OrderFault>& list, size_t first, size_t second, const std::string& buffer,
+  void add(std::vector<ScheduleFault>& list, size_t first, size_t second, const std::string& buffer,
            const std::string& kind, std::string text) {
-    for (const OrderFault& f : list)
+    for (const ScheduleFault& f : list)
       if (f.first_kernel == first && f.second_kernel == second) return;
     list.push_back({first, second, buffer,
                     kind + ": " + kernel_text(first) + " must run before " + kernel_text(second),
@@ -378,13 +378,13 @@ OrderReport check_order(const Session& session, const GoldenRecord& record, Rele
 std::set<int64_t> add_order_notes(const OrderReport& order, const RecordedSchedule& recorded,
                              std::vector<std::string>& notes) {
   const Schedule& schedule = recorded.kernels.schedule;
-  for (const OrderFault& f : order.stale_reads)
+  for (const ScheduleFault& f : order.stale_reads)
     notes.push_back(f.explanation +
                     ", but depends on what that kernel stores: tinygrad keeps no copy of the old content, so "
                     "the kernel reads the new one");
   std::set<size_t> decided_by_stale;  // numbers of the schedule's buffers
-  for (size_t k = 0; k < order.kernel_reads_stale.size(); k++) {
-    if (!order.kernel_reads_stale[k]) continue;
+  for (size_t k = 0; k < order.depends_on_stale_read.size(); k++) {
+    if (!order.depends_on_stale_read[k]) continue;
     const auto accesses = accesses_of(schedule.items[k]);
     for (size_t i = 0; i < accesses.size(); i++) {
       const size_t number = schedule.items[k].buffers[i];

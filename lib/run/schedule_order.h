@@ -12,7 +12,7 @@ inline std::string kernel_text(size_t number) { return "kernel " + std::to_strin
 
 // A fault of a schedule: two kernels that access the same memory and run in the wrong order, or one that accesses the
 // wrong memory or gets a wrong value.
-struct OrderFault {
+struct ScheduleFault {
   // numbers of two kernels of the record, of which the first must run before the second
   size_t first_kernel = 0, second_kernel = 0;
   std::string buffer;            // "data1", "memory 2" for memory between kernels, or the name of a variable
@@ -28,11 +28,11 @@ struct OrderFault {
 };
 
 struct OrderReport {
-  std::vector<OrderFault> faults;
+  std::vector<ScheduleFault> faults;
   // Kernels that read the content of a buffer from before a store, although they depend on the kernel that stores. No
   // order is right, and tinygrad keeps no copy of the old content.
-  std::vector<OrderFault> stale_reads;
-  std::vector<bool> kernel_reads_stale;  // for each kernel: true if its results depend on a stale read
+  std::vector<ScheduleFault> stale_reads;
+  std::vector<bool> depends_on_stale_read;  // for each kernel: true if its results depend on a stale read
   // pairs of kernels whose order the graph does not decide, at most four of them
   std::vector<std::string> undecided_pairs;
   std::string not_checked_reason;             // why the order was not checked; empty: it was
@@ -62,7 +62,7 @@ bool is_of_jit(const GoldenRecord& record);
 // reads. A content is identified by the kernel that stored it and the contents that this kernel read. Returns the fault
 // of the first wrong list; if all are right, the fault of a variable with a wrong value, or nullopt. Throws Failure if
 // a list cannot be checked.
-std::optional<OrderFault> find_jit_fault(const Session& session, const GoldenRecord& record, Release release,
+std::optional<ScheduleFault> find_jit_fault(const Session& session, const GoldenRecord& record, Release release,
                                          const TensorParameters& parameters);
 
 }  // namespace tgc

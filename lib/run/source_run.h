@@ -1,5 +1,5 @@
-// Runs a kernel that was written by hand, for `tgc run FILE --language=L`. The user gives the launch size and the sizes
-// of the arguments; the types are those in the source.
+// Runs a kernel that was written by hand, for `tgc run FILE --language=L`. The user gives the launch size, and the
+// sizes of the arguments where no array of --inputs gives them. The source states the types that the user does not.
 #pragma once
 #include <array>
 #include <string>

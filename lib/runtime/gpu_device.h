@@ -16,7 +16,7 @@ class DynamicLibrary {
   // Loads the first of `names` that can be loaded; the error lists the reason for each. The library stays loaded until
   // the process ends, because drivers start threads and register exit handlers.
   static Result<DynamicLibrary> open(std::span<const std::string> names);
-  // Loads the file that the environment variable `variable` names if it is set, else the first of `names`.
+  // Loads the file that the environment variable `variable` names, or open(names) if it is unset or empty.
   static Result<DynamicLibrary> open(const char* variable, std::initializer_list<std::string> names);
 
   // Returns the address of a function, or null if the library does not have it.

@@ -63,7 +63,7 @@ std::string bytes_wrong(size_t n, const char* where) {
   return "wrote " + counted(n, "byte") + where;
 }
 
-// Maps `bytes` accessible bytes between two guards; returns null if memory runs out.
+// Maps `bytes` accessible bytes between two guards. Returns the address of the first guard; null if memory runs out.
 uint8_t* mapped_between_guards(size_t bytes) {
   void* p = mmap(nullptr, bytes + 2 * kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return nullptr;

@@ -1,6 +1,6 @@
-// A pull scanner for JSON (RFC 8259): the caller asks for the value that it expects next, and no document tree is
-// built. The input is untrusted: malformed text, or a value of another type than the caller asked for, throws a Failure
-// with line and column.
+// A pull scanner for JSON (RFC 8259, and numbers with leading zeros): the caller asks for the value that it expects
+// next, and no document tree is built. The input is untrusted: malformed text, or a value of another type than the
+// caller asked for, throws a Failure with line and column.
 #pragma once
 #include <algorithm>
 #include <optional>

@@ -42,7 +42,7 @@ constexpr OpSet kMayOverflow = {Op::ADD, Op::SUB, Op::MUL};
 class Shaker {
  public:
   Shaker(Graph& graph, int way)
-      : way_(way % kRoundingsOnly), roundings_only_(way >= kRoundingsOnly), made_(graph), inexact_(graph),
+      : way_(way % kRoundingsOnlyOffset), roundings_only_(way >= kRoundingsOnlyOffset), made_(graph), inexact_(graph),
         computed_(graph) {}
 
   UOp shake(UOp root) {

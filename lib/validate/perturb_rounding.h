@@ -24,9 +24,9 @@ inline constexpr int kPerturbations = 4;
 // Throws Failure.
 UOp perturb_rounding(UOp root, int way);
 
-// For `way + kRoundingsOnly`, perturb_rounding() perturbs as for `way`, but leaves the results that C leaves undefined
-// as REF computes them.
-inline constexpr int kRoundingsOnly = 8;
+// For `way + kRoundingsOnlyOffset`, perturb_rounding() perturbs as for `way`, but leaves the results that C leaves
+// undefined as REF computes them.
+inline constexpr int kRoundingsOnlyOffset = 8;
 
 // A further way for perturb_rounding(): it perturbs nothing, but computes sums of floats in float64, which is more
 // exact than adding the terms in their dtype in any order.

@@ -272,7 +272,7 @@ def largest_difference(a, b):
 
 
 def difference(found, right):
-  """Says where values are wrong: plain, special (only for unusual numbers), rounding, or "" (nowhere)."""
+  """Returns how values are wrong: "plain", "special" (only for unusual numbers), "rounding" (a little), or "" (not)."""
   small, unusual = (max(map(largest_difference, x, y)) for x, y in zip(found, right))
   if small > 0.004: return "plain"
   return "special" if unusual > 0.004 else "rounding" if max(small, unusual) > 0 else ""

@@ -65,7 +65,7 @@ export class Box {
     const hasText = told.some((s, i) => this.#isText(i, s));
     return (isNamed ? 1 : 0) + (hasText && !/^(RANGE|PARAM)$/.test(g.opName(this.n)) ? 1 : 0);
   }
-  // Returns the node's own lines: its arg, and the sources that are text.
+  // Returns the lines below the op: arg or shape, the sources that are text, and what a rewrite changed.
   #own() {
     const {g, n} = this, op = g.opName(n), out = [], told = this.#told(), texts = new Map();
     told.forEach((s, i) => { if (this.#isText(i, s)) texts.set(i, expressionOf(g, s, 0, this.inline)); });

@@ -178,7 +178,7 @@ function newSpans(g, text, line) {
     const parts = partsOf(text.lines[line], text.kind === "pyrender"), isStore = g.opName(n) === "STORE";
     if (isStore && parts.length === 2) g.sourcesOf(n).forEach((s, i) => { if (parts[i]) match(parts[i], s); });
     else match(parts[parts.length - 1], n);
-    out.delete(n);  // the whole line
+    out.delete(n);  // its span would be the whole line
   }
   return out;
 }

@@ -17,11 +17,11 @@ namespace tgc::hip {
 class TestWave {
  public:
   // `text` has one instruction per line, at the addresses 0x100, 0x104, ...; s_endpgm is appended. Throws Failure.
-  explicit TestWave(std::string text, Family family = Family::Gfx11, uint32_t halves = 1) : text_(std::move(text)) {
-    text_ += "\ns_endpgm";
+  explicit TestWave(std::string text, Family family = Family::Gfx11, uint32_t halves = 1) : assembly_(std::move(text)) {
+    assembly_ += "\ns_endpgm";
     code.name = "k", code.family = family, code.halves = halves;
     code.descriptor.private_bytes = 64;
-    for (std::string_view line : lines_of(text_)) {
+    for (std::string_view line : lines_of(assembly_)) {
       if (trimmed(line).empty()) continue;
       size_t from = code.instructions.size();
       for (size_t next; !line.empty(); line = next == line.npos ? std::string_view() : line.substr(next + 4))
@@ -64,7 +64,7 @@ class TestWave {
   Wave wave;
 
  private:
-  std::string text_;
+  std::string assembly_;
   uint64_t address_ = 0x100;
   std::vector<uint32_t> scalar_, vector_;
   std::vector<std::byte> own_;

@@ -62,7 +62,7 @@ from tgc.export.recorder import Recorder
 from tgc.export.start import start_recording
 from tgc.export.versions import installed_commit, installed_version
 
-MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)  # what reading a malformed record raises
+MALFORMED = (AttributeError, LookupError, RecursionError, TypeError, ValueError)  # what reading a malformed record raises
 # Settings that change the text of a stage but that a golden header cannot contain.
 UNRECORDED_SETTINGS = ["ALIGNED", "REDUCE_LEADERS"]
 

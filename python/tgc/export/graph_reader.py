@@ -42,5 +42,5 @@ def constant(dtype: Any, number: Any) -> Any:
 
 
 def read_any_graph(text: str) -> Node:
-  """Returns the root of a graph in JSON or in pyrender's text. Raises GraphTextError."""
+  """Returns the root of a graph in JSON or in pyrender's text. Raises GraphTextError, or what malformed JSON raises."""
   return parse_nodes(json.loads(text))[-1] if text.lstrip().startswith("{") else read_graph(text)

@@ -27,7 +27,7 @@ from tgc.export.versions import installed_version
 
 ROOMS = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.movement", "tinygrad.uop.weak", "tinygrad.codegen",
          "tinygrad.schedule", "tinygrad.renderer")
-# Rules of these files are left out: they check graphs, write text or select instructions.
+# Rules of these files are left out: they check graphs, write text, or prepare graphs for one language.
 NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
 MOST_INSTANCES = 24  # limit of Search.instances() for one rule
 MOST_OF_FEW = 48  # the same limit, if at most FEW rules are selected
