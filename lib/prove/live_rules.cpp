@@ -9,6 +9,7 @@
 #include "lib/prove/node_values.h"
 #include "lib/prove/proof_time.h"
 #include "lib/prove/right_sides.h"
+#include "lib/prove/rule_sides.h"
 #include "lib/prove/side_text.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/deadline.h"
@@ -22,11 +23,6 @@ using Kind = RewriteProof::Kind;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Returns true if an expression has a BITCAST to a float. REF may change the payload of a NaN that such a cast makes.
-bool has_float_bits(UOp root) {
-  return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::BITCAST) && dtypes::is_float(u.dtype()); });
-}
-
 constexpr std::string_view kFunction = "function:";  // in a recording, precedes the name of a rule's function
 constexpr std::string_view kUnreached = "unreached:";  // precedes the lines of its function that no instance runs
 constexpr std::string_view kBecause = "because:";    // precedes the reason why a rule has no sides for all operands
@@ -36,6 +32,8 @@ std::string word_after(const std::string& words, std::string_view key) {
   const size_t at = words.find(key);
   return at == words.npos ? "" : words.substr(at + key.size(), words.find(' ', at) - at - key.size());
 }
+
+constexpr const char* kValue = "a value";  // in a counterexample, the right side where the left one is Invalid
 
 constexpr std::string_view kRoundsTwice = "rounds-twice";  // see general_rules.py
 
@@ -165,11 +163,6 @@ class LiveRulesProver {
   }
 
  private:
-  static bool any_node(const SidePairs& pairs, bool (*test)(UOp)) {
-    auto has = [&](UOp side) { return std::ranges::any_of(toposort(side), test); };
-    return std::ranges::any_of(pairs, [&](const Sides& s) { return has(s.before) || has(s.after); });
-  }
-
   // Returns a bool that chooses a value in the sides and is read from memory; null if there is none.
   static UOp choice_in(const SidePairs& pairs) {
     for (const Sides& s : pairs)
@@ -307,6 +300,8 @@ class LiveRulesProver {
       proof.kind = Kind::Unknown, proof.reason = std::move(why), proof.counterexample.clear();
     };
     if (rule.has_context) return set_unknown("its sides differ, but the rule reads a context or tags");
+    if (proof.counterexample["after"] == kValue)
+      return add_condition(rule, pairs, proof, decide(pairs), "nothing is stored where the value is Invalid");
     if (proof.counterexample["before"] == "Invalid") {
       SidePairs numbers;  // casts of the indices: where the left one is Invalid, the right one may have any value
       for (const Sides& s : pairs) numbers.push_back({s.before.cast(dtypes::int64), s.after.cast(dtypes::int64)});
@@ -329,17 +324,30 @@ class LiveRulesProver {
   }
 
   // `proof` refutes an instance, and `under` is the proof of the instance under `condition`. If `under` is proven or
-  // sampled, stores the condition in `rule`, and changes the kind of `proof` to that of `under`.
+  // sampled, adds the condition to those of `rule`, and changes the kind of `proof` to that of `under`.
   void add_condition(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof, const RewriteProof& under,
                      const char* condition) {
     if (under.kind != Kind::Proven && under.kind != Kind::Sampled) return;
     if (rule.condition.empty()) {
       rule.condition = condition, rule.counterexample = proof.counterexample;
       show(rule, pairs);
+    } else if (rule.condition.find(condition) == std::string::npos) {
+      rule.condition += std::string(" and ") + condition;
     }
     proof.kind = under.kind, proof.has_floats = under.has_floats, proof.sense = under.sense;
   }
 
+  // Decides the sides, and whether the right one is Invalid where the left one is: a store of Invalid does nothing.
+  RewriteProof decide_with_invalid(const SidePairs& pairs) {
+    RewriteProof proof = decide(pairs);
+    const SidePairs sides = invalid_sides(pairs);
+    if (sides.empty() || proof.kind == Kind::Refuted || proof.kind == Kind::Unknown) return proof;
+    RewriteProof invalid = decide(sides);
+    if (invalid.kind == Kind::Refuted) invalid.counterexample["after"] = kValue;
+    return invalid.kind == Kind::Proven ? proof : invalid;
+  }
+
+  // Decides the sides where the left one is not an Invalid value.
   RewriteProof decide(const SidePairs& pairs) {
     RewriteProof proof = prover_.decide_sides(pairs);
     if (proof.kind == Kind::Unknown) proof = evaluate(pairs, std::move(proof));
@@ -371,10 +379,6 @@ class LiveRulesProver {
     }
   }
 
-  static bool is_cast_of_float(UOp u) {
-    return u.is(Op::CAST) && dtypes::is_int(u.dtype()) && dtypes::is_float(u.src(0).dtype());
-  }
-
   // Evaluates the sides in REF, and returns `proof` with the kind Sampled, Refuted or Unknown. evaluate() also refutes
   // sides of which only `after` is undefined at some point.
   RewriteProof evaluate(const SidePairs& pairs, RewriteProof proof = {}) {
@@ -402,12 +406,6 @@ class LiveRulesProver {
     if (is_of_floats ? results != 1 || specials != 1 : specials <= results) found.clear();
     return found;
   }
-  static bool has_narrowing(UOp root) {
-    return std::ranges::any_of(toposort(root), [](UOp u) {
-      return u.is(Op::CAST) && dtypes::is_float(u.dtype()) && dtypes::is_float(u.src(0).dtype()) &&
-             u.dtype().itemsize() < u.src(0).dtype().itemsize();
-    });
-  }
 
   // Returns the pairs of nodes to compare; none if a side cannot be imported, or if the sides have different shapes.
   SidePairs sides_of(const Rewrite& m) {
@@ -418,10 +416,6 @@ class LiveRulesProver {
   }
 
   static bool is_proven(const RewriteProof& proof) { return proof.kind == Kind::Proven; }
-  static bool is_index_over_64_bits(UOp u) {
-    auto fits = [](const Const& c) { return !c.is_int() || c.to_int().to_int64(); };
-    return u.dtype().is(Scalar::Index) && !(fits(u.vmin()) && fits(u.vmax()));
-  }
 
   // Decides an instance, or a pair of `general` sides: then `general` is empty.
   RewriteProof decide(const Rewrite& m, SidePairs& pairs, std::span<const Rewrite* const> general = {}) {
@@ -431,13 +425,13 @@ class LiveRulesProver {
       return known->second;
     const auto of = std::ranges::find_if(general, [&](const Rewrite* g) { return is_instance_of(m, *g); });
     // the unknown values of general sides have 64 bits
-    if (of == general.end() || any_node(pairs, [](UOp u) { return is_index_over_64_bits(u); })) return decide(pairs);
+    if (of == general.end() || any_node(pairs, is_index_over_64_bits)) return decide_with_invalid(pairs);
     const auto [known, is_new] = general_proofs_.try_emplace(*of);
     if (is_new) {
       SidePairs sides;
       if (auto proof = catch_failures([&] { return decide(**of, sides); })) known->second = *proof;
     }
-    return is_proven(known->second) ? known->second : decide(pairs);
+    return is_proven(known->second) ? known->second : decide_with_invalid(pairs);
   }
 
   const std::string producer_;  // the tinygrad that has the rules, such as "tinygrad 0.14.0"

@@ -7,7 +7,10 @@ import json
 import linecache
 import math
 import operator
+import os
 import pathlib
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -168,6 +171,21 @@ def test_shards_divide_the_rules(tmp_path: pathlib.Path) -> None:
   assert [write_rules(tmp_path / "rules.gz", f"{tmp_path}/five.py", part, 3, said.append) for part in (1, 2, 3)] == [2, 2, 1]
   assert [text.rpartition(": ")[0] for text in said if "instances of" in text] == [
     f"making instances of rule {n} of {of}" for of in (2, 2, 1) for n in range(1, of + 1)]
+
+
+@pytest.mark.skipif(RELEASE != "0.14.0", reason="0.12.0 has no Invalid values")
+def test_a_rule_that_drops_the_gate_of_a_value_is_conditional(tmp_path: pathlib.Path) -> None:
+  (tmp_path / "mine.py").write_text("""from tinygrad.dtype import Invalid, dtypes
+from tinygrad.uop.ops import Ops, PatternMatcher, UPat
+gate = UPat.var("b").where(UPat.var("x", dtypes.int), UPat(Ops.CONST, arg=Invalid, name="i"))
+mine = PatternMatcher([
+  (gate, lambda b,x,i: x),
+  (gate + UPat.var("y"), lambda b,x,y,i: b.where(x + y, i))])
+""")
+  command = [os.environ["TGC"], "prove", "--rules", f"--live={sys.executable}", f"--rule={tmp_path}/mine.py", "--json"]
+  rules = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)["list"]
+  assert [rule["verdict"] for rule in rules] == ["conditional", "proven"]
+  assert rules[0]["condition"] == "nothing is stored where the value is Invalid"
 
 
 def test_programs_give_instances(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,50 @@
+#include "lib/prove/rule_sides.h"
+
+#include <algorithm>
+
+#include "lib/uop/graph.h"
+
+namespace tgc {
+
+bool any_node(const SidePairs& pairs, bool (*test)(UOp)) {
+  auto has = [&](UOp side) { return std::ranges::any_of(toposort(side), test); };
+  return std::ranges::any_of(pairs, [&](const Sides& s) { return has(s.before) || has(s.after); });
+}
+
+bool has_float_bits(UOp root) {
+  return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::BITCAST) && dtypes::is_float(u.dtype()); });
+}
+
+bool has_narrowing(UOp root) {
+  return std::ranges::any_of(toposort(root), [](UOp u) {
+    return u.is(Op::CAST) && dtypes::is_float(u.dtype()) && dtypes::is_float(u.src(0).dtype()) &&
+           u.dtype().itemsize() < u.src(0).dtype().itemsize();
+  });
+}
+
+bool is_cast_of_float(UOp u) {
+  return u.is(Op::CAST) && dtypes::is_int(u.dtype()) && dtypes::is_float(u.src(0).dtype());
+}
+
+bool is_index_over_64_bits(UOp u) {
+  auto fits = [](const Const& c) { return !c.is_int() || c.to_int().to_int64(); };
+  return u.dtype().is(Scalar::Index) && !(fits(u.vmin()) && fits(u.vmax()));
+}
+
+SidePairs invalid_sides(const SidePairs& pairs) {
+  SidePairs out;
+  for (const Sides& s : pairs) {
+    const DType d = s.before.dtype();
+    const auto nodes = toposort(s.before);
+    const bool may_be_invalid = std::ranges::any_of(nodes, [](UOp u) { return u.is_const() && u.is_invalid(); });
+    if (!may_be_invalid || !d.is_value() || d.scalar().is(Scalar::Index) || !(d == s.after.dtype())) continue;
+    auto zero_or_invalid = [&](UOp side) {
+      const UOp is_less = side.graph().node(Op::CMPLT, dtypes::bool_.vec(d.count()), std::vector<UOp>{side, side});
+      return is_less.cast(dtypes::index.vec(d.count()));
+    };
+    out.push_back({zero_or_invalid(s.before), zero_or_invalid(s.after)});
+  }
+  return out;
+}
+
+}  // namespace tgc
