@@ -7,8 +7,8 @@ namespace tgc {
 // Returns true if a node of the sides satisfies `test`.
 bool any_node(const SidePairs& pairs, bool (*test)(UOp));
 
-// Return true if an expression has a BITCAST to a float (REF may change the payload of a NaN that such a cast makes), or
-// a CAST of a float to a narrower float.
+// Return true if an expression has a BITCAST to a float (REF may change the payload of a NaN that such a cast makes),
+// or a CAST of a float to a narrower float.
 bool has_float_bits(UOp root);
 bool has_narrowing(UOp root);
 

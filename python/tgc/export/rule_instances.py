@@ -68,6 +68,7 @@ class Maker:
     self.makes_own_casts, self.makes_special, self.makes_sums = is_odd, False, False
     self.makes_weak_constants = False  # makes integers beside operands with a width as tinygrad 0.14 does: without a width, of any sign
     self.shared: tuple[Node, int] | None = None  # an index and a number, from which several operands are made
+    self.loop: Node | None = None  # the loop of the REDUCE whose operand is made: most elements differ in each iteration
     self.condition: Node | None = None  # a bool that several operands contain
     self.integers: tuple[int, ...] = CONSTANTS  # those of which constants are chosen
     self.numbers: list[Any] = []  # numbers in the order in which they were chosen
@@ -107,6 +108,7 @@ class Maker:
   def element(self, dtype: Any) -> Any:
     self.leaves += 1
     buffer = self.node.placeholder((16,), dtype, self.leaves)
+    if self.loop is not None and self.random.random() < 0.7: return buffer.index(self.loop)
     return buffer.index(constant_of(self.random.randrange(16)))
 
   def odd(self) -> bool: return self.is_odd and self.random.random() < 0.5
@@ -280,7 +282,10 @@ class Maker:
       loops = [self.make(r, self.weak()) for r in ranges] or [self.node.range(self.random.choice([3, 4]), 90)]
       self.named.setdefault("loop", loops[0])
       kind = p.arg[0] if isinstance(p.arg, tuple) else p.arg or ops.ADD
-      return self.make(value, dtype).reduce(*loops, arg=kind)
+      if loops[0].op is ops.RANGE and loops[0].vmax < 16: self.loop = loops[0]
+      made = self.make(value, dtype)
+      self.loop = None
+      return made.reduce(*loops, arg=kind)
     if op in (ops.GROUP, ops.SINK):
       sources = [self.make(s, dtype) if s is not None and s.op is not None else self.element(dtype).store(self.element(dtype))
                  for s in (self.patterns(p, 2) or [None])]
