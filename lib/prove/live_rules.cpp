@@ -82,6 +82,7 @@ class LiveRulesProver {
       }
       rule.num_instances++;
       if (!proof) proof = RewriteProof{.reason = first_line(proof.diag().message)};
+      if (proof->kind == Kind::Unknown && is_time_over()) proof->reason = "there was no time to decide it";
       if (proof->kind == Kind::Refuted) {
         const auto point = proof->counterexample;
         explain(rule, pairs, *proof);

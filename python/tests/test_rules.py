@@ -164,6 +164,13 @@ def test_constants_and_bounds_at_the_edges_of_a_guard_are_found() -> None:
   assert {True} <= {low for low, _ in edges} & {high for _, high in edges}
 
 
+@pytest.mark.skipif(RELEASE != "0.14.0", reason="UPat.reduce")
+def test_operands_of_a_reduce_differ_in_its_iterations_in_some_instances() -> None:
+  rule = Search(X.reduce(arg=Ops.ADD, name="r", allow_any_len=True), lambda x, r: x)
+  differs = [before.src[1] in before.src[0].toposort() for before, _ in rule.instances(24)]
+  assert True in differs and False in differs
+
+
 def test_shards_divide_the_rules(tmp_path: pathlib.Path) -> None:
   lines = [f"  (UPat.var('x') + {n}, lambda x: x + {n}),\n" for n in range(5)]
   (tmp_path / "five.py").write_text("from tinygrad.uop.ops import PatternMatcher, UPat\nfive = PatternMatcher([\n" + "".join(lines) + "])\n")

@@ -68,7 +68,7 @@ class Maker:
     self.makes_own_casts, self.makes_special, self.makes_sums = is_odd, False, False
     self.makes_weak_constants = False  # makes integers beside operands with a width as tinygrad 0.14 does: without a width, of any sign
     self.shared: tuple[Node, int] | None = None  # an index and a number, from which several operands are made
-    self.loop: Node | None = None  # the loop of the REDUCE whose operand is made: most elements differ in each iteration
+    self.loop: Node | None = None  # the loop of the REDUCE whose operand is made: half of the elements differ in each iteration
     self.condition: Node | None = None  # a bool that several operands contain
     self.integers: tuple[int, ...] = CONSTANTS  # those of which constants are chosen
     self.numbers: list[Any] = []  # numbers in the order in which they were chosen
@@ -108,7 +108,7 @@ class Maker:
   def element(self, dtype: Any) -> Any:
     self.leaves += 1
     buffer = self.node.placeholder((16,), dtype, self.leaves)
-    if self.loop is not None and self.random.random() < 0.7: return buffer.index(self.loop)
+    if self.loop is not None and self.random.random() < 0.5: return buffer.index(self.loop)
     return buffer.index(constant_of(self.random.randrange(16)))
 
   def odd(self) -> bool: return self.is_odd and self.random.random() < 0.5
