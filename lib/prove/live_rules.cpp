@@ -256,15 +256,17 @@ class LiveRulesProver {
     return !rule.refuted_instances.empty();
   }
 
-  // Moves an instance that REF refutes, at points found without Z3, to the front: the others need no proof then.
+  // Moves the instances that REF refutes, at points found without Z3, to the front: the others need no proof if one of
+  // them differs under all conditions.
   void put_wrong_first(std::span<const Rewrite*> instances) {
+    size_t num_wrong = 0;
     for (const Rewrite*& m : instances) {
       if (is_time_over()) return;
       const auto is_wrong = catch_failures([&] {
         const SidePairs pairs = sides_of(*m);
         return !pairs.empty() && evaluate_sides(pairs, {}, false).kind == Kind::Refuted;
       });
-      if (is_wrong && *is_wrong) return std::swap(m, instances.front());
+      if (is_wrong && *is_wrong) std::swap(m, instances[num_wrong++]);
     }
   }
 

@@ -66,11 +66,11 @@ export async function showModel(home, app) {
   };
   const inUse = memoryInUse(schedule, items);
   if (schedule.shared && schedule.shared.length) {
-    const peak = Math.max(...inUse);
+    const peak = Math.max(...inUse), top = inUse.indexOf(peak);
     heading("Memory plan");
     facts("Each value from the item that stores it to the last that reads it; inputs are kept all the time, outputs " +
       "to the end; offsets upwards. At most ",
-      amount(peak, "B"), " are in use at a time, at item ", String(inUse.indexOf(peak)),
+      amount(peak, "B"), " are in use at a time, at item ", `${top} (${plain(items[top].name)})`,
       ". The line shows the memory in use at each item. A click shows the buffer.");
     out.push(memoryPlan(schedule, items, names, inUse, showBuffer));
   }

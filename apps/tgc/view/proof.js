@@ -47,7 +47,8 @@ export function noteOf(app, place, rewrite) {
 export function exampleText({before, after, stored, ...inputs}) {
   const where = Object.entries(inputs).map(([name, value]) => `${name} = ${value}`).join(", ");
   const sides = before === undefined ? "" : expectedText(before, after, where);
-  return [sides, stored].filter(Boolean).join("; ");
+  const whole = stored && (sides ? "a run of the kernel, for other inputs: " : "") + stored;
+  return [sides, whole].filter(Boolean).join("; ");
 }
 
 const kShownDigits = 7;  // digits that are shown of a fraction, unless expected and actual value would look equal

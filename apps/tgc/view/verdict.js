@@ -6,7 +6,7 @@ import {entriesOf} from "./overview.js";
 import {plain} from "./data.js";
 import {nodeTitle} from "./details.js";
 import {countsText, exampleText, nextUnproven, noteOf, pointText, verdictText} from "./proof.js";
-import {changeText, shortened, withoutColors} from "./rewrites.js";
+import {changeText, shortened, shortenedBoth, withoutColors} from "./rewrites.js";
 import {bothOf, sourceOf} from "./rules.js";
 import {nameOfRule} from "./stages.js";
 import {StageHistory} from "./history.js";
@@ -58,7 +58,7 @@ function saidOfBisection(app, {verdict, rule, branch, stage, witness, wrong_elem
     items.push(bold(witness && witness.before !== undefined ? pointText(witness)
       : pointText(wrong) || failure || "the kernel is right before it, and wrong after it"));
     if (wrong && witness && witness.before !== undefined)
-      items.push(span(".  In the kernel: "), bold(pointText(wrong)));
+      items.push(span(".  The kernel with this rewrite: "), bold(pointText(wrong)));
     const sides = app.accusedSides(app.state.g).map((text) => withoutColors(text || ""));
     if (sides.every((text) => text && text.length <= kLongestSide && !text.includes("\n")))
       items.push(span(".  It makes "), code(sides[0]), span(" into "), code(sides[1]));
@@ -115,8 +115,9 @@ function saidOfOther(app) {
     if (r >= 0) items.push(link("rewrite " + (r + 1), () => app.go({s: first, r, d: -1, n: -1})), span(": "));
     if (said) items.push(span(said));
     const both = rule && bothOf(app.graph, rule);
-    const ruleOf = (side, i) => [span(` in ${"AB"[i]} `), code(shortened(side.rule.text, kLongestRule)), span(" "),
-      sourceOf(app, side.rule, side.graph)];
+    const texts = both && shortenedBoth(both[0].rule.text, both[1].rule.text, kLongestRule);
+    const ruleOf = ({rule: of, graph}, i) =>
+      [span(` in ${"AB"[i]} `), code(texts[i]), span(" "), sourceOf(app, of, graph)];
     if (both) items.push(span(".  The rule: "), ...both.flatMap(ruleOf));
     if (!first && app.graph.producer && !app.graph.isTensor)
       items.push(span(": the schedule made it; compare the recordings of tensor graphs, NAME.tensor.jsonl.gz"));
