@@ -8,6 +8,10 @@ import {spansOf} from "./subexpressions.js";
 import {TextView} from "./textview.js";
 import {plain} from "./data.js";
 
+// By op: the mnemonics of its instructions, on any machine.
+const kMnemonics = {ADD: /add|fma|fmla|mad|mac|lea/i, MUL: /mul|fma|fmla|mad|mac/i, MAX: /max|cmp/i,
+  CMPLT: /cmp|comi|set/i, SQRT: /sqrt/i, RECIPROCAL: /div|rcp/i};
+
 export class TextPanel {
   /** @param {import("./app.js").App} app */
   constructor(app) {
@@ -67,14 +71,25 @@ export class TextPanel {
       }
     }
     if (!query.empty) text.lines.forEach((line, i) => { if (query.line(line)) marks.found.add(i); });
-    const first = Math.min(...marks.own, ...(marks.own.size ? [] : marks.near));
+    const lines = this.#linesToShow(text, lit, marks);
     const isChosen = this.chosen !== undefined && marks.own.has(this.chosen) && view === this.list;
-    const selected = isChosen ? this.chosen : Number.isFinite(first) ? first : -1;
+    const selected = isChosen ? this.chosen : lines.length ? lines[0] : -1;
     view.show(text.lines);
     view.box.classList.toggle("table", text.kind === "linear");  // a linear list has aligned columns
     view.mark(marks, lit.size ? this.#parts(text, lit, marks) : new Map(), selected);
-    view.reveal(selected, marks.own);
+    view.reveal(selected, marks.own.size ? lines : []);
     return marks;
+  }
+
+  // Returns the marked lines to which the text scrolls, the first one first: lines of the nodes that still have the op
+  // of the selected node, if there are any; in assembly, those with an instruction of the op before others.
+  #linesToShow(text, lit, marks) {
+    const {graph, story, state} = this.app, op = state.n >= 0 ? graph.opName(state.n) : "";
+    const same = new Set([...lit].filter((n) => graph.opName(n) === op));
+    const ofSame = linesOfNodes(text, story, same), {own, near} = ofSame.own.size + ofSame.near.size ? ofSame : marks;
+    const lines = [...own.size ? own : near].sort((a, b) => a - b), mnemonic = kMnemonics[op];
+    const has = text.kind === "asm" && mnemonic ? lines.filter((i) => mnemonic.test(text.lines[i])) : [];
+    return has.length ? has : lines;
   }
 
   // Returns the parts of lines that show the lit nodes without a line of their own.
