@@ -67,7 +67,7 @@ int run(const ProveOptions& o) {
       // tgc's own pipeline can repeat the rewrites of kernels that it can compile; for other kernels and for
       // schedules, the recorded rewrites of tinygrad are proven
       if (!session.compiler()->can_compile(graph) || graph.is_tensor_graph) {
-        if (graph.record && is_runtime_kernel(*graph.record, graph.info.producer))
+        if (is_runtime_kernel(graph))
           return session.report_note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"),
                  Unit{};
         require(recorded_pipeline(graph)->require_ability(Ability::Rewrites));

@@ -133,7 +133,7 @@ class KernelCollector {
 
   Result<std::vector<SearchItem>> all() {
     auto status = for_each_graph(session_, plan_.input, plan_.kernel, [&](InputGraph g) -> Status {
-      if (!g.record || !is_runtime_kernel(*g.record, g.info.producer)) return add(std::move(g));
+      if (!is_runtime_kernel(g)) return add(std::move(g));
       session_.report_note("'" + g.info.name + "' is a kernel of tinygrad's runtime: it is not searched");
       return Unit{};
     });

@@ -69,4 +69,6 @@ bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer) {
          (std::ranges::any_of(nodes, is_volatile) && std::ranges::any_of(nodes, is_unbounded_loop));
 }
 
+bool is_runtime_kernel(const InputGraph& in) { return in.record && is_runtime_kernel(*in.record, in.info.producer); }
+
 }  // namespace tgc

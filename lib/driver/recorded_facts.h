@@ -40,6 +40,8 @@ UOp find_call_of_value(UOp root);
 // returns true if the AST calls an address in data, has an unbounded loop and reads volatile memory, or has the name
 // and a tag of the runtime's kernel signal_prog. `producer` is that of the file's header.
 bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer);
+// Returns this for the record of `in`; false if it has none.
+bool is_runtime_kernel(const InputGraph& in);
 
 // ---- which targets of two recordings are the same
 // One release may record more about a device than another, such as the OpenCL extensions in CL:CL:cl_khr_fp64 or the

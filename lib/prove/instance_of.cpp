@@ -1,9 +1,9 @@
 #include "lib/prove/instance_of.h"
 
-#include <algorithm>
 #include <set>
 #include <unordered_map>
 
+#include "lib/prove/rule_sides.h"
 #include "lib/uop/graph.h"
 
 namespace tgc {
@@ -37,7 +37,7 @@ class SideMatcher {
     if (const auto known = bound_.find(unknown.id()); known != bound_.end()) return known->second == instance;
     // an element may be unknown by itself or by its cast, not both
     if (!binds || !elements_.insert(element.id()).second || unknown.dtype() != instance.dtype()) return false;
-    if (std::ranges::any_of(toposort(instance), [](UOp u) { return u.is_const() && u.is_invalid(); })) return false;
+    if (any_node(instance, is_invalid_constant)) return false;
     bound_[unknown.id()] = instance;
     return true;
   }

@@ -33,8 +33,6 @@ std::string word_after(const std::string& words, std::string_view key) {
   return at == words.npos ? "" : words.substr(at + key.size(), words.find(' ', at) - at - key.size());
 }
 
-constexpr const char* kValue = "a value";  // in a counterexample, the right side where the left one is Invalid
-
 constexpr std::string_view kRoundsTwice = "rounds-twice";  // see general_rules.py
 
 constexpr double kRuleSeconds = 30;  // limit for the processor time of one rule, if no other limit is set
@@ -303,14 +301,15 @@ class LiveRulesProver {
       proof.kind = Kind::Unknown, proof.reason = std::move(why), proof.counterexample.clear();
     };
     if (rule.has_context) return set_unknown("its sides differ, but the rule reads a context or tags");
-    if (proof.counterexample["after"] == kValue)
-      return add_condition(rule, pairs, proof, decide(pairs), "nothing is stored where the value is Invalid");
     if (proof.counterexample["before"] == "Invalid") {
+      const bool are_indices = pairs[0].before.dtype().scalar().is(Scalar::Index);
+      if (!are_indices)
+        return add_condition(rule, pairs, proof, decide(pairs), "nothing is stored where the value is Invalid");
       SidePairs numbers;  // casts of the indices: where the left one is Invalid, the right one may have any value
       for (const Sides& s : pairs) numbers.push_back({s.before.cast(dtypes::int64), s.after.cast(dtypes::int64)});
       return add_condition(rule, pairs, proof, decide(numbers), "nothing is read or stored at an Invalid index");
     }
-    if (std::ranges::any_of(pairs, [](const Sides& s) { return has_float_bits(s.before) || has_float_bits(s.after); }))
+    if (any_node(pairs, makes_float_of_bits))
       return set_unknown("its sides differ, perhaps in the payload of a NaN alone");
     SidePairs restricted;
     for (const Sides& s : pairs) {
@@ -346,7 +345,7 @@ class LiveRulesProver {
     const SidePairs sides = invalid_sides(pairs);
     if (sides.empty() || proof.kind == Kind::Refuted || proof.kind == Kind::Unknown) return proof;
     RewriteProof invalid = decide(sides);
-    if (invalid.kind == Kind::Refuted) invalid.counterexample["after"] = kValue;
+    if (invalid.kind == Kind::Refuted) invalid.counterexample["after"] = "a value";
     return invalid.kind == Kind::Proven ? proof : invalid;
   }
 
@@ -368,7 +367,7 @@ class LiveRulesProver {
                           // old `after` is undefined
       for (const Sides& s : pairs) {
         const UOp is_right = is_defined(s.after);
-        if (is_right.is_const() || std::ranges::any_of(toposort(s.after), is_cast_of_float)) continue;
+        if (is_right.is_const() || any_node(s.after, is_cast_of_float)) continue;
         const UOp zero = s.before.const_like(0), is_zero = s.before.ne(zero).logical_not();
         const UOp other = of_any_value ? is_zero.where(s.before.const_like(1), zero) : zero;
         changed.push_back({s.before, (is_defined(s.before).logical_not() | is_right).where(s.before, other)});
@@ -400,6 +399,7 @@ class LiveRulesProver {
   // infinity, or a float is finite on one side and too large for a narrower dtype on the other. Empty if none is found.
   std::map<std::string, std::string> difference_of_specials(const SidePairs& pairs) {
     auto any = [&](auto is) { return std::ranges::any_of(pairs, [&](const Sides& s) { return is(s.before); }); };
+    auto has_narrowing = [](UOp root) { return any_node(root, narrows_float); };
     const bool is_of_floats = any([](UOp u) { return dtypes::is_float(u.dtype()); });
     if (is_of_floats && !any(has_narrowing)) return {};
     auto found = prover_.special_counterexample(pairs);

@@ -6,20 +6,20 @@
 
 namespace tgc {
 
+bool any_node(UOp root, bool (*test)(UOp)) {
+  return any_below(root, [](UOp) { return true; }, test);
+}
+
 bool any_node(const SidePairs& pairs, bool (*test)(UOp)) {
-  auto has = [&](UOp side) { return std::ranges::any_of(toposort(side), test); };
-  return std::ranges::any_of(pairs, [&](const Sides& s) { return has(s.before) || has(s.after); });
+  auto has = [&](const Sides& s) { return any_node(s.before, test) || any_node(s.after, test); };
+  return std::ranges::any_of(pairs, has);
 }
 
-bool has_float_bits(UOp root) {
-  return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::BITCAST) && dtypes::is_float(u.dtype()); });
-}
+bool makes_float_of_bits(UOp u) { return u.is(Op::BITCAST) && dtypes::is_float(u.dtype()); }
 
-bool has_narrowing(UOp root) {
-  return std::ranges::any_of(toposort(root), [](UOp u) {
-    return u.is(Op::CAST) && dtypes::is_float(u.dtype()) && dtypes::is_float(u.src(0).dtype()) &&
-           u.dtype().itemsize() < u.src(0).dtype().itemsize();
-  });
+bool narrows_float(UOp u) {
+  return u.is(Op::CAST) && dtypes::is_float(u.dtype()) && dtypes::is_float(u.src(0).dtype()) &&
+         u.dtype().itemsize() < u.src(0).dtype().itemsize();
 }
 
 bool is_cast_of_float(UOp u) {
@@ -31,13 +31,14 @@ bool is_index_over_64_bits(UOp u) {
   return u.dtype().is(Scalar::Index) && !(fits(u.vmin()) && fits(u.vmax()));
 }
 
+bool is_invalid_constant(UOp u) { return u.is_const() && u.is_invalid(); }
+
 SidePairs invalid_sides(const SidePairs& pairs) {
   SidePairs out;
   for (const Sides& s : pairs) {
     const DType d = s.before.dtype();
-    const auto nodes = toposort(s.before);
-    const bool may_be_invalid = std::ranges::any_of(nodes, [](UOp u) { return u.is_const() && u.is_invalid(); });
-    if (!may_be_invalid || !d.is_value() || d.scalar().is(Scalar::Index) || !(d == s.after.dtype())) continue;
+    if (!d.is_value() || d.scalar().is(Scalar::Index) || !(d == s.after.dtype())) continue;
+    if (!any_node(s.before, is_invalid_constant)) continue;
     auto zero_or_invalid = [&](UOp side) {
       const UOp is_less = side.graph().node(Op::CMPLT, dtypes::bool_.vec(d.count()), std::vector<UOp>{side, side});
       return is_less.cast(dtypes::index.vec(d.count()));

@@ -72,13 +72,18 @@ UOp index_of(UOp u) {
   return u.is(Op::INDEX) && u.num_src() >= 2 ? u : UOp();
 }
 
+struct Iteration {
+  UOp loop;
+  int copy;  // 0 for an earlier iteration, 1 for a later one
+  bool operator==(const Iteration&) const = default;
+};
+
 struct Access {
   UOp node, memory, index;
   bool stores = false;
   int64_t width = 1;
-  std::vector<UOp> gates;   // the access happens if all of them are true
-  std::vector<UOp> loops;   // the loops around the access, from the outermost
-  std::vector<int> copies;  // for each loop: 0 in an earlier iteration, 1 in a later one
+  std::vector<UOp> gates;        // the access happens if all of them are true
+  std::vector<Iteration> loops;  // those around the access, from the outermost
 };
 
 // An element that a thread accesses in some iteration of the loops around the access: kAny where the loop has no
@@ -122,9 +127,9 @@ class RaceFinder {
         const size_t last = end_of(i, end);
         const bool is_once = u.num_src() && number(u.src(0)) == 1;
         for (int copy = 0; copy < (is_once ? 1 : 2) && loops_.size() < kMostLoops; copy++) {
-          loops_.push_back(u), copies_.push_back(copy);
+          loops_.push_back({u, copy});
           walk(i + 1, last);
-          loops_.pop_back(), copies_.pop_back();
+          loops_.pop_back();
         }
         i = last;
       } else if (u.is(Op::IF)) {
@@ -140,7 +145,7 @@ class RaceFinder {
   }
 
   void add(UOp u) {
-    Access now{u, memory_of(u.src(0)), index_of(u.src(0)), u.is(Op::STORE), 1, conditions_, loops_, copies_};
+    Access now{u, memory_of(u.src(0)), index_of(u.src(0)), u.is(Op::STORE), 1, conditions_, loops_};
     if (!now.memory || !now.index || since_.size() > kMostAccesses) return;
     now.width = std::max(1, (now.stores ? u.src(1).dtype() : u.dtype()).count());
     for (UOp gated : {now.index, u})
@@ -149,34 +154,32 @@ class RaceFinder {
     for (const Access& before : since_) {
       if (before.memory != now.memory || before.stores == now.stores) continue;
       const size_t same = num_same_iterations(before, now);
-      const bool is_earlier = is_earlier_iteration(before, now, same);
-      if (now.stores && !is_earlier) continue;  // skip a load and a later store of one iteration
-      if (races(before, now, same, is_earlier)) return;
+      // skip a load and a later store of one iteration
+      if (now.stores && !is_earlier_iteration(before, now, same)) continue;
+      if (races(before, now, same)) return;
     }
     since_.push_back(std::move(now));
   }
   // Returns the number of loops, from the outermost, in whose same iteration both accesses are.
   static size_t num_same_iterations(const Access& a, const Access& b) {
-    size_t i = 0;
-    while (i < std::min(a.loops.size(), b.loops.size()) && a.loops[i] == b.loops[i] && a.copies[i] == b.copies[i]) i++;
-    return i;
+    return size_t(std::ranges::mismatch(a.loops, b.loops).in1 - a.loops.begin());
   }
-  // Returns true if loop number `same` is around both accesses.
+  // Returns true if loop number `same` is around both accesses: then `before` is in an earlier iteration of it.
   static bool is_earlier_iteration(const Access& before, const Access& now, size_t same) {
-    return same < std::min(before.loops.size(), now.loops.size()) && before.loops[same] == now.loops[same];
+    return same < std::min(before.loops.size(), now.loops.size()) && before.loops[same].loop == now.loops[same].loop;
   }
 
-  // Looks for a race between two accesses that are in the same iteration of the first `same` loops. With `is_earlier`,
-  // the first access is in an earlier iteration of the next loop.
-  bool races(const Access& a, const Access& b, size_t same, bool is_earlier) {
-    if (pairs_.size() > kMostPairs || !pairs_.insert({a.node.id(), b.node.id(), same, is_earlier}).second) return false;
+  // Looks for a race between two accesses that are in the same iteration of the first `same` loops.
+  bool races(const Access& a, const Access& b, size_t same) {
+    if (pairs_.size() > kMostPairs || !pairs_.insert({a.node.id(), b.node.id(), same}).second) return false;
     const Touched *x = touched(a), *y = touched(b);
     if (!x || !y) return false;
+    const bool is_earlier = is_earlier_iteration(a, b, same);
     auto may_precede = [&](const Touch& p, const Touch& q) {
       for (size_t i = 0; i < same; i++)
         if (p.iteration[i] != kAny && q.iteration[i] != kAny && p.iteration[i] != q.iteration[i]) return false;
       if (!is_earlier) return true;
-      const int64_t last = number(a.loops[same].src(0)).value_or(INT64_MAX) - 1;
+      const int64_t last = number(a.loops[same].loop.src(0)).value_or(INT64_MAX) - 1;
       const int64_t first = std::max<int64_t>(p.iteration[same], 0);
       return first < (q.iteration[same] == kAny ? last : q.iteration[same]);
     };
@@ -211,8 +214,9 @@ class RaceFinder {
     return it->second ? &*it->second : nullptr;
   }
   std::optional<Touched> compute(const Access& a) const {
+    const UOp at = a.index.src(1);
     std::vector<UOp> parts = a.gates, axes = threads_;
-    parts.push_back(a.index.src(1));
+    parts.push_back(at);
     Values values;
     for (UOp part : parts)
       for (UOp u : toposort(part)) {
@@ -233,18 +237,18 @@ class RaceFinder {
       int64_t rest = p;
       for (size_t i = axes.size(); i-- > 0; rest /= sizes[i]) now[axes[i]] = rest % sizes[i];
       bool happens = true;
-      for (size_t i = 0; i + 1 < parts.size() && happens; i++) {
-        auto gate = value_of(parts[i], now);
+      for (size_t i = 0; i < a.gates.size() && happens; i++) {
+        auto gate = value_of(a.gates[i], now);
         if (!gate) return std::nullopt;
         happens = *gate;
       }
       if (!happens) continue;
-      auto element = value_of(parts.back(), now);
+      auto element = value_of(at, now);
       if (!element) return std::nullopt;
       Touch touch{*element, p / iterations, {}};
       touch.iteration.fill(kAny);
       for (size_t i = 0; i < a.loops.size(); i++)
-        if (auto it = now.find(a.loops[i]); it != now.end()) touch.iteration[i] = it->second;
+        if (auto it = now.find(a.loops[i].loop); it != now.end()) touch.iteration[i] = it->second;
       for (int64_t w = 0; w < a.width; w++, touch.element++) out.push_back(touch);
     }
     std::ranges::sort(out);
@@ -253,11 +257,11 @@ class RaceFinder {
   }
 
   std::span<const UOp> list_;
-  std::vector<UOp> threads_, loops_, conditions_;  // loops and conditions around the present place of the list
-  std::vector<int> copies_;                        // see Access::copies
+  std::vector<UOp> threads_;
+  std::vector<UOp> conditions_;   // those around the present place of the list
+  std::vector<Iteration> loops_;  // those around it
   std::vector<Access> since_;  // the accesses since the last barrier
-  // the pairs of accesses that were compared: their node ids, and the arguments of races()
-  std::set<std::tuple<uint32_t, uint32_t, size_t, bool>> pairs_;
+  std::set<std::tuple<uint32_t, uint32_t, size_t>> pairs_;  // the node ids and `same` of the calls of races()
   std::unordered_map<UOp, std::optional<Touched>> touched_;
   std::optional<LocalRace> found_;
 };

@@ -264,7 +264,7 @@ class Gatherer {
     if (plan_.proves_rewrites && !in.is_tensor_graph)
       content_.graphs.back().proof_json = proof_marks(*prove_recording(in, proofs_));
     if (!compiled || (!plan_.runs_kernels && !plan_.bisects_kernels)) return Unit{};
-    if (in.record && is_runtime_kernel(*in.record, in.info.producer))
+    if (is_runtime_kernel(in))
       return session_.report_note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"),
              Unit{};
     if (in.is_tensor_graph && !plan_.bisects_kernels) return Unit{};  // add_recorded_kernels() runs its kernels
@@ -281,7 +281,7 @@ class Gatherer {
     if (auto status = add_stages(in); !status || !in.record) return status;
     RecordedGraph& graph = content_.graphs.back();
     graph.program = in.record->program;
-    graph.is_runtime = is_runtime_kernel(*in.record, in.info.producer);
+    graph.is_runtime = is_runtime_kernel(in);
     if (!in.record->kernels.empty() && plan_.other_input.empty()) {
       graph.schedule = recorded_schedule_json(*in.record);
       schedules_.push_back({content_.graphs.size() - 1, in});

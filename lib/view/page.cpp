@@ -118,16 +118,16 @@ struct Group {
   size_t first, last;
 };
 
-// Divides the graphs of a page into groups. Each tensor graph, each large graph, and each graph of a page with few
-// graphs is a group of its own. A graph that is not compiled yet begins a group.
+// Divides the graphs of a page into groups. Each tensor graph, each large graph, each graph that is not compiled yet,
+// and each graph of a page with few graphs is a group of its own.
 std::vector<Group> groups_of(const std::vector<RecordedGraph>& graphs) {
   std::vector<Group> out;
   const size_t most = graphs.size() < kFewGraphs ? 1 : kMostInGroup;
+  auto is_alone = [](const RecordedGraph& g) { return g.is_tensor_graph || g.data_json.empty(); };
   for (size_t i = 0, bytes = 0; i < graphs.size(); i++) {
     const size_t own = graphs[i].data_json.size() + graphs[i].events_json.size();
     const bool fits = !out.empty() && i - out.back().first < most && bytes + own <= kMostGroupBytes;
-    if (!fits || !own || !bytes || graphs[i].is_tensor_graph || graphs[out.back().first].is_tensor_graph)
-      out.push_back({i, i}), bytes = 0;
+    if (!fits || is_alone(graphs[i]) || is_alone(graphs[out.back().first])) out.push_back({i, i}), bytes = 0;
     out.back().last = i + 1, bytes += own;
   }
   return out;

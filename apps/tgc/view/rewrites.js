@@ -65,11 +65,16 @@ export function sidesOf(g, {before, after}) {
 }
 
 export const shortened = (text, most) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
+/** Returns the number of characters with which both texts begin. @param {string} a @param {string} b */
+export function sameStart(a, b) {
+  let same = 0;
+  while (same < a.length && a[same] === b[same]) same++;
+  return same;
+}
 /** Returns two different texts, shortened to parts that show their first difference. @param {string} a
  * @param {string} b @param {number} most @returns {string[]} */
 export function shortenedBoth(a, b, most) {
-  let same = 0;
-  while (same < a.length && a[same] === b[same]) same++;
+  const same = sameStart(a, b);
   const from = same < most / 2 ? 0 : same - Math.floor(most / 3);
   return [a, b].map((text) => (from ? "\u2026" : "") + shortened(text.slice(from), most));
 }

@@ -2,6 +2,7 @@
 import {element} from "./list.js";
 import {plain} from "./data.js";
 import {increasing} from "./bothtexts.js";
+import {sameStart} from "./rewrites.js";
 /** @typedef {import("./app.js").App} App */
 /** @typedef {import("./data.js").Rule} Rule */
 /** @typedef {import("./data.js").Recorded} Recorded */
@@ -98,9 +99,8 @@ function differingLines(a, b) {
 
 // Returns a line as nodes; the part that differs from the other line is marked.
 function parts(line, other) {
-  const most = Math.min(line.length, other.length);
-  let start = 0, end = 0;
-  while (start < most && line[start] === other[start]) start++;
+  const most = Math.min(line.length, other.length), start = sameStart(line, other);
+  let end = 0;
   while (end < most - start && line[line.length - 1 - end] === other[other.length - 1 - end]) end++;
   return [plain(line.slice(0, start)), element("mark", "", plain(line.slice(start, line.length - end))),
     plain(line.slice(line.length - end))];

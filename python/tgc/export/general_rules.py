@@ -95,11 +95,13 @@ class GeneralMaker(Maker):
 
   def constant(self, dtype: Any, arg: Any) -> Any:
     if arg is not None: return super().constant(dtype, arg)
-    d, out = self.dtypes, None
+    d = self.dtypes
     if self.has_weak and dtype in d.uints and self.choice([False, True]):  # a constant without a width may be negative
       signed = {d.uchar: d.char, d.ushort: d.short, d.uint: d.int, d.ulong: d.long}[dtype]
       out = self.unknown(signed).cast(self.weak())
-    self.constants.add(out := self.unknown(dtype) if out is None else out)
+    else:
+      out = self.unknown(dtype)
+    self.constants.add(out)
     return out
 
   def is_weak_constant(self, node: Any) -> bool: return super().is_weak_constant(node) or (node in self.constants and self.is_weak(node.dtype))
