@@ -36,14 +36,12 @@ std::string FailureRepro::device() const {
 }
 
 ExecuteOptions FailureRepro::execute_options() const {
-  return {.runs_in_process = options.device.runs_in_process, .timeout_seconds = options.device.timeout_for(placement)};
+  return {.runs_in_process = options.device.runs_in_process || placement.is_ref,
+          .timeout_seconds = options.device.timeout_for(placement)};
 }
 
 Result<Execution> FailureRepro::run_in_ref(Executable& kernel, const Arrays& inputs) const {
-  Placement ref = place_in_ref();
-  return execute(
-      kernel, *ref.device, inputs, options.input.variables,
-      {.runs_in_process = options.device.runs_in_process, .timeout_seconds = options.device.timeout_for(ref)});
+  return execute(kernel, *place_in_ref().device, inputs, options.input.variables, options.device.ref_in_process());
 }
 
 Arrays FailureRepro::inputs_for(const Executable& kernel, const Arrays& more) const {

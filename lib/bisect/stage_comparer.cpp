@@ -223,7 +223,7 @@ void StageComparer::make_trials() {
     throw Failure("the kernel is too large for REF: its AST evaluates about " + formatted("%.0e", work) + " UOps");
   TrialInputs inputs = trial_inputs(options_, input_).value_or_throw();
   inputs.seed = options_.input.seed.value_or(0);
-  KernelTrial trial(input_.root, input_.list, std::move(inputs), options_.device.execute_options(place_in_ref()));
+  KernelTrial trial(input_.root, input_.list, std::move(inputs), options_.device.ref_in_process());
   trial.begin_trial(kernel).value_or_throw();
   const Arrays& given = trial.file_arrays();
   Trial usual{.inputs = copy_of(trial.inputs()), .variables = trial.variables(), .has_given_inputs = !given.empty()};
@@ -285,9 +285,8 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
 template <class Graph>
 Result<Arrays> StageComparer::run_graph(const Trial& t, const Graph& graph, bool is_ast) {
   report_.counts.num_runs++;
-  const ExecuteOptions place = options_.device.execute_options(place_in_ref());
   const Arrays inputs = is_ast ? copy_of(t.inputs) : with_dtypes_of(t.inputs, buffers_of(nodes_of(graph)));
-  auto done = ReferenceRunner(inputs, t.variables, place).run_reference(graph);
+  auto done = ReferenceRunner(inputs, t.variables, options_.device.ref_in_process()).run_reference(graph);
   if (!done) return done.diag();
   return with_dtypes_of(done->outputs, buffers_of(toposort(input_.root)));
 }
@@ -327,7 +326,7 @@ StageResult StageComparer::compare_results(const Trial& t, const Result<Arrays>&
     };
     return std::ranges::all_of(t.expected, is_same) ? StageResult::Same : StageResult::Differs;
   }
-  const ReferenceRunner ref(t.inputs, t.variables, options_.device.execute_options(place_in_ref()));
+  const ReferenceRunner ref(t.inputs, t.variables, options_.device.ref_in_process());
   Arrays settled;
   auto compared =
       ref.compare_arrays(input_.root, *done, t.expected, options_.compare, Recheck::IfCheap, &settled);

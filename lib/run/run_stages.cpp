@@ -100,7 +100,7 @@ class StageRuns {
   const InputGraph& in_;
   const RunOptions& options_;
   const Arrays &inputs_, &expected_;
-  const ExecuteOptions in_ref_ = options_.device.execute_options(place_in_ref());
+  const ExecuteOptions in_ref_ = options_.device.ref_in_process();
   const ReferenceRunner ref_{inputs_, options_.input.variables, in_ref_};
   Arrays first_;  // results of the input graph
 };
