@@ -21,15 +21,14 @@
 namespace tgc {
 namespace {
 
-// The version of the measurement, a part of the cache key. Increase it if errors are measured in another way.
+// A part of the cache key. Increase it if errors are measured in another way.
 constexpr std::string_view kMeasurement = "1";
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr OpSet kArithmetic = (ops::ALU - OpSet{Op::THREEFRY}) | OpSet{Op::CONST, Op::CAST, Op::BITCAST};
 
-// Returns the SHA-256 of the expressions. Hashes the names of ops and dtypes, so that the hash is the same in each
-// build.
+// Hashes the names of ops and dtypes, so that the hash is the same in each build.
 std::string key_of(UOp function, UOp expansion) {
   std::string text;
   for (UOp root : {function, expansion}) {
@@ -46,10 +45,8 @@ std::string key_of(UOp function, UOp expansion) {
   return to_hex(sha256(text));
 }
 
-// ---- evaluation
-
-// Returns a kernel that evaluates the expansion at `count` operands, and stores the values as float32: data0[i] is the
-// value for the operand with the bits first * count + i * stride, where `first` is a variable of the kernel.
+// Returns a kernel whose output data0[i] is the expansion's value, as float32, for the operand with the bits first *
+// count + i * stride. `first` is a variable of the kernel.
 UOp kernel_of(const Approximation& a, int64_t count, int64_t stride) {
   Graph& g = a.operand.graph();
   const DType d = a.operand.dtype(), bits = d.itemsize() == 4 ? dtypes::uint32 : dtypes::uint16;
@@ -65,8 +62,7 @@ UOp kernel_of(const Approximation& a, int64_t count, int64_t stride) {
   return g.sink({out.index_ptr(i).store(stored).end({i})});
 }
 
-// Returns the graph with other ops in place of the ops for which LLVM IR has no instruction, such as x * -1 for NEG.
-// The new graph computes the same, except for the bits of NaNs.
+// Replaces ops that LLVM code is not rendered for, such as NEG by x * -1.
 UOp with_plain_ops(UOp root) {
   std::unordered_map<UOp, UOp> made;
   for (UOp u : toposort(root)) {
@@ -84,10 +80,9 @@ UOp with_plain_ops(UOp root) {
   return made.at(root);
 }
 
-// Machine code of a kernel that kernel_of() made. The code rounds the result of each op, as REF does.
+// Machine code of a kernel of kernel_of(), which rounds the result of each op, as REF does.
 class NativeKernel {
  public:
-  // Throws Failure.
   explicit NativeKernel(UOp sink) {
     const Target target = std::move(parse_target("CPU:LLVM", sink.graph().settings()).value_or_throw());
     const std::vector<UOp> list = toposort(with_plain_ops(sink));
@@ -110,7 +105,7 @@ class NativeKernel {
   void (*run_)(float*, int32_t) = nullptr;
 };
 
-// Runs a kernel of kernel_of() in REF with first = 0, and stores its output in `to`. Throws Failure.
+// Runs a kernel of kernel_of() in REF with first = 0.
 void run_in_ref(UOp sink, std::span<float> to) {
   const RefProgram program = RefProgram::from_graph(sink).value_or_throw();
   const RefBuffer buffer{0, to.data(), to.size_bytes()};
@@ -138,7 +133,7 @@ class Ulp {
 
   // Returns the difference in units in the last place of `exact`. For a sine, the unit is that of 1, because a sine is
   // tiny near a multiple of pi, which no float can represent. An infinity counts as the smallest number that is too
-  // large for the dtype. The difference of a number from a NaN, and that from a zero that is no sine, is infinite.
+  // large for the dtype.
   double error(double value, double exact) const {
     if (std::isnan(value) || std::isnan(exact)) return std::isnan(value) == std::isnan(exact) ? 0 : kInfinity;
     value = std::clamp(value, -limit_, limit_), exact = std::clamp(exact, -limit_, limit_);
@@ -150,13 +145,12 @@ class Ulp {
   }
 
  private:
-  bool is_of_one_;  // true (for SIN): errors are in units of the last place of 1
+  bool is_of_one_;  // errors are in units of the last place of 1 (SIN)
   int digits_, least_;
   double limit_;
 };
 
-// Adds to `sum` the errors of `values`, which the approximation gives for the operands with the bits `first`,
-// `first` + 1, and so on.
+// Adds to `sum` the errors of `values`, which are for the operands with the bits `first`, `first` + 1, and so on.
 void add_errors(const Approximation& a, std::span<const float> values, uint32_t first, ApproximationError& sum) {
   const Op function = a.function.op();
   const DType d = a.operand.dtype();
@@ -165,7 +159,7 @@ void add_errors(const Approximation& a, std::span<const float> values, uint32_t 
   for (size_t i = 0; i < values.size(); i++) {
     const double operand = double(float_of(first + uint32_t(i), d)), exact = exact_value(function, operand);
     if (is_float && float(exact) == values[i]) {
-      sum.max_ulp = std::max(sum.max_ulp, 0.5);  // the value is the correctly rounded exact value
+      sum.max_ulp = std::max(sum.max_ulp, 0.5);
       continue;
     }
     const double error = ulp.error(values[i], exact);
@@ -183,8 +177,7 @@ ApproximationError error_of_16_bits(const Approximation& a) {
   return out;
 }
 
-// Measures the error for all 2^32 operands, or until it exceeds kMaxUlp. Throws Failure if the compiled code fails or
-// gives another value than REF, or if too little time is left.
+// Measures the error for all 2^32 operands, or until it exceeds kMaxUlp. Throws Failure.
 ApproximationError error_of_32_bits(const Approximation& a) {
   auto seconds_left = [] { return std::min(ProcessorLimit::seconds_left(), current_deadline().seconds_left()); };
   constexpr double kLeastSeconds = 60;

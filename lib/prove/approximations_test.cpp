@@ -22,7 +22,7 @@ UOp element(Graph& g, DType d) {
   return g.node(Op::DEFINE_GLOBAL, d.ptr(16), {}, 1).index(g.constant(dtypes::index, 3));
 }
 
-// Returns the expansion with one coefficient multiplied by `factor`: the largest constant below 1, except 0.5.
+// Multiplies the largest float constant between 0 and 1, except 0.5, by `factor`.
 UOp with_changed_coefficient(UOp expansion, double factor) {
   UOp largest;
   auto number = [](UOp u) { return u.is(Op::CONST) && u.arg().is_float() ? u.arg().to_const().as_float() : 0; };
@@ -60,12 +60,11 @@ TEST_CASE("error_of: those of 32-bit floats are known, others need time") {
     REQUIRE(other);
     CHECK(!error_of(*other));
     CHECK(!approximation_of(function, expand(x) * element(g, dtypes::float32).alu(Op::SQRT), x + x));
-    CHECK(!approximation_of(function, expand(x * x), x + x));  // x + x is not the operand of `function`
+    CHECK(!approximation_of(function, expand(x * x), x + x));
     CHECK(!approximation_of(g.node(Op::SQRT, dtypes::float32, {x}), expand(x), x));
   }
 }
 
-// Proves a kernel that stores `value` of the loaded number.
 std::unique_ptr<KernelProof> proof_of_value(const std::function<UOp(UOp)>& value) {
   InputGraph in;
   in.graph = std::make_shared<Graph>();

@@ -36,7 +36,7 @@ bool is_same_memory(UOp before, UOp after) {
 
 namespace {
 
-// Returns true if `operands` have the same forms (lanes.h), in each lane and in any order, as the terms of the REDUCE.
+// Returns true if `operands` have the same forms (lanes.h) as the terms of the REDUCE, in any order.
 bool are_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
   const bool is_scalar = reduce.src(0).dtype().count() == 1 && reduce.num_src() > 1;
   for (int lane = 0; lane < reduce.dtype().count(); lane++) {
@@ -58,18 +58,16 @@ bool are_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
 
 namespace {
 
-// Finds the stores to one element of the register of a REDUCE.
 class RegisterElement {
  public:
   RegisterElement(UOp reg, int64_t element) : reg_(reg), element_(element) {}
 
-  // Returns true if `u` is an INDEX of this element, without a gate.
   bool is_place(UOp u) const {
     return u.is(Op::INDEX) && u.num_src() == 2 && behind_after(u.src(0)) == reg_ &&
            constant_integer(u.src(1)) == element_;
   }
-  // Returns the only store to this element below `root`; null if there is none, if there are several, if it has a gate,
-  // or if a store with an unknown index may write the element.
+  // Returns the only store to this element below `root`; null if there is not exactly one, if it has a gate, or if a
+  // store with an unknown index may write the element.
   UOp only_store_below(UOp root) const {
     UOp out;
     for (UOp u : toposort(root)) {
@@ -90,9 +88,9 @@ class RegisterElement {
   int64_t element_;
 };
 
-// `first` is the store that sets the register of the REDUCE, `loops` are the loops of the REDUCE, and `end` is the END
-// of the loops that add the terms. Returns true if `first` is in none of `loops`, and is in all loops that are around
-// the REDUCE or around `end`, so that the register is set exactly once before the terms are added.
+// Returns true if the store `first`, which sets the register, is in none of the REDUCE's `loops`, and is in all loops
+// around the REDUCE and around `end`, the END of the loops that add the terms. Then the register is set exactly once
+// before the terms are added.
 bool is_once_for(UOp first, UOp reduce, UOp end, const std::unordered_set<UOp>& loops) {
   if (std::ranges::any_of(toposort(first), [&](UOp u) { return loops.contains(u); })) return false;
   auto is_around = [&](UOp r) { return lies_in(first, r); };
@@ -117,7 +115,6 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) try {
     if (s.is(Op::RANGE)) loops.insert(s);
     else return false;
   if (set_of(end.src().subspan(1)) != loops) return false;
-  // the loops must store to the element once
   UOp store;
   const UOp stores = end.src(0);
   for (UOp x : stores.is(Op::GROUP) ? stores.src() : std::span<const UOp>(&stores, 1)) {
@@ -155,7 +152,7 @@ bool is_loop_split_into_parts(UOp before, UOp after) {
   if (!ends_one(before) || !after.is(Op::GROUP)) return false;
   const UOp loop = before.src(1), body = before.src(0);
   const int64_t size = constant_size(loop);
-  int64_t done = 0;  // number of iterations that the parts before `end` run
+  int64_t done = 0;
   for (UOp end : after.src()) {
     if (!ends_one(end)) return false;
     const UOp part = end.src(1);
@@ -192,8 +189,7 @@ UOp remove_ends(UOp u) {
   return u;
 }
 
-// Returns the RANGEs below all sources of a REDUCE but the first, each once: the source of a merged loop is an
-// expression of several RANGEs.
+// Returns each RANGE once. The source of a merged loop is an expression of several RANGEs.
 static std::vector<UOp> loops_of(UOp reduce) {
   std::vector<UOp> out;
   for (UOp s : reduce.src().subspan(1))
@@ -205,7 +201,7 @@ static std::vector<UOp> loops_of(UOp reduce) {
 std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) {
   if (!before.is(Op::REDUCE) || !after.is(Op::REDUCE) || !(before.arg() == after.arg())) return {};
   if (before.dtype() != after.dtype() || before.src(0).dtype() != after.src(0).dtype()) return {};
-  auto has_axes = [](UOp u) {  // returns true if the REDUCE also reduces axes of vectors
+  auto has_axes = [](UOp u) {
     return std::ranges::any_of(u.src().subspan(1), [](UOp s) {
       return std::ranges::any_of(toposort(s), [](UOp x) { return x.is(Op::UNROLL); });
     });

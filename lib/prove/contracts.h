@@ -1,5 +1,5 @@
-// Contracts: conditions under which a rewrite is right whose sides cannot be compared as values, for example because it
-// changes loops, registers or accumulators. README.md states each contract.
+// Contracts: conditions under which a rewrite is right although its sides cannot be compared as values, for example
+// because it changes loops, registers or accumulators. README.md states them.
 #pragma once
 #include <functional>
 #include <optional>
@@ -13,28 +13,26 @@
 
 namespace tgc {
 
-// Returns true if `after` declares the same memory as `before`, but with elements that are scalars instead of vectors.
+// Returns true if `after` is a CAST, to the dtype of `before`, of the same memory with scalar elements.
 bool is_same_memory(UOp before, UOp after);
 
-// Returns true if `after` computes the REDUCE `before`. If `before` has no loops, `after` must be the op of its terms,
-// such as their sum. Else `after` must read a register that starts with the identity element, and to which the same
-// loops add the same terms in each iteration.
+// Returns true if `after` computes the REDUCE `before`: as the op of all its terms, or in a register that starts with
+// the identity element, and to which the same loops add the same terms.
 bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes);
 
 // Returns true if `before` is an END of one loop, and `after` a GROUP of ENDs whose loops run the same body for
-// consecutive parts of the iterations, and together for all of them.
+// consecutive parts of all iterations.
 bool is_loop_split_into_parts(UOp before, UOp after);
 
-// If `before` is a sum (a REDUCE with ADD), and `after` a sum over the same loops times factors that do not depend on
-// these loops, returns two terms: that of `before`, and that of the sum in `after` times the factors. `before` and
-// `after` are equal over the reals if the two terms are. Returns nullopt for other nodes.
+// If `after` is a sum times factors that do not depend on its loops, and `before` a sum (a REDUCE with ADD) over the
+// same loops, returns the term of `before`, and the term of the other sum times the factors. The nodes are equal over
+// the reals if the two terms are. Returns nullopt for other nodes.
 std::optional<std::pair<UOp, UOp>> terms_times_factors(UOp before, UOp after);
 
-// If both nodes are REDUCEs with the same op and dtypes over the same loops, in any order, and over no axes of vectors,
-// returns their terms; else nullopt. The nodes are equal if the terms are, except that another order of the loops may
-// round floats differently.
+// Returns the terms of two REDUCEs with the same op and dtypes over the same loops, in any order, and over no axes of
+// vectors; else nullopt. If the terms are equal, the nodes are, except that another order of the loops may round
+// differently.
 std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after);
-// Returns true if two REDUCEs have their loops in the same order.
 bool have_same_loop_order(UOp reduce, UOp other);
 
 // Returns the node inside the nested ENDs that `u` consists of; `u` itself if it is no END.

@@ -20,7 +20,6 @@ using Input = SideEvaluator::Input;
 
 constexpr size_t kMostPoints = 2048, kFewPoints = 512;
 
-// Returns values to try for an integer input, the small ones first.
 std::vector<Const> integers_of(const Input& in) {
   std::vector<Int> all;
   for (int v : {0, 1,  -1, 2,  -2, 3,   -3, 4,  -4, 5,  -5, 6,   7,   -7,
@@ -42,7 +41,6 @@ std::vector<Const> integers_of(const Input& in) {
 std::vector<Const> usual_values(const Input& in) {
   if (dtypes::is_bool(in.dtype)) return {Const(false), Const(true)};
   if (dtypes::is_int(in.dtype)) return integers_of(in);
-  // numbers of few digits, so that most sums and products are exact
   std::vector<Const> out;
   for (double v : {1.0, 2.0,  0.0, -1.0, 0.5, 3.0,  -2.0, -0.5, 1.5,  4.0,   -3.0, 0.25,
                    -1.5, 8.0, -4.0, 5.0, 7.0, 0.75, 10.0, -8.0, 16.0, 100.0, -100.0})
@@ -66,15 +64,15 @@ std::vector<Const> special_values(const Input& in) {
   }
   constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
   auto [least, most] = ends_of(in.dtype);
-  // 16.0 to -1074.0 are exponents at which powers of two overflow or underflow a dtype
+  // 16.0 to -1074.0 are exponents near the limits of dtypes
   return {-0.0,         0.0,  kInf,  -kInf, kNan,  1.0,    -1.0,   most,   -most,  least,   -least, 0.5, 2.0,
           std::sqrt(most) * 2, least * 1024, 16.0, -24.0, 127.0, 128.0, -126.0, -149.0, 1023.0, 1024.0, -1022.0,
           -1074.0, 4096.5, 1e5, -3e7};
 }
 
-// Returns points: combinations of one value of values[k] for each input k. If at most 3/4 of `most_points` combinations
-// exist, returns all, ordered by the sum of the indices of their values. Else returns `most_points` points: all
-// combinations of the first few values of each input, which are at most 3/4 of the points, and random combinations.
+// Returns combinations of one value of values[k] for each input k. If at most 3/4 of `most_points` exist, returns all,
+// ordered by the sum of the indices of their values. Else returns `most_points` points: all combinations of the first
+// few values of each input, and random ones.
 std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size_t most_points) {
   std::vector<Point> out;
   if (values.empty()) return {Point()};
@@ -87,7 +85,7 @@ std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size
   size_t side = 1, longest = 0;
   for (const auto& v : values) longest = std::max(longest, v.size());
   while (side < longest && first(side + 1) <= double(most_points) * 3 / 4) side++;
-  std::vector<std::pair<size_t, std::vector<size_t>>> chosen;  // pairs of the sum of the indices and the indices
+  std::vector<std::pair<size_t, std::vector<size_t>>> chosen;  // sums of indices, and the indices
   std::vector<size_t> at(n, 0);
   for (bool more = true; more;) {
     size_t sum = 0;
@@ -114,7 +112,7 @@ std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size
   return out;
 }
 
-// Adds `count` points of random numbers between the bounds of each input. Most numbers have few bits.
+// Adds `count` points of random numbers. Small integers are frequent.
 void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_t count) {
   std::mt19937_64 random(2);
   for (size_t i = 0; i < count; i++) {
@@ -133,11 +131,11 @@ void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_
   }
 }
 
-// Adds points in which one integer is next to or equal to a constant of the sides or its negative, and all other values
-// are those of an earlier point: conversions and comparisons are often wrong there.
+// Adds points in which one integer is next to or equal to a constant of the sides or its negative, where conversions
+// and comparisons are often wrong. All other values are those of an earlier point.
 void add_near_constants(std::vector<Point>& points, std::span<const Input> inputs, const ComparedValues& values) {
   if (points.empty()) return;
-  constexpr size_t kMostNear = 192;  // no further constant is taken if there are more values
+  constexpr size_t kMostNear = 192;
   std::set<Int> near;
   for (UOp side : {values.before, values.after})
     for (UOp u : toposort(side)) {
@@ -159,9 +157,8 @@ void add_near_constants(std::vector<Point>& points, std::span<const Input> input
   }
 }
 
-// Adds points in which one float is special, and all other values are those of an earlier point. The special floats are
-// numbers with each exponent of the dtype, k + 0.5, multiples of pi / 4, numbers near the middle of two numbers of a
-// narrower dtype, and NaNs with different bits.
+// Adds points in which one float is special, for example near the middle of two numbers of a narrower dtype. All other
+// values are those of an earlier point.
 void add_all_exponents(std::vector<Point>& points, std::span<const Input> inputs) {
   if (points.empty()) return;
   const size_t earlier = points.size();
@@ -230,7 +227,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
 
 std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides, uint64_t rlimit) {
   const SideExpressions e = isolator.expressions_of(sides);
-  if (e.kind != SideExpressions::Kind::Values) return std::nullopt;  // the sides may have their stores in other orders
+  if (e.kind != SideExpressions::Kind::Values) return std::nullopt;
   for (const ComparedValues& v : e.compared_values)
     if (auto found = v.compares_bounds_only ? std::nullopt : find_counterexample(isolator.isolator(), v, rlimit))
       return found;
@@ -243,7 +240,7 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
     if (!sides.can_run()) return std::nullopt;
     const std::vector<Point> points = points_for(sides, special_values);
     if (auto out = search(sides, points, std::nullopt)) return out;
-    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {  // one run has kPoints points
+    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {
       auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
       (void)sides.differences(part);
       for (size_t k = 0; k < part.size(); k++)
@@ -294,14 +291,14 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
 }
 
 std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides) {
-  constexpr double kMostWork = 5e5;  // most UOps that REF evaluates
+  constexpr double kMostWork = 5e5;
   constexpr size_t kFewestPoints = 8;
   const SideExpressions e = isolator.expressions_of(sides);
   if (e.kind != SideExpressions::Kind::Values && e.kind != SideExpressions::Kind::Stores) return std::nullopt;
   std::optional<double> out;
   for (const ComparedValues& v : e.compared_values) {
     if (v.compares_bounds_only || !dtypes::is_float(v.before.dtype())) continue;
-    const double work = (work_of(v.before) + work_of(v.after)) / ExprIsolator::kPoints;  // for one point
+    const double work = (work_of(v.before) + work_of(v.after)) / ExprIsolator::kPoints;
     const size_t count = size_t(std::min(kMostWork / work, double(SideEvaluator::kPoints)));
     if (count < kFewestPoints) continue;
     auto found = catch_failures([&]() -> std::optional<double> {

@@ -17,7 +17,6 @@ UOp load(Graph& g, DType d, int64_t number = 1) {
   return g.node(Op::DEFINE_GLOBAL, d.ptr(64), {}, number).index_ptr(g.constant(dtypes::index, 0)).load();
 }
 
-// Returns the counterexample for the two sides that `make` makes; {} if there is none.
 Point find(const Make& make, bool is_special = false, uint64_t rlimit = 300'000) {
   Graph g;
   auto [before, after] = make(g);
@@ -112,14 +111,12 @@ TEST_CASE("counterexample: special values of floats") {
   };
   CHECK(find(times_zero).empty());
   CHECK_FALSE(find(times_zero, true).empty());
-  // x != x is true only for a NaN, so only the search for special values finds it
   auto not_equal = [](Graph& g) {
     UOp x = load(g, dtypes::float32);
     return std::pair(x.ne(x), g.constant(dtypes::bool_, Const(false)));
   };
   CHECK(find(not_equal).empty());
   CHECK(find(not_equal, true) == Point{{"data1", "nan"}, {"before", "1"}, {"after", "0"}});
-  // the sides differ, but only by rounding, so there is no counterexample
   CHECK(find([](Graph& g) {
     UOp x = load(g, dtypes::float32);
     return std::pair(x * Const(0.1) * Const(0.1), x * Const(0.01));
@@ -140,7 +137,6 @@ TEST_CASE("counterexample: an error that the right side of the rule has not") {
   // a double that is slightly more than half a unit of float16 above 1 becomes 1.0 if it is rounded to float32 first
   CHECK(find_error(half, x.cast(dtypes::float32).cast(dtypes::float16), half).at("after") == "1.0");
   CHECK(find_error(half, (x + Const(0.0)).cast(dtypes::float16), half).at("data1") == "-0.0");
-  // a relative error of 0.001 is too large for rounding; an error of a few last places may come from rounding
   UOp third = x * Const(1.0 / 3), other = x * x.const_like(Const(3.0)).reciprocal();
   CHECK_FALSE(find_error(third, x * Const(0.3336), other).empty());
   CHECK(find_error(third, x * Const(0.1) * Const(10.0 / 3), other).empty());

@@ -12,7 +12,6 @@ using namespace smt;
 
 namespace {
 
-// Returns the exact value of `v` as an SMT-LIB Real.
 std::string rational(double v) {
   int exponent;
   double mantissa = std::frexp(std::fabs(v), &exponent);
@@ -28,7 +27,6 @@ std::optional<Int> single(const Interval& i) {
 }
 bool is_natural(const Interval& i) { return i.lower_bound && *i.lower_bound >= 0; }
 
-// Returns n if the interval has only the number 2**n.
 std::optional<int> shift_of(const Interval& i) {
   auto n = single(i);
   if (!n || *n <= 0 || (*n & (*n - 1)) != 0) return {};
@@ -59,8 +57,6 @@ std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane) {
   for (; lane >= u.src(i).dtype().count(); i++) lane -= u.src(i).dtype().count();
   return {{u.src(i), lane}};
 }
-
-// ---- names, sorts, literals, definitions, fresh values
 
 void Encoder::check_index_fits(const Interval& i) const {
   const Int half = Int::pow2(uint32_t(senses_.index_width - 1));
@@ -159,8 +155,6 @@ SmtValue Encoder::fresh_value(UOp u, DType d, Interval interval, int64_t element
   return {name, interval};
 }
 
-// ---- nodes
-
 const SmtValue& Encoder::value(UOp root, int root_lane) {
   auto for_sources = [&](UOp u, int lane, auto&& need) {
     if (auto it = aliases_.find(u.id()); it != aliases_.end()) return need(it->second, lane);
@@ -254,8 +248,6 @@ SmtValue Encoder::load(UOp u) {
   return {name, intervals_.interval_of(u, 0), both(offset.definedness, is_inside)};
 }
 
-// Returns the formula that an offset of dtype `d` lies within a memory of `size` elements; "" if it always does, or if
-// `size` is negative (unknown).
 std::string Encoder::in_bounds(const SmtValue& offset, DType d, int64_t size) const {
   const Interval& i = offset.interval;
   if (size < 0 || (i.lower_bound && *i.lower_bound >= 0 && i.upper_bound && *i.upper_bound < size)) return "";
@@ -269,9 +261,8 @@ std::string Encoder::in_bounds(const SmtValue& offset, DType d, int64_t size) co
   return out;
 }
 
-// Encodes an op that the senses cannot express as an unknown function of its sources.
 SmtValue Encoder::unknown_value(UOp u, int lane) {
-  // returns the part of the function's name for dtype `d`; over the reals, all float dtypes have the same function
+  // over the reals, all float dtypes have the same function
   auto part = [&](DType d) {
     return "_" + (senses_.float_sense == FloatSense::Real && dtypes::is_float(d) ? "real" : name_of_scalar(d));
   };
@@ -288,7 +279,7 @@ SmtValue Encoder::unknown_value(UOp u, int lane) {
   return out;
 }
 
-// Returns the value of an integer op from its exact result `term`, which wraps around if the dtype cannot represent it.
+// `term` is the exact result of an integer op, which wraps around if the dtype cannot represent it.
 SmtValue Encoder::wrapped_value(const std::string& term, UOp u, int lane) {
   DType d = u.dtype().scalar();
   Interval i = intervals_.interval_of(u, lane);
@@ -336,7 +327,7 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
       const bool any_sign = !b.interval.lower_bound ||
                             (*b.interval.lower_bound < 0 && !(b.interval.upper_bound && *b.interval.upper_bound < 0));
       std::string q = natural ? call("div", a.term, b.term)
-                      : any_sign  // the quotient of the magnitudes, negated if the signs differ
+                      : any_sign
                           ? ite("(= (< " + a.term + " 0) (< " + b.term + " 0))",
                                 call("div", magnitude(a), magnitude(b)),
                                 "(- (div " + magnitude(a) + " " + magnitude(b) + "))")
@@ -359,7 +350,6 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
                            : made(call("div", a.term, power));
     }
     case Op::AND: {
-      // AND with a mask of the low bits is a remainder
       for (bool first : {false, true}) {
         const SmtValue &x = first ? b : a, &mask = first ? a : b;
         auto m = single(mask.interval);
@@ -451,7 +441,7 @@ SmtValue Encoder::comparison(UOp u, int lane) {
   if (is_real() && !(is_exact_real(u.src(0)) && is_exact_real(u.src(1)))) return rounded_value(u, lane);
   bool is_less = u.is(Op::CMPLT), is_float = dtypes::is_float(d);
   if (is_float && senses_.float_sense != FloatSense::Real && !(is_ieee() && has_ieee_sort(d))) {
-    if (is_narrow_float(d)) {  // compare as float32, as REF does
+    if (is_narrow_float(d)) {
       a.term = float_cast(d, dtypes::float32, a.term), b.term = float_cast(d, dtypes::float32, b.term);
       d = dtypes::float32;
     }
@@ -480,7 +470,7 @@ SmtValue Encoder::where_value(UOp u, int lane) {
   SmtValue out{define(u.dtype().scalar(), ite(c.term, a.term, b.term)), intervals_.interval_of(u, lane), c.definedness};
   if (!a.unwrapped_term.empty() || !b.unwrapped_term.empty())
     out.unwrapped_term = define(dtypes::index, ite(c.term, a.exact_term(), b.exact_term()));
-  if (!a.definedness.empty() || !b.definedness.empty())  // only the chosen value must be defined
+  if (!a.definedness.empty() || !b.definedness.empty())
     out.definedness = both(out.definedness, ite(c.term, a.definedness.empty() ? "true" : a.definedness,
                                                 b.definedness.empty() ? "true" : b.definedness));
   return out;

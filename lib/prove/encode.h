@@ -1,5 +1,5 @@
-// Encoder: encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text. lib/prove/README.md defines
-// what each op means; REF computes the same, and encode_test.cpp compares both on random points.
+// Encoder encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text. lib/prove/README.md defines what
+// each op means.
 #pragma once
 #include <map>
 #include <optional>
@@ -24,26 +24,25 @@ enum class FloatSense : uint8_t {
 };
 // Returns true if the sense encodes floats as IEEE 754 does.
 inline bool is_ieee(FloatSense s) { return s >= FloatSense::Exact && s <= FloatSense::Finite; }
-// Returns the name of a sense in reports: "bit-exact" (Uninterpreted), "but-nan" (Exact and ButNan), "finite",
-// "rounding" or "reals".
+// Returns the name of a sense in reports, such as "bit-exact" for Uninterpreted.
 std::string_view name_of(FloatSense sense);
 
 // How integers are encoded. Numbers: as unbounded integers, which wrap around where an op of a fixed dtype may
-// overflow. Bits: as bit-vectors, where an index has Senses::index_width bits.
+// overflow. Bits: as bit-vectors.
 enum class IntSense : uint8_t { Numbers, Bits };
 
 struct Senses {
   FloatSense float_sense = FloatSense::Uninterpreted;
   IntSense int_sense = IntSense::Numbers;
-  int index_width = 64;  // for Bits: indices beyond this width cannot be encoded
+  int index_width = 64;  // for Bits: the number of bits of an index
 };
 
 // The smallest and the largest value of an integer, where ops wrap around as in REF (UOp::bounds() ignores wrapping).
 struct Interval {
-  std::optional<Int> lower_bound, upper_bound;  // nullopt if there is no bound
+  std::optional<Int> lower_bound, upper_bound;
 };
 
-// Computes intervals of isolated expressions, and remembers those of each node.
+// Computes and caches facts about the nodes of isolated expressions.
 class Intervals {
  public:
   explicit Intervals(const ExprIsolator& isolator) : isolator_(isolator) {}
@@ -51,8 +50,7 @@ class Intervals {
   // Returns the number of scalars in the memory that an INDEX of an isolated expression addresses; -1 if not known.
   int64_t elements_of(UOp index) const;
   // Returns true if a leaf, or an element of a memory, is finite whenever the kernel's inputs are and no arithmetic
-  // operation overflows: it depends neither on an infinite or NaN constant nor, after allow_infinities(), on
-  // registers, shared memory or memory after stores.
+  // operation overflows.
   bool is_number(UOp u);
   // Must be called if registers and shared memory of the kernel may contain infinities.
   void allow_infinities() { has_infinities_ = true; }
@@ -64,27 +62,25 @@ class Intervals {
   Interval compute(UOp u, int lane);
   const ExprIsolator& isolator_;
   LaneValues<Interval> known_intervals_;
-  std::unordered_map<uint32_t, bool> numbers_;  // results of is_number(), by node id
+  std::unordered_map<uint32_t, bool> numbers_;
   bool has_infinities_ = false;
 };
 
-// The value of one lane of a node.
 struct SmtValue {
-  std::string term;              // the SMT-LIB term
-  Interval interval = {};        // bounds of an integer
+  std::string term;
+  Interval interval = {};
   std::string definedness = "";  // the formula under which the value is defined; "" if it always is
-  // With IntSense::Numbers: the term of a sum or product before it wraps around; "" if it is the same as `term`.
-  // Further sums and products use this term and wrap around once, at the end, so that Z3 can compare polynomials.
+  // With IntSense::Numbers: the term of a sum or product before it wraps around; "" if it is the same as `term`. Z3 can
+  // compare polynomials that wrap around once, at the end.
   std::string unwrapped_term = "";
   const std::string& exact_term() const { return unwrapped_term.empty() ? term : unwrapped_term; }
 };
 
-// A variable of the text: the unknown value of a leaf, of a load, or of a node that was cut off or is not encoded. Used
-// to read counterexamples.
+// A variable of the text: the unknown value of a leaf, of a load, or of a node that was cut off or is not encoded.
 struct SmtVariable {
-  std::string name;         // the name in the SMT-LIB text
-  UOp node;                 // the leaf's node, or the node itself
-  int64_t element = 0;      // number of the element, if the node is a vector
+  std::string name;
+  UOp node;
+  int64_t element = 0;
   std::string offset_term;  // for a load: the term of its offset; else ""
 };
 
@@ -98,17 +94,16 @@ class Encoder {
   void set_alias(UOp u, UOp other) { aliases_[u.id()] = other; }
 
   const SmtValue& value(UOp u, int lane);  // returns the encoded value of one lane; throws Unencodable
-  // Returns the formula that two values, of the dtypes `da` and `db`, are equal.
   std::string equality_formula(const SmtValue& a, DType da, const SmtValue& b, DType db) const;
   std::string take_text() { return std::exchange(text_, {}); }  // returns the declarations and definitions so far
   const std::vector<SmtVariable>& variables() const { return variables_; }
-  // Returns the terms of all values so far that are floats of at least 16 bits and no constants.
+  // Returns the terms of the floats of at least 16 bits that were encoded so far, without constants.
   const std::vector<std::string>& float_terms() const { return float_terms_; }
   // Returns the formulas that FloatSense::Finite assumes about the values that were encoded so far.
   const std::vector<std::string>& assumptions() const { return assumptions_; }
-  // Returns true if an op was encoded as an unknown function, so that a counterexample may be spurious.
+  // Returns true if an op was encoded as an unknown function or value, so that a counterexample may be spurious.
   bool has_unknown() const { return has_unknown_; }
-  bool has_floats() const { return has_floats_; }    // true if a value is a float
+  bool has_floats() const { return has_floats_; }
   bool has_bit_ops() const { return has_bit_ops_; }  // true if IntSense::Bits may prove more than IntSense::Numbers
 
  private:
@@ -129,7 +124,7 @@ class Encoder {
   SmtValue bool_op(UOp u, int lane);
   SmtValue cast_value(UOp u, int lane);
   SmtValue cast_of_int(UOp u, const SmtValue& a, int lane);
-  SmtValue cast_of_float(UOp u, const SmtValue& a, DType from, int lane);  // `a` has the dtype `from`
+  SmtValue cast_of_float(UOp u, const SmtValue& a, DType from, int lane);
   SmtValue where_value(UOp u, int lane);
   SmtValue threefry(UOp u, int lane);
   SmtValue unknown_value(UOp u, int lane);
@@ -141,9 +136,8 @@ class Encoder {
   std::string definedness(UOp u, int lane);
   std::string define(DType dtype, const std::string& term);
   std::string smt_sort(DType dtype);
-  int width(DType dtype) const;  // returns the number of bits of an integer as a bit-vector
-  void check_index_fits(const Interval& interval) const;  // throws Unencodable if an index may need more bits
-  // Returns the bit-vector `term` of an integer of the dtype, extended to `bits` bits if it has fewer.
+  int width(DType dtype) const;
+  void check_index_fits(const Interval& interval) const;
   std::string extended(const std::string& term, DType dtype, int bits) const;
   std::string int_literal(const Int& value, DType dtype) const;
   std::string float_literal(double value, DType dtype);
@@ -172,7 +166,7 @@ class Encoder {
 // If a lane of `u` is a lane of one of its sources (GEP, VECTORIZE, CAT), returns this source and its lane.
 std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane);
 
-// Thrown if an expression cannot be encoded in the senses: for example, if an index is too large for bit-vectors.
+// Thrown if an expression cannot be encoded in the senses.
 struct Unencodable {
   std::string reason;
   bool needs_wider_index = false;  // a larger Senses::index_width may suffice

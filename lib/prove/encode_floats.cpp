@@ -10,7 +10,7 @@ namespace tgc {
 
 using namespace smt;
 
-// With FloatSense::Finite: adds the assumption that `result` is finite if the operands are.
+// For FloatSense::Finite: `result` is finite if the operands are.
 void Encoder::assume_finite(const std::string& result, const std::vector<std::string>& operands) {
   if (senses_.float_sense != FloatSense::Finite) return;
   auto finite = [](const std::string& x) { return "(not (or (fp.isNaN " + x + ") (fp.isInfinite " + x + ")))"; };
@@ -19,8 +19,7 @@ void Encoder::assume_finite(const std::string& result, const std::vector<std::st
   assumptions_.push_back(operands.empty() ? finite(result) : "(=> (and" + all + ") " + finite(result) + ")");
 }
 
-// Returns true if `u` is computed without rounding. Then its value is the same over the reals, so that a comparison of
-// such values can be encoded exactly.
+// Returns true if `u` is known to be computed without rounding, and so has the same value over the reals.
 bool Encoder::is_exact_real(UOp u, int depth) const {
   constexpr int kMostDepth = 16;
   if (!dtypes::is_float(u.dtype()) || cut_nodes_.contains(u.id()) || u.in({Op::CONST, Op::VCONST, Op::LOAD}))
@@ -42,8 +41,8 @@ SmtValue Encoder::rounded_value(UOp u, int lane) {
   return out;
 }
 
-// Returns the term 1 / u over the reals. Encodes the reciprocal of a product as the product of the reciprocals, because
-// Z3 cannot prove that they are equal if there are several factors.
+// Encodes the reciprocal of a product as the product of the reciprocals, because Z3 cannot prove that they are equal if
+// there are several factors.
 std::string Encoder::real_reciprocal(UOp u, const SmtValue& value, int lane) {
   if (!u.is(Op::MUL)) return call("/", "1.0", value.term);
   const SmtValue a = source(u, 0, lane), b = source(u, 1, lane);
@@ -82,8 +81,8 @@ SmtValue Encoder::float_op(UOp u, int lane) {
   return out;
 }
 
-// Adds the estimated effort of an IEEE op to ieee_cost_, and throws Unencodable if the sum is too large: Z3 translates
-// these ops to circuits, which are large for products and quotients of wide dtypes.
+// Throws Unencodable if the estimated effort of all IEEE ops is too large: Z3 translates them to circuits, which are
+// large for products and quotients of wide dtypes.
 void Encoder::add_ieee_cost(Op op, DType d, const std::vector<std::string>& x) {
   constexpr double kMost = 8;
   const double by_width = d.bitsize() == 64 ? 1 : d.bitsize() == 32 ? 0.5 : 0.125;
@@ -99,7 +98,6 @@ void Encoder::add_ieee_cost(Op op, DType d, const std::vector<std::string>& x) {
   if (ieee_cost_ > kMost) throw Unencodable{"too many products and quotients of IEEE 754"};
 }
 
-// Returns the term of a float op: as IEEE 754 defines it, or as an unknown function.
 std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& x) {
   if (is_ieee() && has_ieee_sort(d)) {
     add_ieee_cost(op, d, x);
@@ -120,7 +118,7 @@ std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& 
       default: break;
     }
   }
-  if (is_narrow_float(d)) {  // compute in float32 and round the result, as REF does
+  if (is_narrow_float(d)) {
     std::vector<std::string> wide;
     for (const std::string& term : x) wide.push_back(float_cast(d, dtypes::float32, term));
     return float_cast(dtypes::float32, d, float_term(op, dtypes::float32, wide));
@@ -135,8 +133,7 @@ std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& 
   return "(" + function(name, sorts, s) + terms + ")";
 }
 
-// Returns the term of a cast between floats, as REF computes it: narrow floats are float32 numbers, and a float64 is
-// rounded once to float16, but twice (through float32) to other narrow dtypes.
+// Rounds as REF does: a float64 is rounded once to float16, but twice (through float32) to other narrow dtypes.
 std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
   if (from == to) return x;
   if (is_real()) {  // a cast to a wider float changes no value; one to a narrower float is an unknown function
@@ -153,7 +150,7 @@ std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
   if (is_ieee() && has_ieee_sort(from) && has_ieee_sort(to)) return "((_ to_fp " + ieee_widths(to) + ") RNE " + x + ")";
   const std::string out = "CAST_" + name_of_scalar(to) + "_" + name_of_scalar(from);
   const std::string term = define(to, call(function(out, smt_sort(from), smt_sort(to)), x));
-  if (can_lossless_cast(from, to)) {  // assert that the cast back gives the same value
+  if (can_lossless_cast(from, to)) {
     const std::string back = "CAST_" + name_of_scalar(from) + "_" + name_of_scalar(to);
     text_ += "(assert (= " + call(function(back, smt_sort(to), smt_sort(from)), term) + " " + x + "))\n";
   }
@@ -180,7 +177,6 @@ SmtValue Encoder::bitcast(UOp u, int lane) {
 }
 
 namespace {
-// Returns true if the float dtype `to` can represent every value of `from`.
 bool holds_all(DType to, DType from) {
   if (is_index(from) || !dtypes::is_float(to) || to.bitsize() < 16) return false;
   if (dtypes::is_bool(from)) return true;
@@ -192,7 +188,7 @@ bool holds_all(DType to, DType from) {
 }
 }  // namespace
 
-// Encodes the cast `u` of a value that was cast to a wider float before: as a cast of the narrow value.
+// Encodes a cast of a value that was cast to a wider float before as one cast of the narrow value.
 SmtValue Encoder::exact_cast(UOp u, int lane) {
   UOp whole = u.src(0).src(0);
   DType to = u.dtype().scalar(), from = whole.dtype().scalar();
@@ -269,7 +265,7 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
     term = call(function(name, smt_sort(from), smt_sort(first)), a.term);
   }
   SmtValue out = made(float_cast(first, to, term));
-  if (!is_ieee() && can_lossless_cast(from, to) && !is_narrow_float(to)) {  // the cast back gives the integer
+  if (!is_ieee() && can_lossless_cast(from, to) && !is_narrow_float(to)) {
     const std::string dtypes_of = name_of_scalar(from) + "_" + name_of_scalar(to);
     for (auto& [name, result] :
          {std::pair("CAST_" + dtypes_of, smt_sort(from)), std::pair("fits_" + dtypes_of, std::string("Bool"))})
@@ -337,8 +333,6 @@ std::string Encoder::equality_formula(const SmtValue& a, DType da, const SmtValu
   if (a.unwrapped_term.empty() && b.unwrapped_term.empty()) return same;
   return call("or", call("=", a.exact_term(), b.exact_term()), same);  // equal polynomials are also equal modulo 2**n
 }
-
-// ---- the Threefry 2x32 cipher with 20 rounds (Random123) as SMT-LIB text over bit-vectors
 
 using namespace smt;
 

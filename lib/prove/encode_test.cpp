@@ -17,8 +17,6 @@ namespace {
 
 constexpr int64_t kValues = 8;
 
-// Fills an array with small values of the dtype. Arrays of floats also have zeros; arrays of integers also have both
-// limits of the dtype and random values.
 void fill(Array& array, DType d, std::mt19937_64& random) {
   for (int64_t i = 0; i < kValues; i++) {
     int64_t small = int64_t(random() % 41) - 20;
@@ -38,7 +36,6 @@ void fill(Array& array, DType d, std::mt19937_64& random) {
   }
 }
 
-// Returns element `i`, an integer or bool, as a constant node.
 UOp element(Graph& g, const Array& a, DType d, int64_t i) {
   if (dtypes::is_bool(d)) return g.constant(d, a.data()[i] != 0);
   uint64_t bits = 0;
@@ -46,7 +43,7 @@ UOp element(Graph& g, const Array& a, DType d, int64_t i) {
   return g.constant(d, truncate(Const(Int(static_cast<unsigned long>(bits))), d));
 }
 
-// Returns a float as the SMT-LIB text of its bits, because a graph has one constant for 0.0 and -0.0; "" for integers.
+// Returns "" for integers. A float is text because a graph has one constant for 0.0 and -0.0.
 std::string float_bits(const Array& a, DType d, int64_t i) {
   char text[64] = "";
   if (d.is(Scalar::Float32))
@@ -61,7 +58,7 @@ std::string float_bits(const Array& a, DType d, int64_t i) {
 }
 
 // Evaluates out[i] = op(a[i], b[i]) in REF, and checks that Z3 can derive no other value from the same operands.
-// Returns the number of compared values; values that are undefined are not compared.
+// Returns the number of values that are defined.
 int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
   Graph g;
   UOp i = g.range(Const(kValues), 0, AxisType::LOOP);
@@ -90,7 +87,7 @@ int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
   SmtValue result = encoder.value(expr, 0);
   std::string text = encoder.take_text();
   int compared = 0;
-  static Z3Session session;  // shared by all calls, because creating a session takes longer than most comparisons
+  static Z3Session session;  // creating a session takes longer than most comparisons
   session.ask_z3("(reset)" + text);
   for (int64_t k = 0; k < kValues; k++) {
     std::string more;
@@ -168,8 +165,6 @@ TEST_CASE("encode: narrow floats, bit casts and Threefry agree with REF") {
     CHECK(compare(Op::TRUNC, dtypes::int32, dtypes::int32, {FloatSense::Uninterpreted, ints}, 1) > 3);
 }
 
-// Returns true if the two sides that `make` makes are proven equal. Stores the sense of the proof in `sense` (may be
-// null).
 bool proves(const std::function<std::pair<UOp, UOp>(Graph&)>& make, FloatSense* sense = nullptr) {
   Graph g;
   auto [before, after] = make(g);
@@ -196,7 +191,6 @@ TEST_CASE("prove: equal and different sides") {
     UOp n = var(g, -9, 99);
     return std::pair((n * Const(4) + Const(3)) / num(g, 4), n + Const(0));
   }));
-  // n % 8 is n & 7 only if n is not negative, because the quotient rounds toward zero
   auto masked = [&](int64_t least) {
     return proves([&](Graph& g) {
       UOp n = var(g, least, 99);
@@ -236,8 +230,7 @@ TEST_CASE("prove: equal and different sides") {
     UOp x = load(g, dtypes::float32);
     return std::pair(x * x.const_like(2.0), x + x.const_like(2.0));
   }));
-  // returns true if the cast from -> wide -> to is proven to equal the cast from -> to: only if `wide` is exact for
-  // `from`
+  // equal only if `wide` is exact for `from`
   auto through = [&](DType from, DType wide, DType to) {
     bool equal = proves(
         [&](Graph& g) {
@@ -252,17 +245,14 @@ TEST_CASE("prove: equal and different sides") {
   CHECK(through(dtypes::float16, dtypes::float32, dtypes::bfloat16));
   CHECK(!through(dtypes::int32, dtypes::float32, dtypes::int64));
   CHECK(!through(dtypes::uint16, dtypes::float16, dtypes::float32));
-  // an op on bfloat16 is the op on float32 with a rounded result
   CHECK(proves([&](Graph& g) {
     UOp x = load(g, dtypes::bfloat16);
     return std::pair(x.exp2(), x.cast(dtypes::float32).exp2().cast(dtypes::bfloat16));
   }));
-  // equal polynomials are proven equal, although their integers wrap around
   CHECK(proves([&](Graph& g) {
     UOp x = load(g, dtypes::int64);
     return std::pair((x + Const(3)) * (x + Const(5)), x * x + x * Const(8) + Const(15));
   }));
-  // x + 200 < 250 is not x < 50, because the sum of uint8 wraps around
   CHECK(!proves([&](Graph& g) {
     UOp x = load(g, dtypes::uint8);
     return std::pair((x + x.const_like(200)).lt(x.const_like(250)), x.lt(x.const_like(50)));

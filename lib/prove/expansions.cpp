@@ -36,7 +36,7 @@ class Unexpander {
     UnexpandedStage out{.input = top.input};
     for (size_t k : functions) add_expansion(k, rewritten(list()[k].before, all), out);
     if (out.expansions.empty()) return {};
-    std::unordered_map<UOp, size_t> numbers;  // numbers of rewrites, by their left sides
+    std::unordered_map<UOp, size_t> numbers;
     Replacements rest;
     for (size_t k : top.application_indices) {
       if (std::ranges::find(out.expansions, k, &UnexpandedStage::Expansion::rewrite_index) != out.expansions.end())
@@ -56,8 +56,7 @@ class Unexpander {
   std::span<const Application> list() const { return history_.applications(); }
   static bool is_same(UOp a, UOp b) { return a && b && graph_difference(a, b, 1).empty(); }
 
-  // Adds the approximation by which the stage replaces the function of rewrite `number`, if its error is known and at
-  // most kMaxUlp; else sets open_[number] to the reason.
+  // Does nothing if the function is not replaced by an approximation with an error of at most kMaxUlp.
   void add_expansion(size_t number, UOp expansion, UnexpandedStage& to) {
     const UOp function = list()[number].before;
     if (!expansion || function.num_src() != 1) return;
@@ -79,7 +78,6 @@ class Unexpander {
     if (functions_.emplace(expansion, function).second) to.expansions.push_back(std::move(out));
   }
 
-  // Returns the graph with functions in place of their approximations.
   UOp unexpanded(UOp root) {
     if (auto it = unexpanded_.find(root); it != unexpanded_.end()) return it->second;
     for (UOp u : toposort(root, [&](UOp x) { return !unexpanded_.contains(x); })) {
@@ -96,8 +94,8 @@ class Unexpander {
   RewriteHistory& history_;
   const HistoryStage& stage_;
   std::map<size_t, std::string>& open_;
-  std::map<std::string, Result<ApproximationError>> errors_;  // error_of() each approximation, by Approximation::key
-  Replacements functions_;  // functions, by their approximations
+  std::map<std::string, Result<ApproximationError>> errors_;
+  Replacements functions_;
   Replacements unexpanded_;
 };
 

@@ -1,6 +1,5 @@
-// Stages that replace LOG2, EXP2 and SIN by approximations, and then rewrite the approximations. A rule inside of an
-// approximation, such as x * 0 -> 0, need not hold for all values of its operands; the approximation as a whole is
-// decided for all values of its operand. So such a stage is decided as two steps: it rewrites the graph without the
+// Stages that replace LOG2, EXP2 and SIN by approximations. A rule inside of an approximation, such as x * 0 -> 0, need
+// not hold for all values of its operands. So such a stage is decided as two steps: it rewrites the graph without the
 // approximations, and then replaces each function by the whole approximation.
 #pragma once
 #include <map>
@@ -13,17 +12,16 @@
 
 namespace tgc {
 
-// A stage without its approximations. Nodes are those of the history's stages.
+// A stage without its approximations.
 struct UnexpandedStage {
   struct Expansion {
-    size_t rewrite_index;  // number of the rewrite that replaces the function
+    size_t rewrite_index;  // of the rewrite that replaces the function
     UOp function;
     Approximation approximation;
     ApproximationError approximation_error;
   };
   std::vector<Expansion> expansions;
-  // By number: the sides of the rewrites that lead from `input` to `result`. All other rewrites of the stage make or
-  // change approximations.
+  // By number: the sides of the rewrites that lead from `input` to `result`.
   std::map<size_t, Sides> rewrites;
   UOp input, result;  // the stage's input, and its result with functions in place of their approximations
 
@@ -31,10 +29,9 @@ struct UnexpandedStage {
   UOp replay_rewrites(size_t last) const;
 };
 
-// Returns the stage without those approximations whose errors are known or can be measured, and are at most kMaxUlp.
-// Returns nullopt if there are none, if the stage is not exactly one graph rewrite with a known result, or if the
-// remaining rewrites, repeated on the stage's input, do not give UnexpandedStage::result node for node. Adds to `open`,
-// by the number of the rewrite, why the error of an approximation is unknown or too large.
+// Returns the stage without those approximations whose errors are known and at most kMaxUlp. Returns nullopt if there
+// are none, or if the remaining rewrites, repeated on the input of the stage, do not give the same result. Adds to
+// `open`, by the number of the rewrite, why an error is unknown or too large.
 std::optional<UnexpandedStage> remove_expansions(RewriteHistory& history, const HistoryStage& stage,
                                                   std::map<size_t, std::string>& open);
 

@@ -1,6 +1,5 @@
-// Tests the facts on which rules rely: bounds of nodes (UOp::vmin, vmax), factors and exact quotients. For some ops, a
-// formula states the bounds of the result if the operands lie in a0..a1 and b0..b1. Z3 proves for all a0, a1, b0, b1
-// and operands that the result is within these bounds. UOp::bounds() is compared with the formulas on samples.
+// Tests the facts on which rules rely: bounds of nodes (UOp::vmin, vmax), factors and exact quotients. Z3 proves
+// formulas of bounds for all operands; UOp::bounds() is compared with the formulas on samples.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -13,8 +12,7 @@
 namespace tgc {
 namespace {
 
-// SMT-LIB functions: the smallest and the largest of two and of four numbers, and division that rounds toward zero with
-// its remainder.
+// SMT-LIB functions. cdiv rounds toward zero, and cmod is its remainder.
 constexpr const char* kFunctions =
     "(define-fun least ((a Int) (b Int)) Int (ite (< b a) b a))\n"
     "(define-fun most ((a Int) (b Int)) Int (ite (< a b) b a))\n"
@@ -27,9 +25,9 @@ constexpr const char* kFunctions =
 struct Fact {
   Op op;
   std::string when;           // condition on the bounds under which `least` and `most` are right
-  std::string least, most;    // the bounds of the result
-  std::string value;          // the result of the op for the operands a and b
-  std::vector<std::array<int64_t, 4>> samples;  // bounds on which UOp::bounds() is compared with the formula
+  std::string least, most;
+  std::string value;
+  std::vector<std::array<int64_t, 4>> samples;  // bounds of a and b on which UOp::bounds() is compared
 };
 
 const std::vector<std::array<int64_t, 4>> kAny{
@@ -103,17 +101,14 @@ TEST_CASE("bounds: a wrong formula and the wrapping of fixed dtypes are refuted"
                      "(assert (not " + claim + "))(check-sat)").starts_with("sat");
   };
   CHECK(refutes("(<= (+ a0 1) a a1)"));
-  // the bounds of a sum of uint8 ignore that it wraps around
   CHECK(refutes("(=> (and (<= 0 a0) (<= a1 255)) (<= (+ a0 9) (mod (+ a 9) 256) (+ a1 9)))"));
   Graph g;
   UOp x =
       g.node(Op::DEFINE_GLOBAL, dtypes::uint8.ptr(4), {}, int64_t(1)).index_ptr(g.constant(dtypes::index, 0)).load();
   CHECK((x + Const(9)).vmin().to_int() == 9);
-  // the bounds of a cast to a smaller integer ignore that it wraps around
   CHECK(g.variable("a", Const(int64_t(0)), Const(int64_t(300))).cast(dtypes::int8).vmin().to_int() == 0);
 }
 
-// Returns true if two indices are proven equal for all values of their variables.
 bool are_equal(Graph& g, UOp a, UOp b) {
   SideIsolator isolator(g, {});
   ProofCache cache;
@@ -155,7 +150,7 @@ TEST_CASE("facts: factors, exact quotients and constant terms of indices") {
     for (UOp v : all) {
       UOp common = gcd(std::vector<UOp>{u, v}).simplify();
       UOp p = divide_exact(u, common), q = divide_exact(v, common);
-      if (!p || !q) continue;  // divide_exact() does not find every quotient
+      if (!p || !q) continue;
       CHECK(are_equal(g, p * common, u));
       common_divisors++;
     }

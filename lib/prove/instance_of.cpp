@@ -11,7 +11,7 @@ namespace {
 
 class SideMatcher {
  public:
-  // Compares the nodes below `general` and `instance`. Where `binds` is false, all unknown values must be bound.
+  // Where `binds` is false, all unknown values must be bound.
   bool match(UOp general, UOp instance, bool binds) {
     if (const UOp element = element_of(general)) return bind(general, element, instance, binds);
     const bool is_same = general.op() == instance.op() && general.dtype() == instance.dtype() &&
@@ -24,8 +24,8 @@ class SideMatcher {
   }
 
  private:
-  // Returns the element of memory that is the unknown value `u`, or the int64 element that `u` casts to the dtype of
-  // indices; null if `u` is no unknown value. Narrower elements do not have the values of all indices.
+  // Returns the INDEX that is the unknown value `u` or that `u` casts; null if `u` is no unknown value. Narrower
+  // elements do not have the values of all indices.
   static UOp element_of(UOp u) {
     if (u.is(Op::INDEX)) return u;
     const bool is_cast = u.is(Op::CAST) && u.src(0).is(Op::INDEX) && is_index(u.dtype());
@@ -43,8 +43,8 @@ class SideMatcher {
   }
 
   std::unordered_map<uint32_t, UOp> bound_;  // by the id of an unknown value: the expression in its place
-  std::set<uint32_t> elements_;              // ids of the elements that are bound
-  std::set<std::pair<uint32_t, uint32_t>> matched_;  // ids of pairs of nodes that were compared
+  std::set<uint32_t> elements_;
+  std::set<std::pair<uint32_t, uint32_t>> matched_;
 };
 
 }  // namespace

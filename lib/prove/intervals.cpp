@@ -1,5 +1,4 @@
-// The functions of Intervals, and the names of float senses. In contrast to UOp::bounds(), which computes with
-// unbounded numbers, the intervals of integers are right if ops wrap around, as they do in REF.
+// In contrast to UOp::bounds(), the intervals of integers are right if ops wrap around, as they do in REF.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +19,7 @@ bool known(const Interval& a) { return a.lower_bound && a.upper_bound; }
 
 Interval span(std::initializer_list<Int> values) { return {std::min(values), std::max(values)}; }
 
-// Returns the interval of a value after it wraps around in the dtype `d`. `exact` is its interval before that.
+// `exact` is the interval of the value before it wraps around in the dtype `d`.
 Interval wrapped(const Interval& exact, DType d) {
   Interval all = of_dtype(d);
   if (!known(all)) return exact;
@@ -57,7 +56,7 @@ Interval masked(Op op, const Interval& a, const Interval& b) {
     if (is_natural(b) && b.upper_bound) return {Int(0), b.upper_bound};
   }
   if (!known(a) || !known(b)) return {};
-  if (!is_natural(a) || !is_natural(b)) {  // the result needs no more bits than the longer operand
+  if (!is_natural(a) || !is_natural(b)) {
     Int all = Int::pow2(std::max({a.lower_bound->bit_length(), a.upper_bound->bit_length(), b.lower_bound->bit_length(),
                                   b.upper_bound->bit_length()}));
     return {-all, all - 1};

@@ -12,7 +12,6 @@
 namespace tgc {
 namespace {
 
-// Returns the build id that the linker wrote into the program; "" if there is none.
 std::string build_id() {
   std::string out;
   auto visit = [](dl_phdr_info* info, size_t, void* to) {
@@ -44,7 +43,7 @@ std::optional<Sha256> key_of_verdicts() {
   return cache_key({"verdicts of rewrites", id});
 }
 
-// The values of RewriteProof::method. An entry of the cache has the index of its method here; 0 for any other method.
+// The values of RewriteProof::method. An entry of the cache has the index here; 0 for any other method.
 constexpr std::string_view kMethods[] = {"",          "same",        "values", "lanes",  "memory",
                                          "loops",     "accumulator", "terms",  "stores", "constants", "groups"};
 
@@ -90,7 +89,7 @@ const Sha256& NodeKeys::of(UOp root) {
   return known_keys_.at(root.id());
 }
 
-// Reads the verdicts from the compile cache. An entry is the key, the size of the text in two bytes, and the text.
+// An entry is the key, the size of the text in two bytes, and the text.
 void KnownVerdicts::read_verdicts() {
   auto file = key_of_verdicts();
   auto bytes = file ? CompileCache::shared_cache().load_entry(*file) : std::nullopt;

@@ -1,5 +1,4 @@
-// KnownVerdicts: the verdicts of proven and sampled rewrites that this build of tgc has decided before, stored in the
-// compile cache. The key of a rewrite is a hash of the structure of its sides, and of whether values may be infinite.
+// Stores the verdicts of proven and sampled rewrites in the compile cache, for the same build of tgc.
 #pragma once
 #include <mutex>
 #include <optional>
@@ -17,13 +16,13 @@ struct RewriteProof;
 // Returns the SHA-256 of a text, as 32 bytes.
 std::string hash_of(std::string_view text);
 
-// Computes keys of nodes: the hash of op, dtype, arg and the keys of the sources. Each node is hashed once.
+// Computes keys of nodes: the hash of op, dtype, arg and the keys of the sources.
 class NodeKeys {
  public:
   const Sha256& of(UOp u);
 
  private:
-  std::unordered_map<uint32_t, Sha256> known_keys_;  // keys of nodes, by node id
+  std::unordered_map<uint32_t, Sha256> known_keys_;
   std::string text_;
 };
 
@@ -31,18 +30,18 @@ class NodeKeys {
 class KnownVerdicts {
  public:
   std::optional<RewriteProof> find_verdict(const std::string& key);  // the first call reads the compile cache
-  // Stores the verdict of a proven or sampled rewrite. Ignores other verdicts: a report of a refuted rewrite needs the
-  // values from REF, and an unknown one may be decided if there is more time.
+  // Ignores all verdicts but proven and sampled: a report of a refuted rewrite needs the values from REF, and an
+  // unknown one may be decided if there is more time.
   void add_verdict(const std::string& key, const RewriteProof& proof);
   void write_verdicts();  // writes the verdicts to the compile cache, if there are new ones
 
  private:
-  void read_verdicts();  // called at the first use
+  void read_verdicts();
 
   std::mutex mutex_;
   std::once_flag is_read_;
   std::unordered_map<std::string, std::string> verdict_texts_;
-  size_t num_read_ = 0;  // number of verdicts that were read from the cache
+  size_t num_read_ = 0;
 };
 
 }  // namespace tgc

@@ -63,11 +63,9 @@ LaneForms::Position with(LaneForms::Position at, Arg arg, int64_t number) {
   return at;
 }
 
-// The axes and loops that a REDUCE or END ends.
 struct EndedAxes {
-  // pairs of an axis and its size: of the UNROLLs among the sources, and of RANGEs that the expander will replace
   std::vector<std::pair<int64_t, int64_t>> axes = {};
-  std::vector<UOp> loops = {};  // the other sources, except constants
+  std::vector<UOp> loops = {};
 };
 EndedAxes ended_by(UOp u) {
   EndedAxes out;
@@ -81,8 +79,8 @@ EndedAxes ended_by(UOp u) {
   return out;
 }
 
-// Calls use(position) for each combination of positions on `axes` (pairs of an axis and its size). Each position also
-// has the positions `at` on other axes. Returns false, without calls, if there are too many combinations.
+// Calls use(position) for each combination of positions on `axes` (pairs of an axis and its size), with the positions
+// `at` on other axes. Returns false, without calls, if there are too many.
 template <class Use>
 bool for_each_position(const std::vector<std::pair<int64_t, int64_t>>& axes, const LaneForms::Position& at,
                        const Use& use) {

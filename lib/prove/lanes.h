@@ -1,6 +1,6 @@
-// LaneForms: compares vectors lane by lane. Proves rewrites that only move lanes, axes and stores (expanding,
-// vectorizing, splitting loads and stores, ending loops). Each lane, at each position on the expanded axes, has a form:
-// the number of an expression. Lanes with equal forms are equal; lanes with different forms may be equal, too.
+// LaneForms compares vectors lane by lane, to prove rewrites that only move lanes, axes and stores. Each lane, at each
+// position on the expanded axes, has a form: the number of an expression. Lanes with equal forms are equal; lanes with
+// different forms may be equal, too.
 #pragma once
 #include <map>
 #include <set>
@@ -15,14 +15,13 @@ namespace tgc {
 
 class LaneForms {
  public:
-  // Open: not known. Same: equal. SameSum: equal, except that a REDUCE adds its terms in another order.
+  // Open: not known. Same: equal. SameSum: equal, except that a REDUCE may add its terms in another order.
   enum class Answer : uint8_t { Open, Same, SameSum };
 
   // Compares two values, or two nodes that store.
   Answer compare_forms(UOp before, UOp after);
 
   using Form = uint32_t;
-  // A store, and the loops that the ENDs around it end.
   struct Effect {
     Form store;
     std::set<Form> loops;
@@ -31,18 +30,17 @@ class LaneForms {
   using Position = std::vector<std::pair<int64_t, int64_t>>;  // (axis, position), sorted by axis
 
   Form form_of_value(UOp u, int lane, const Position& at);
-  // Appends the stores of `u` at the position `at` on the expanded axes to `out`. Returns false if `u` has something
-  // else than stores, or stores that cannot be divided into lanes and positions.
+  // Appends the stores of `u` at the position `at` on the expanded axes to `out`. Returns false if they cannot be
+  // divided into lanes and positions.
   bool collect_effects(UOp u, const Position& at, std::vector<Effect>& out);
-  // Thrown by form_of_value(), collect_effects() and forms_of_terms() if a REDUCE has too many positions of expanded
-  // axes.
+  // Thrown if a REDUCE has too many positions of expanded axes.
   struct TooManyPositions {};
   // Returns the forms of the terms that a lane of a REDUCE adds, at the position `at` on the expanded axes.
   std::vector<Form> forms_of_terms(UOp reduce, int lane, const Position& at);
-  Form form_of(std::string text);  // returns the form of the expression that `text` describes
+  Form form_of(std::string text);
 
  private:
-  using Axes = std::map<int64_t, int64_t>;  // sizes of axes, by the number of the axis
+  using Axes = std::map<int64_t, int64_t>;
   const Axes& axes_of(UOp u);
   Position restrict_to(UOp u, const Position& at);
   Form make_form(UOp u, int lane, const Position& at);
@@ -52,7 +50,7 @@ class LaneForms {
   std::map<std::string, Form> forms_;
   std::map<std::pair<uint64_t, Position>, Form> known_forms_;
   bool may_reorder_ = false;
-  int depth_ = 0;  // depth of the recursion
+  int depth_ = 0;
 };
 
 // Computes and caches a value for each lane of nodes, from the values of the sources' lanes.

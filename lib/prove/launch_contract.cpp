@@ -55,8 +55,8 @@ bool is_reduced_by_groups(UOp before, UOp after) {
   if (!partial.is(Op::REDUCE) || partial.arg() != before.arg() || partial.dtype() != before.dtype()) return false;
   if (partial.src(0) != before.src(0)) return false;
   const auto own = partial.src().subspan(1), loops = after.src().subspan(1);
-  std::unordered_set<UOp> rest(before.src().begin() + 1, before.src().end());  // loops of `before` not found in `after`
-  std::unordered_set<UOp> used;                                                // the new loops over the group
+  std::unordered_set<UOp> rest(before.src().begin() + 1, before.src().end());
+  std::unordered_set<UOp> used;
   for (UOp r : own)
     if (!rest.erase(r)) return false;
   for (size_t i = 1; i < buffer.num_src(); i++) {

@@ -5,13 +5,11 @@
 
 namespace tgc {
 
-// Returns true if `to` is a loop or a launch index of the same size as the loop `range`. The size may depend on
-// variables.
+// Returns true if `to` is a loop or a launch index of the same size as the loop `range`.
 bool is_same_size_loop(UOp range, UOp to);
 
 // Returns `root` with gates at stores to global memory: a store that does not depend on a local loop that the map
-// replaces runs only in the first iteration of this loop. The new graph stores the same as `root`. Returns null if no
-// store needs a gate.
+// replaces runs only in the first iteration of this loop. Returns null if no store needs a gate.
 UOp gate_repeated_stores(UOp root, const RangeMap& map);
 
 // Returns true if `after` computes the REDUCE `before` in two steps: each thread of a group reduces its terms to an

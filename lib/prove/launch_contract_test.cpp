@@ -21,7 +21,6 @@ TEST_CASE("has_same_iterations: launch indices") {
   CHECK(has_same_iterations({{by_variable, grid.special(n + Const(1), "gidx0")}}));
   CHECK(!has_same_iterations({{by_variable, grid.special(n, "gidx0")}}));
   CHECK(!has_same_iterations({{by_variable, grid.g.range(Const(50), 3, AxisType::LOOP)}}));
-  // two launch indices replace two loops with the same number of iterations, which are too many to enumerate
   UOp a = grid.g.range(Const(300'000), 1, AxisType::GLOBAL), b = grid.g.range(Const(4), 2, AxisType::GLOBAL);
   UOp flat = grid.special(grid.number(600'000), "gidx0") * Const(2) + grid.special(grid.number(2), "gidx1");
   CHECK(has_same_iterations({{a, flat / grid.number(4)}, {b, flat % grid.number(4)}}));
@@ -101,9 +100,7 @@ TEST_CASE("is_shared_by_group: each thread has a place of its own") {
   CHECK(!is_shared_by_group(t.buffer(partial, {at}), t.shared(partial, at, 9, {t.l, t.group})));
   CHECK(!is_shared_by_group(t.buffer(partial, {at}), t.shared(partial, at, 8, {t.group})));
   CHECK(!is_shared_by_group(t.buffer(partial, {collide}), t.shared(partial, collide, 8, {t.l, t.group})));
-  // no: threads with different values of the loop l store to the same element
   CHECK(!is_shared_by_group(t.buffer(partial, {t.group}), t.shared(partial, t.group, 4, {t.group})));
-  // no: the value x also depends on the loop r, but all iterations of r store to one element
   CHECK(!is_shared_by_group(t.buffer(t.x, {at}), t.shared(t.x, at, 8, {t.l, t.group})));
 }
 

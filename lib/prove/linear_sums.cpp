@@ -12,7 +12,6 @@ bool is_within(const Interval& i, const Int& least, const Int& most) {
   return i.lower_bound && i.upper_bound && *i.lower_bound >= least && *i.upper_bound <= most;
 }
 
-// Returns a / by, rounded down; `by` must be positive.
 Int floor_quotient(const Int& a, const Int& by) { return cdiv(a - floor_mod(a, by), by); }
 
 }  // namespace
@@ -111,8 +110,7 @@ LinearSum LinearSums::divide(const LinearSum& a, const Int& by) {
   return add_scaled(whole, out);
 }
 
-// Replaces the constant and each factor by its remainder modulo `by`: the one in 0..by-1 or, with `is_symmetric`, the
-// one nearest to 0.
+// Replaces the constant and each factor by its remainder modulo `by`, in 0..by-1 or, with `is_symmetric`, nearest to 0.
 LinearSum LinearSums::reduce_modulo(const LinearSum& a, const Int& by, bool is_symmetric) const {
   auto remainder_of = [&](const Int& n) {
     const Int r = floor_mod(n, by);

@@ -1,6 +1,5 @@
 // LinearSum: a sum of integers in normal form, which is a constant and a factor for each atom. An atom is an integer
-// that is no sum: a leaf, a quotient, or another op on normal forms. Two sums are equal for all values of their atoms
-// if their forms are equal.
+// that is no sum, such as a leaf or a quotient. Sums with equal forms are equal.
 #pragma once
 #include <map>
 #include <string>
@@ -18,15 +17,14 @@ struct LinearSum {
   friend bool operator==(const LinearSum&, const LinearSum&) = default;
 };
 
-// Thrown if a form is too large: if it has too many terms or conditions, or too large numbers.
+// Thrown if a form has too many parts or too large numbers.
 struct LargeForm : Unencodable {};
 
-// Computes with sums, and assigns numbers to atoms and other forms, which are described by texts. Equal texts have the
-// same number. The functions throw LargeForm.
+// Computes with sums, and assigns numbers to the texts that describe atoms and other forms. Functions may throw
+// LargeForm.
 class LinearSums {
  public:
   uint32_t number_of(const std::string& text);
-  // Returns the number of the form that is the sum `s`.
   uint32_t number_of(const LinearSum& s) { return number_of(text_of(s)); }
   // Returns a sum of one atom, which `text` describes. `interval` must contain the atom's value.
   LinearSum atom(const std::string& text, const Interval& interval);
@@ -34,16 +32,15 @@ class LinearSums {
   LinearSum add_scaled(const LinearSum& a, const LinearSum& b, const Int& times = 1) const;  // returns a + times * b
   LinearSum scale(const LinearSum& a, const Int& by) const { return add_scaled({}, a, by); }
   LinearSum multiply(const LinearSum& a, const LinearSum& b);
-  LinearSum divide(const LinearSum& a, const Int& by);        // returns a / by, rounded down; `by` must be positive
+  LinearSum divide(const LinearSum& a, const Int& by);
   LinearSum remainder_by(const LinearSum& a, const Int& by);  // returns the remainder, which is in 0..by-1
   // Returns the value that an integer of `bits` bits has after it wraps around.
   LinearSum wrap_to_bits(const LinearSum& a, int bits, bool is_signed);
-  Interval interval(const LinearSum& s) const;  // returns bounds of the sum
+  Interval interval(const LinearSum& s) const;
   struct Quotient {
     LinearSum dividend;
     Int divisor;
   };
-  // Returns the dividend and the divisor of an atom that is a quotient; null for other atoms.
   const Quotient* quotient_of(uint32_t atom) const;
   // Returns the greatest common divisor of the factors of `s` and of `by`.
   static Int common_factor(const LinearSum& s, Int by = 0);
@@ -53,8 +50,8 @@ class LinearSums {
   LinearSum reduce_modulo(const LinearSum& a, const Int& by, bool is_symmetric) const;
 
   std::map<std::string, uint32_t> atom_numbers_;
-  std::map<uint32_t, Interval> intervals_;  // by the number of an atom: its bounds
-  std::map<uint32_t, Quotient> quotients_;  // by the number of an atom that is a quotient: its operands
+  std::map<uint32_t, Interval> intervals_;
+  std::map<uint32_t, Quotient> quotients_;
 };
 
 }  // namespace tgc

@@ -1,4 +1,3 @@
-// Formats the verdicts of rules of a running tinygrad as text, JSON and a table.
 #include <algorithm>
 
 #include "lib/prove/live_rules.h"
@@ -9,11 +8,10 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostListed = 12;  // most instances of a rule in a text
+constexpr size_t kMostListed = 12;
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
                                      "refuted", "unknown",   "structural",  "no instance"};
 
-// Returns the end of a sentence that says where the sides of a rule may differ in spite of its proofs; "" if nowhere.
 std::string special_text(const LiveRuleProof& r) {
   if (!r.special_counterexample.empty()) return ", but not where " + point_text(r.special_counterexample);
   if (!r.zero_sign_inputs.empty())

@@ -24,10 +24,9 @@ using Kind = RewriteProof::Kind;
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 constexpr std::string_view kFunction = "function:";  // in a recording, precedes the name of a rule's function
-constexpr std::string_view kUnreached = "unreached:";  // precedes the lines of its function that no instance runs
-constexpr std::string_view kBecause = "because:";    // precedes the reason why a rule has no sides for all operands
+constexpr std::string_view kUnreached = "unreached:";
+constexpr std::string_view kBecause = "because:";
 
-// Returns the text between the first `key` in `words` and the next space; empty if `words` does not contain `key`.
 std::string word_after(const std::string& words, std::string_view key) {
   const size_t at = words.find(key);
   return at == words.npos ? "" : words.substr(at + key.size(), words.find(' ', at) - at - key.size());
@@ -35,12 +34,12 @@ std::string word_after(const std::string& words, std::string_view key) {
 
 constexpr std::string_view kRoundsTwice = "rounds-twice";  // see general_rules.py
 
-constexpr double kRuleSeconds = 30;  // limit for the processor time of one rule, if no other limit is set
-constexpr size_t kLongSides = 160;   // longer sides are left out of the reason why a rule is not proven in general
+constexpr double kRuleSeconds = 30;
+constexpr size_t kLongSides = 160;
 constexpr size_t kMostCases = 3;     // most bools whose two values are decided separately (decide_cases)
 constexpr size_t kMostExpanded = 250;  // ProofLimits::max_expanded_nodes: both sides contain the guards of the rule
 constexpr size_t kFewest = 4;        // number of instances to evaluate at NaN and infinities even if the time is over
-constexpr size_t kMostSpecial = 24;  // most proven instances for which find_special() is called
+constexpr size_t kMostSpecial = 24;  // number of proven instances up to which find_special() is called
 
 class LiveRulesProver {
  public:
@@ -51,7 +50,7 @@ class LiveRulesProver {
         importer_(settings),
         prover_(importer_.graph(), {}, cache, {.max_expanded_nodes = kMostExpanded}) {}
 
-  // Decides a rule by its instances. `general`: the sides with unknown values in place of all operands.
+  // `general`: the sides with unknown values in place of all operands.
   void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances, std::span<const Rewrite* const> general) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
     put_wrong_first(instances);
@@ -65,7 +64,7 @@ class LiveRulesProver {
       auto proof = catch_failures([&] { return decide(*m, pairs, general); });
       const bool is_decided = proof && (proof->kind == Kind::Proven || proof->kind == Kind::Refuted);
       if (is_time_over() && rule.num_instances && !is_decided) {
-        number--;  // do not count an instance that was not finished
+        number--;
         break;
       }
       if (proof && pairs.empty()) {
@@ -123,9 +122,8 @@ class LiveRulesProver {
                                              : "instances";
   }
 
-  // If all instances of the rule are proven, tries to prove `sides`, which are those of the rule with unknown values in
-  // place of operands. If all are proven, sets the verdict to "proven"; else sets rule.missing_cases. Leaves out pairs
-  // with fp8 dtypes that are not decided.
+  // If all instances of the rule are proven, tries to prove its sides with unknown values in place of operands. Leaves
+  // out pairs with fp8 dtypes that are not decided.
   void generalize(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
     if (rule.verdict != "instances" || sides.empty()) return;
     for (const Rewrite* m : sides) {
@@ -171,8 +169,7 @@ class LiveRulesProver {
     return {};
   }
 
-  // Decides the sides separately for false and true in place of a loaded bool that chooses a value in them (choice_in).
-  // Does this for at most `most` such bools.
+  // Decides the sides separately for false and true in place of each of up to `most` loaded bools that choose a value.
   RewriteProof decide_cases(const SidePairs& pairs, size_t most) {
     const UOp choice = choice_in(pairs);
     if (!choice || most == 0) return prover_.decide_sides(pairs);
@@ -206,8 +203,6 @@ class LiveRulesProver {
     rule.all_instances.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
   }
 
-  // Searches for values with NaN, infinities or zeros for which the sides of an instance differ, and adds them to the
-  // rule.
   void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
     if (!rule.special_counterexample.empty()) return;
     auto found = prover_.special_counterexample(pairs);
@@ -230,13 +225,11 @@ class LiveRulesProver {
     };
     return is_zero("before") && is_zero("after");
   }
-  // Returns true if a value of a counterexample is NaN or infinite.
   static bool is_special(const std::pair<const std::string, std::string>& value) {
     return value.second.ends_with("nan") || value.second.ends_with("inf");
   }
   std::string graph_of(const Rewrite& m) const { return graph_to_json(m.before, {.producer = producer_}); }
 
-  // Returns true if NaN, infinities or numbers that are too large for a dtype refute an instance.
   bool is_refuted_by_specials(LiveRuleProof& rule, std::span<const Rewrite* const> undecided) {
     for (size_t tried = 0; const Rewrite* m : undecided) {
       if (rule.has_context || rule.refuted_instances.size() >= most_wrong_ || (tried++ >= kFewest && is_time_over()))
@@ -268,7 +261,6 @@ class LiveRulesProver {
     }
   }
 
-  // Adds to rule.refuted_instances those of `instances` for which REF computes different values.
   void add_wrong(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
     for (const Rewrite* m : instances) {
       if (rule.refuted_instances.size() >= most_wrong_ || is_time_over()) return;
@@ -316,7 +308,7 @@ class LiveRulesProver {
       if (!dtypes::is_int(s.before.dtype()) && !dtypes::is_bool(s.before.dtype())) return;
       const UOp a = has_no_overflow(s.before, true, false), b = has_no_overflow(s.after, true, false);
       const UOp when = a && b ? a & b : a ? a : b;
-      if (!when || when.is_const()) return;  // no integer can overflow
+      if (!when || when.is_const()) return;
       const UOp zero = s.before.const_like(0);
       restricted.push_back({when.where(s.before, zero), when.where(s.after, zero)});
     }
@@ -325,8 +317,8 @@ class LiveRulesProver {
     add_condition(rule, pairs, proof, decide(restricted), "no integer overflows");
   }
 
-  // `proof` refutes an instance, and `under` is the proof of the instance under `condition`. If `under` is proven or
-  // sampled, adds the condition to those of `rule`, and changes the kind of `proof` to that of `under`.
+  // `under` is the proof under `condition` of an instance that `proof` refutes. If `under` is proven or sampled, adds
+  // the condition to `rule`, and changes the kind of `proof` to that of `under`.
   void add_condition(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof, const RewriteProof& under,
                      const char* condition) {
     if (under.kind != Kind::Proven && under.kind != Kind::Sampled) return;
@@ -363,8 +355,7 @@ class LiveRulesProver {
   // to integers, because most devices compute what REF does where a float does not fit.
   void find_undefined(const SidePairs& pairs, RewriteProof& proof) {
     for (bool of_any_value : {false, true}) {
-      SidePairs changed;  // pairs whose `after` is replaced by an expression: it differs from `before` where only the
-                          // old `after` is undefined
+      SidePairs changed;  // `after` becomes a value that differs from `before` where only the old `after` is undefined
       for (const Sides& s : pairs) {
         const UOp is_right = is_defined(s.after);
         if (is_right.is_const() || any_node(s.after, is_cast_of_float)) continue;
@@ -381,8 +372,7 @@ class LiveRulesProver {
     }
   }
 
-  // Evaluates the sides in REF, and returns `proof` with the kind Sampled, Refuted or Unknown. evaluate() also refutes
-  // sides of which only `after` is undefined at some point.
+  // Evaluates the sides in REF. Also refutes sides of which only `after` is undefined at some point.
   RewriteProof evaluate(const SidePairs& pairs, RewriteProof proof = {}) {
     proof = evaluate_sides(pairs, std::move(proof));
     if (proof.kind == Kind::Sampled) find_undefined(pairs, proof);
@@ -420,7 +410,7 @@ class LiveRulesProver {
 
   static bool is_proven(const RewriteProof& proof) { return proof.kind == Kind::Proven; }
 
-  // Decides an instance, or a pair of `general` sides: then `general` is empty.
+  // Decides an instance or, if `general` is empty, a pair of general sides.
   RewriteProof decide(const Rewrite& m, SidePairs& pairs, std::span<const Rewrite* const> general = {}) {
     pairs = sides_of(m);
     if (pairs.empty()) return {};
@@ -437,12 +427,12 @@ class LiveRulesProver {
     return is_proven(known->second) ? known->second : decide_with_invalid(pairs);
   }
 
-  const std::string producer_;  // the tinygrad that has the rules, such as "tinygrad 0.14.0"
+  const std::string producer_;
   const size_t most_wrong_;
   const bool lists_instances_;
   SidesImporter importer_;
   SidesProver prover_;
-  std::unordered_map<const Rewrite*, RewriteProof> general_proofs_;  // of pairs of general sides
+  std::unordered_map<const Rewrite*, RewriteProof> general_proofs_;
 };
 
 }  // namespace

@@ -13,9 +13,8 @@
 
 namespace tgc {
 
-// One instance of a rule, for --list-instances.
 struct LiveInstance {
-  std::string before, after;  // the sides as expressions
+  std::string before, after;
   std::string leaf_facts;  // dtypes and bounds of the leaves of `before`, such as "data1 int, v2 -5..6"
   std::string verdict;  // such as "proven, finite" (the float sense), "unknown: REASON" or "structural" (no value)
 };
@@ -37,9 +36,9 @@ struct LiveRuleProof {
   // number of proven pairs of sides with unknown values for all operands and captured constants
   size_t num_general_proofs = 0;
   bool ignores_fp8 = false;  // pairs with fp8 dtypes could not be proven, and the verdict ignores these pairs
-  std::string missing_cases = {};  // for "instances": why the rule is not proven for all operands
-  // For a rule that is neither proven nor refuted: lines of its file, such as "66-70,75", that compute results and that
-  // no instance runs. The verdict says nothing about them. Empty if there are none.
+  std::string missing_cases = {};
+  // For a rule that is neither proven nor refuted: lines of its file, such as "66-70,75", that no instance runs and
+  // about which the verdict says nothing.
   std::string unreached_lines = {};
   bool rounds_twice = false;  // the rule converts integer constants to floats via doubles, which rounds twice
   bool has_context = false;  // the function reads a context or tags, on which the meaning of the sides may depend
@@ -48,25 +47,25 @@ struct LiveRuleProof {
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
   std::string condition = {};
-  std::string before = {}, after = {}, reason = {};  // for an instance that is not proven: both sides, and the reason
+  std::string before = {}, after = {}, reason = {};
   std::map<std::string, std::string> counterexample = {};
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // the sides' nodes, with values at the counterexample
-  // If an instance is proven in a weak sense: values, NaN or infinities among them, for which its sides differ.
+  // Values, such as a NaN, for which the sides of an instance differ that is proven in a weak sense.
   std::map<std::string, std::string> special_counterexample = {};
   // Like special_counterexample, but only the sign of a zero differs.
   std::map<std::string, std::string> zero_sign_inputs = {};
-  // Refuted instances (`refuted_instances`), and instances that need the condition (`conditional_instances`). Each is a
-  // pair of the left side in tgc's JSON, with the ops of that tinygrad, and a point at which the sides differ.
+  // Each is a pair of the left side in tgc's JSON, with the ops of that tinygrad, and a point at which the sides
+  // differ.
   using ShownInstance = std::pair<std::string, std::map<std::string, std::string>>;
   std::vector<ShownInstance> refuted_instances = {}, conditional_instances = {};
   ShownProgram program = {};  // with --program: a program that shows the value of a wrong or conditional instance
-  std::vector<LiveInstance> all_instances = {};  // all instances, if LiveRuleOptions::lists_instances is set
+  std::vector<LiveInstance> all_instances = {};
 };
 
 struct LiveRuleOptions {
   // called before each rule, with its place, its number from 1, and the number of all rules
   std::function<void(const std::string&, size_t, size_t)> on_begin = {};
-  std::function<void(LiveRuleProof&)> on_rule = {};  // called after each rule
+  std::function<void(LiveRuleProof&)> on_rule = {};
   std::function<bool()> should_stop = {};            // prove_live_rules() fails soon after this returns true
   // time limit for one rule, 0 for no limit; unset: 30 seconds of processor time
   std::optional<double> limit_seconds = {};
@@ -74,17 +73,15 @@ struct LiveRuleOptions {
   bool lists_instances = false;
 };
 
-// Returns the verdict of each rule of a recording that `tinygrad_export.py --rules` wrote. Throws Failure if
-// `options.should_stop` returned true.
+// Returns the verdict of each rule of a recording that `tinygrad_export.py --rules` wrote. Throws Failure.
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options);
 
-// Returns the error message for a recording without rules, which names the rules nearest to the requested place.
+// Returns the exporter's message about a requested place without rules; "" if the recording has none.
 std::string missing_rules_error(const InputGraph& in);
 
-// Return as text: the verdict of one rule, and the number of rules with each verdict.
+// Returns the verdict of one rule as text.
 std::string live_rule_text(const LiveRuleProof& rule);
 std::string live_rules_summary(const std::vector<LiveRuleProof>& all);
-// Return the verdicts as JSON, and as a table in Markdown.
 std::string live_rules_json(const std::vector<LiveRuleProof>& all);
 std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::string& producer);
 

@@ -32,15 +32,13 @@ class LoopEvaluator {
     values_.resize(steps_.size());
     for (UOp root : roots) roots_.push_back(places.at(root));
   }
-  // Returns the number of combinations of the loops' values; nullopt if a size is not constant, or if there are more
-  // than kMostIterations.
+  // Returns the number of combinations of the loops' values; nullopt if it is not known or more than kMostIterations.
   std::optional<int64_t> num_iterations() const {
     int64_t all = 1;
     for (int64_t size : sizes_)
       if (size <= 0 || __builtin_mul_overflow(all, size, &all) || all > kMostIterations) return {};
     return all;
   }
-  // Evaluates the expressions for the combination `number`, which is less than num_iterations().
   bool run(int64_t number) {
     for (size_t i = 0; i < loops_.size(); i++) values_[loops_[i]] = number % sizes_[i], number /= sizes_[i];
     for (size_t i = 0; i < steps_.size(); i++)
@@ -73,10 +71,10 @@ class LoopEvaluator {
     }
   }
 
-  std::vector<Step> steps_;  // the nodes, sources first
+  std::vector<Step> steps_;
   std::vector<int64_t> values_;
   std::vector<size_t> loops_, roots_;
-  std::vector<int64_t> sizes_;  // number of iterations of each loop; -1 if it is not constant
+  std::vector<int64_t> sizes_;
 };
 
 }  // namespace
@@ -103,7 +101,7 @@ namespace {
 // how many values it has; else 0.
 int64_t number_size(UOp u) {
   const std::vector<UOp> terms = split_uop(u, Op::ADD);
-  std::vector<std::pair<int64_t, int64_t>> digits;  // pairs of the factor and the size of a loop
+  std::vector<std::pair<int64_t, int64_t>> digits;
   std::unordered_set<UOp> loops;
   for (UOp term : terms) {
     const bool is_scaled = term.is(Op::MUL) && term.src(1).is_const() && term.src(1).arg().is_int();
@@ -122,7 +120,7 @@ int64_t number_size(UOp u) {
 // A digit of a number: (of / divisor) % size.
 struct Digit {
   UOp of;             // a loop, or a number whose digits are loops
-  int64_t whole = 0;  // how many values `of` has
+  int64_t whole = 0;
   int64_t divisor = 1, size = 0;
 };
 
@@ -157,7 +155,7 @@ bool are_digits(const RangeMap& map) {
 // A digit of a loop: (loop / divisor) % size. Divisor and size may depend on variables.
 struct VariableDigit {
   UOp loop;
-  UOp divisor = {};  // null for 1
+  UOp divisor = {};
   UOp size = {};     // null if the digit is not a remainder
 };
 
@@ -178,7 +176,7 @@ bool are_variable_digits(const RangeMap& map) {
   auto is_same = [](UOp a, UOp b) {
     return a == b || (a && b && (a.simplify() == b.simplify() || constant_integer((a - b).simplify()) == 0));
   };
-  std::vector<std::pair<UOp, VariableDigit>> digits;  // pairs of the size of a replaced loop and its digit
+  std::vector<std::pair<UOp, VariableDigit>> digits;
   for (auto& [range, to] : map) {
     const auto digit = variable_digit_of(to);
     // sizes below 0 run no iteration, but their product may be positive
@@ -186,7 +184,7 @@ bool are_variable_digits(const RangeMap& map) {
     if (!digits.empty() && !(digit->loop == digits[0].second.loop)) return false;
     digits.emplace_back(range.src(0), *digit);
   }
-  UOp next;  // the divisor that the next digit must have; null for 1
+  UOp next;
   while (!digits.empty()) {
     auto it = std::ranges::find_if(digits, [&](auto& d) { return is_same(d.second.divisor, next); });
     if (it == digits.end()) return false;
@@ -199,12 +197,10 @@ bool are_variable_digits(const RangeMap& map) {
   return false;
 }
 
-// Returns true if `to` is a number whose digits are loops, and has as many values as the loop `range`.
 bool is_number(UOp range, UOp to) { return number_size(to) > 0 && number_size(to) == constant_size(range); }
 
-// Enumerates the values of the new loops. Returns true if different values give different indices of the replaced
-// ranges, and all indices occur. If not, sets `wrong` to an iteration that is lost or runs twice. Returns false without
-// setting `wrong` if a size is not constant, if there are too many iterations, or if an index cannot be evaluated.
+// Enumerates the values of the new loops. Returns true if they give each index of the replaced ranges exactly once. If
+// not, may set `wrong` to an iteration that is lost or runs twice.
 bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = nullptr) {
   std::vector<UOp> targets;
   int64_t before = 1;

@@ -12,7 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Returns the first element of each list, then the second element of each, and so on.
 std::vector<Json> interleaved(const std::vector<std::vector<Json>>& lists) {
   std::vector<Json> out;
   size_t longest = 0;
@@ -23,7 +22,6 @@ std::vector<Json> interleaved(const std::vector<std::vector<Json>>& lists) {
   return out;
 }
 
-// By N and K: the number of reports of the shard K/N.
 using ShardCounts = std::map<uint64_t, std::map<uint64_t, size_t>>;
 
 // Throws Failure if a shard K/N has no report, or fewer reports than another shard with the same N.
@@ -45,9 +43,9 @@ std::string end_of_shard(const Shard& shard) {
 }
 
 Result<MergedProofs> merge_proofs(const std::vector<std::string>& files) {
-  std::vector<std::vector<Json>> kernels(files.size());  // the kernels in each file
-  std::vector<std::vector<Json>> lists;                  // the rules in each report
-  std::string rules = "{}";  // the sums of the counts in all reports of rules
+  std::vector<std::vector<Json>> kernels(files.size());
+  std::vector<std::vector<Json>> lists;
+  std::string rules = "{}";
   std::vector<bool> has_end(files.size());
   ShardCounts shards;
   size_t reports = 0;

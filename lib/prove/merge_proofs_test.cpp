@@ -45,10 +45,10 @@ TEST_CASE("merge_proofs: a shard without kernels is complete, and one that was s
   const std::string a = "{\"kernel\":\"a\",\"verdict\":\"proven\"}\n";
   const std::string first = a + end_of_shard({1, 2}), second = end_of_shard({2, 2});
   CHECK(merged({first, second}).json == a);
-  CHECK_THROWS_AS(merged({first, ""}), Failure);  // shard 2 was stopped before its first kernel
-  CHECK_THROWS_AS(merged({a, second}), Failure);  // shard 1 was stopped after a kernel
-  CHECK_THROWS_AS(merged({first}), Failure);  // shard 2 is missing
-  CHECK(merged({first, second, first, second}).json == a + a);  // the shards of two inputs
+  CHECK_THROWS_AS(merged({first, ""}), Failure);
+  CHECK_THROWS_AS(merged({a, second}), Failure);
+  CHECK_THROWS_AS(merged({first}), Failure);
+  CHECK(merged({first, second, first, second}).json == a + a);
 }
 
 TEST_CASE("merge_proofs: refuses other texts, and rules with kernels") {

@@ -17,8 +17,8 @@ namespace {
 
 // The errors of a rule that is not mutated. Only an error that its rule does not have refutes a mutant.
 struct RuleErrors {
-  bool has_value = false;    // the sides of the rule differ
-  bool has_special = false;  // the sides differ in a NaN, an infinity or the sign of a zero
+  bool has_value = false;
+  bool has_special = false;
   std::optional<bool> is_exact = {};  // the rule is proven to the last bit; nullopt until this is known
 };
 
@@ -44,8 +44,7 @@ bool binds_no_constants(const pat::PatNode* n) {
 }
 
 // If each right side that a mutant makes is proven equal to that of its rule, to the last bit and for all values,
-// returns the number of instances. Returns 0 if one is not, if the instances do not cover all nodes that the mutant's
-// pattern matches, or if there are too many instances.
+// returns the number of instances; else 0.
 size_t count_equal(const Mutant& mutant, ProofCache& cache) {
   const Rule& rule = *mutant.right->original;
   if (!binds_no_constants(mutant.rule.left) || needs_shapes(mutant.rule)) return 0;
@@ -76,8 +75,7 @@ size_t count_equal(const Mutant& mutant, ProofCache& cache) {
   return are_all ? out : 0;
 }
 
-// Searches for a point at which a mutant is wrong and its rule is not: a NaN, an infinity or the sign of a zero
-// differs, the mutant is a much worse approximation, or it rounds although its rule is proven to the last bit.
+// Searches for a point at which a mutant is wrong and its rule is not (find_larger_error).
 std::optional<Counterexample> own_error(const Mutant& mutant, const std::function<bool()>& is_rule_exact) {
   const Matcher original({mutant.right->original});
   std::optional<Counterexample> out;

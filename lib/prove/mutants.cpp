@@ -13,7 +13,7 @@ namespace {
 using pat::PatNode;
 using Guard = MutantRight::Guard;
 
-constexpr size_t kMostInstances = 600;  // most instances of a rule or a mutant that are visited
+constexpr size_t kMostInstances = 600;
 
 // Returns the ops that a programmer may use in place of `op` by mistake.
 std::vector<Op> related_ops(Op op) {
@@ -35,7 +35,6 @@ std::vector<Op> related_ops(Op op) {
 }
 constexpr OpSet kOrdered{Op::SUB, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::CMPLT, Op::FDIV, Op::WHERE};
 
-// Returns the names that every match of the pattern binds, as a bit set.
 uint64_t names_in(const PatNode* n) {
   uint64_t out = n->alternatives ? ~uint64_t(0) : 0;
   for (const PatNode* c : n->children) out = n->alternatives ? out & names_in(c) : out | names_in(c);
@@ -57,10 +56,7 @@ void for_each_name(uint64_t names, Visit visit) {
     if (names >> id & 1) visit(id);
 }
 
-// ---- changes of the right side
-
-// Returns the constant `u` with `by` added; for a bool, the other bool if `by` is positive. Returns the empty UOp if
-// `u` is no constant number or bool, or if the dtype cannot represent the result.
+// For a bool, returns the other bool if `by` is positive. Returns the empty UOp if there is no such constant.
 UOp changed_constant(UOp u, int by) {
   if (!u.is_const() || u.is_invalid()) return {};
   const Const c = u.arg().to_const();
@@ -70,7 +66,6 @@ UOp changed_constant(UOp u, int by) {
   return py_equal(other, c) ? UOp() : u.const_like(other);
 }
 
-// Returns the node to which `change` changes `u`; the empty UOp if the change does not apply.
 UOp changed_node(UOp u, const ResultChange& change, const UOp* captured) {
   using Kind = ResultChange::Kind;
   if (change.kind == Kind::Name) {
@@ -94,7 +89,7 @@ UOp changed_node(UOp u, const ResultChange& change, const UOp* captured) {
   }
 }
 
-// Returns `u` with the node at `path` changed. Changes a node of the left side only for ResultChange::Kind::Name.
+// Changes a node of the left side only for ResultChange::Kind::Name.
 UOp changed_at(UOp u, std::span<const uint8_t> path, const ResultChange& change, const Match& match,
                const UOpSet& left_side) {
   if (path.empty()) {
@@ -112,7 +107,6 @@ void add_nodes(UOpSet& to, UOp root) {
   for (UOp u : toposort(root)) to.insert(u);
 }
 
-// Adds to `to` the changes that apply to the node `u` at `path`, and to the nodes below it.
 void add_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& path, const Match& match,
                  uint64_t names, const UOpSet& left_side) {
   using Kind = ResultChange::Kind;
@@ -171,8 +165,6 @@ std::string text_of(const ResultChange& c) {
   return at;
 }
 
-// ---- the mutated rule
-
 UOp call_mutant(const Rule& rule, const Match& match) {
   const auto& right = *static_cast<const MutantRight*>(rule.right);
   const Rule& original = *right.original;
@@ -217,8 +209,6 @@ Mutant mutant_of(const Rule& rule, MutantRight right, const PatNode* left, std::
   out.rule.may_decline = true;
   return out;
 }
-
-// ---- changes of the left side
 
 const PatNode* with_children(PatNode n, const std::vector<const PatNode*>& children) {
   auto* memory = static_cast<const PatNode**>(
@@ -291,7 +281,7 @@ bool for_each_instance(const Rule& rule, const VisitInstance& visit) {
   for (size_t i = 0; i < kMostInstances; i++) {
     Graph graph;
     bool is_last = false, goes_on = true;
-    (void)catch_failures([&] {  // skip an instance that the graph or the rule refuses
+    (void)catch_failures([&] {
       auto before = instances.next_instance(graph);
       is_last = !before;
       if (!before || !*before) return true;
@@ -309,7 +299,7 @@ bool for_each_instance(const Rule& rule, const VisitInstance& visit) {
 std::vector<Mutant> mutants_of(const Rule& rule) {
   std::vector<Mutant> out;
   auto add = [&](MutantRight right, const PatNode* left, std::string what) {
-    if (names_in(left) != names_in(rule.left)) return;  // the right side needs the same names
+    if (names_in(left) != names_in(rule.left)) return;
     Mutant m = mutant_of(rule, std::move(right), left, std::move(what));
     if (differs(m)) out.push_back(std::move(m));
   };

@@ -1,6 +1,5 @@
-// Mutants of rules: copies of rules with one small error each. They test that `tgc prove --rules` refutes wrong rules.
-// lib/prove/README.md lists the kinds of errors. A mutant is made at run time from the data of its rule: the pattern,
-// the guards, and the nodes that the right side makes.
+// Mutants of rules: copies of rules with one small error each, which test that `tgc prove --rules` refutes wrong rules.
+// lib/prove/README.md lists the kinds of errors.
 #pragma once
 #include <functional>
 #include <memory>
@@ -11,7 +10,6 @@
 
 namespace tgc {
 
-// One change of a node that a right side makes.
 struct ResultChange {
   enum class Kind : uint8_t {
     Constant,   // `value` is added to a constant number; a constant bool becomes the other bool
@@ -22,7 +20,7 @@ struct ResultChange {
   };
   Kind kind = Kind::Constant;
   std::vector<uint8_t> path = {};  // source numbers that lead from the root of the right side to the changed node
-  Op op = Op::NOOP;                // the op of the changed node; a node with another op is not changed
+  Op op = Op::NOOP;                // the op that the changed node must have, except for Name
   Op new_op = Op::NOOP;
   int old_name = -1, new_name = -1;
   int value = 0;
@@ -30,11 +28,10 @@ struct ResultChange {
   bool operator==(const ResultChange&) const = default;
 };
 
-// The right side of a mutant: that of the original rule, with one error.
 struct MutantRight {
   enum class Guard : uint8_t { Kept, Dropped, Negated };
   const Rule* original = nullptr;
-  std::vector<Folding> foldings = {};  // the foldings of the original rule
+  std::vector<Folding> foldings = {};
   uint64_t bound_names = 0;            // the names that the pattern binds, as a bit set
   Guard guard_change = Guard::Kept;
   // the guard that is dropped or negated: its folding, and its index there, from 0
@@ -45,17 +42,16 @@ struct MutantRight {
 
 struct Mutant {
   std::shared_ptr<const MutantRight> right;
-  Rule rule;                // the mutant as a rule; it has a pointer to `right`
+  Rule rule;
   std::string change_text;  // the change as text, such as "guard products_match(c1, c2, c3) dropped"
 };
 
-// Returns the mutants of a rule, always in the same order. Each makes a node that the rule does not make, for at least
-// one instance of its pattern.
+// Returns the mutants of a rule. Each makes a node that the rule does not make, for at least one instance of its
+// pattern.
 std::vector<Mutant> mutants_of(const Rule& rule);
 
 // Calls visit(before, after, match) for each instance of the pattern that the rule rewrites, until `visit` returns
-// false. `match` has the nodes to which the names are bound. Returns true if all instances were visited. If there are
-// very many, visits only the first instances, and returns false.
+// false. Visits only the first instances if there are very many. Returns true if all were visited.
 using VisitInstance = std::function<bool(UOp before, UOp after, const Match& match)>;
 bool for_each_instance(const Rule& rule, const VisitInstance& visit);
 

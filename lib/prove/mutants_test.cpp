@@ -21,7 +21,6 @@ class Mutants {
   explicit Mutants(const Rule& rule) {
     for (Mutant& m : mutants_of(rule)) all_.emplace(m.change_text, m);
   }
-  // Returns the verdict of the mutant with the change `what`; Structural if the rule has no such mutant.
   Kind verdict(const std::string& what) {
     auto it = all_.find(what);
     return it == all_.end() ? Kind::Structural : prove_rule(it->second.rule, cache_).kind;
@@ -56,7 +55,6 @@ TEST_CASE("mutants: errors of each kind are refuted, right mutants are not") {
   CHECK(self.verdict("right side: constant minus 1") == Kind::Refuted);
 }
 
-// Decides one mutant of a rule of tgc.
 MutantReport report_of(const std::string& name, const std::string& what) {
   const Rule* rule = nullptr;
   for (const CatalogRule& r : catalog_rules())
@@ -68,10 +66,8 @@ MutantReport report_of(const std::string& name, const std::string& what) {
 TEST_CASE("mutants: rules that stay right are equivalent, another dtype is not") {
   static const RuleSet set("test", {rule("equal", x.of(dtypes::bool_) != y, x ^ y)});
   Mutants equal(*set.rules()[0]);
-  // for integers, x != y is not x ^ y: 3 ^ 1 is 2
   CHECK(equal.verdict("left side: any dtype for x:bool") == Kind::Refuted);
   CHECK(report_of("commutative-order", "guard out_of_order(y, x) negated").num_equivalent == 1);
-  // for a bool x, !x equals x < true
   CHECK(report_of("not-and-not", "right side: CMPNE becomes CMPLT").num_equivalent == 1);
 }
 

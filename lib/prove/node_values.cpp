@@ -18,7 +18,6 @@ namespace {
 
 constexpr size_t kMostNodes = 60;
 
-// Parses a number of a counterexample; nullopt for arrays and bits of floats.
 std::optional<Const> number_of(const std::string& text, DType d) {
   if (text == "True" || text == "False") return Const(text == "True");
   if (dtypes::is_float(d)) {
@@ -31,14 +30,13 @@ std::optional<Const> number_of(const std::string& text, DType d) {
   return dtypes::is_bool(d) ? Const(*v != 0) : truncate(Const(*v), d);
 }
 
-// Returns the memory from which a LOAD, or an INDEX, reads one element; null for other nodes.
 UOp memory_of(UOp u) {
   const UOp index = u.is(Op::LOAD) && u.num_src() == 1 ? u.src(0) : u;
   const bool is_element = index.is(Op::INDEX) && index.src(0).is(Op::DEFINE_GLOBAL) && index.src(0).arg().is_int();
   return is_element ? index.src(0) : UOp();
 }
 
-// Computes the values of nodes for a counterexample, as REF does. Bools are 0 and 1, as in REF's reports.
+// Computes the values of nodes for a counterexample. Bools are 0 and 1, as in REF's reports.
 class Values {
  public:
   explicit Values(const std::map<std::string, std::string>& point) : point_(point) {}
@@ -48,7 +46,6 @@ class Values {
     auto made = catch_failures([&] { return make(u); });
     return known_[u] = made ? *made : std::nullopt;
   }
-  // Returns true if the counterexample has the value of the node, so that the nodes below it are not evaluated.
   bool is_given(UOp u) const { return point_.contains(name_of(u)); }
   static std::string name_of(UOp u) {
     if (const UOp memory = memory_of(u)) return "data" + std::to_string(memory.arg().small_int());
@@ -80,7 +77,6 @@ class Values {
     return exec_alu(u.graph(), u.op(), d, operands).to_const();
   }
 
-  // Returns the value of a LOAD with an alternative value: the loaded element; if the gate is false, the alternative.
   std::optional<Const> gated(UOp load) {
     const UOp index = load.src(0);
     const auto gate = index.is(Op::INDEX) && index.num_src() == 3 ? of(index.src(2)) : std::optional(Const(true));
@@ -123,7 +119,7 @@ std::vector<std::string> node_values(UOp side, const std::map<std::string, std::
   if (!expected || text_of(*whole) != text_of(*expected)) return {};
   std::vector<std::string> out;
   std::unordered_map<UOp, std::string> names;
-  std::function<bool(UOp)> add = [&](UOp u) {  // adds the lines of `u`; returns false if there are too many nodes
+  std::function<bool(UOp)> add = [&](UOp u) {
     if (names.contains(u)) return true;
     std::string operands;
     if (values.is_given(u)) operands = " " + values.name_of(u);
@@ -149,8 +145,7 @@ bool is_comparison(UOp u) {
   return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ}) && (is_float_value(u.src(0)) || is_float_value(u.src(1)));
 }
 
-// Returns true if a tiny change of an operand may change the value of `u` much: a comparison, TRUNC or BITCAST of
-// floats, or a cast that loses digits.
+// Returns true if a tiny change of an operand may change the value of `u` much.
 bool is_decision(UOp u) {
   if (u.num_src() == 0 || u.dtype().is_ptr()) return false;
   if (is_comparison(u)) return true;
@@ -169,7 +164,6 @@ bool is_number(UOp u, double number) {
   return u.is(Op::CONST) && (u.arg().is_float() || u.arg().is_int()) && u.arg().to_const().to_double() == number;
 }
 
-// Returns true if `u` and `v` are equal wherever `a` equals `b`.
 bool are_equal_at(UOp u, UOp v, UOp a, UOp b) {
   auto is_zero = [&](UOp x) {
     if (is_number(x, 0)) return true;
@@ -182,7 +176,6 @@ bool are_equal_at(UOp u, UOp v, UOp a, UOp b) {
   return u == v || (is_side(u) && is_side(v)) || (is_zero(u) && is_zero(v));
 }
 
-// Returns true if the value of `u` is one of several finite numbers.
 bool is_one_of_numbers(UOp u) {
   if (u.is(Op::WHERE)) return is_one_of_numbers(u.src(1)) && is_one_of_numbers(u.src(2));
   while (u.is(Op::CAST) && u.num_src()) u = u.src(0);

@@ -1,5 +1,4 @@
-// Functions for reports of refuted rewrites (node_values: the nodes of a side with their values at the counterexample,
-// so that a reader sees where the sides differ), and for values that are proven only in a weak sense (decision_on).
+// Text about counterexamples, and the uses of values that are proven only in a weak sense.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,8 +11,8 @@
 namespace tgc {
 
 // Returns a line for each node, such as "%2 = ADD dtypes.int %0, %1 = 7". `point` has the values of leaves by name, and
-// `result` is the value of `side` that REF computed. Returns no lines if there would be more than 60, or if the nodes
-// do not give this value, for example because the side depends on memory that the counterexample does not show.
+// `result` is the value of `side` that REF computed. Returns no lines for large sides, or if the nodes do not give this
+// value.
 std::vector<std::string> node_values(UOp side, const std::map<std::string, std::string>& point,
                                      const std::string& result);
 
@@ -23,18 +22,14 @@ std::string point_text(const std::map<std::string, std::string>& point);
 // data1 = -1 it gives 1 in place of -1".
 std::string condition_text(const std::string& condition, std::map<std::string, std::string> point);
 
-// ---- uses of values that are proven equal only in a weak sense. A comparison, a BITCAST, or a cast to a narrower
-// dtype or to an integer may turn a tiny difference into a large one, so the graph around such a value decides if the
-// proof holds.
-// Returns true if the graph has an op that may turn a tiny difference of its operands into a large one.
+// Returns true if the graph has an op that may turn a tiny difference of its operands into a large one, such as a
+// comparison, a BITCAST or a cast to an integer.
 bool has_discontinuous_op(UOp root);
 
-// `weak` is a value that is proven only in the sense `sense`. Returns the name of an op in the graph under `root` that
-// depends on `weak` and may turn a tiny difference into a large one; nullopt if there is none. Ignores comparisons that
-// only choose between values which are equal where the comparison changes, as in max(x, 0), or between factors of a
-// value that is zero there, as in x * sign(x). With `has_quotients` and FloatSense::Finite, also ignores divisions by
-// the value: a quotient by zero is an infinity, which this sense does not cover. Returns a text if `weak` is not in the
-// graph.
+// `weak` is a value that is proven only in the sense `sense`. Returns the name of an op under `root` that depends on it
+// and may turn a tiny difference into a large one; nullopt if there is none. Ignores comparisons that only choose
+// between values which are equal where the comparison changes, as in max(x, 0). With `has_quotients` and
+// FloatSense::Finite, also ignores divisions by the value. Returns a text if `weak` is not in the graph.
 std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense, bool has_quotients = false);
 // Returns true if the graph has an op that may make an infinity of a zero, such as a reciprocal.
 bool has_quotient(UOp root);

@@ -37,7 +37,6 @@ bool NormalForms::are_equal(const ComparedValues& v, int lane) {
       const Value valid = value(v.after_valid, lane_of(v.after_valid));
       b_valid = valid.form, add(needed, valid.conditions);
     }
-    // do not decide pairs of different kinds, such as a float and an integer
     const bool are_alike = v.before.dtype().scalar() == v.after.dtype().scalar() ||
                            (dtypes::is_int(v.before.dtype()) && dtypes::is_int(v.after.dtype()));
     return are_alike && a_valid == b_valid && where_valid(a.form, a_valid) == where_valid(b.form, a_valid) &&
@@ -73,7 +72,6 @@ NormalForms::Value NormalForms::value_of(LinearSum sum, std::set<Form> condition
   return {f, std::move(sum), std::move(conditions)};
 }
 
-// Returns the value whose form is described by `text`.
 NormalForms::Value NormalForms::value_of(const std::string& text, UOp u, int lane, std::set<Form> conditions) {
   if (dtypes::is_int(u.dtype()))
     return value_of(sums_.atom(text, intervals_.interval_of(u, lane)), std::move(conditions));
@@ -129,7 +127,7 @@ NormalForms::Value NormalForms::load(UOp u) {
   const UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
     return value_of("node" + text_of(u.id()), u, 0, {});
-  UOp at = index.src(1);  // removes the modulo of load_from(), as Encoder::load() does
+  UOp at = index.src(1);
   if (at.is(Op::MOD) && at.src(0).is(Op::ADD) && at.src(0).src(0).is(Op::MOD) && at.src(0).src(1) == at.src(1))
     at = at.src(0).src(0).src(0);
   if (at.is(Op::CAST) && is_index(at.dtype()) && dtypes::is_int(at.src(0).dtype())) at = at.src(0);
@@ -145,7 +143,7 @@ NormalForms::Value NormalForms::load(UOp u) {
   return value_of("load" + dtype + element_of, u, 0, std::move(conditions));
 }
 
-// Returns the value of a REDUCE. REDUCEs with the same op over the same loops have the same form if their terms do.
+// REDUCEs with the same op over the same loops have the same form if their terms do.
 NormalForms::Value NormalForms::reduce(UOp u, int lane) {
   const UOp term = u.src(0);
   if (term.dtype().count() != u.dtype().count())
@@ -156,7 +154,7 @@ NormalForms::Value NormalForms::reduce(UOp u, int lane) {
   return value_of(text, u, lane, of_term.conditions);
 }
 
-// Returns the value of an op as an unknown function: equal operands give equal results.
+// Encodes the op as an unknown function: equal operands give equal results.
 NormalForms::Value NormalForms::function(UOp u, int lane) {
   std::string text = std::string(name_of(u.op())) + " " + name_of_scalar(u.dtype());
   std::vector<Form> operands;
@@ -186,7 +184,7 @@ std::optional<LinearSum> NormalForms::bit_op(UOp u, const LinearSum& a, const Li
     const Int mask = other.constant;
     if (u.is(Op::AND)) {
       if (!other.is_constant()) continue;
-      if (mask >= 0 && (mask & (mask + 1)) == 0) return sums_.remainder_by(x, mask + 1);  // keeps the low bits
+      if (mask >= 0 && (mask & (mask + 1)) == 0) return sums_.remainder_by(x, mask + 1);
       // this mask clears the low bits: the result is x minus its remainder
       if (mask < 0 && (-mask & (-mask - 1)) == 0) return sums_.add_scaled(x, sums_.remainder_by(x, -mask), -1);
       continue;
@@ -258,7 +256,7 @@ NormalForms::Value NormalForms::cast(UOp u, int lane) {
   int64_t element = 0;
   const bool may_be_leaf = s.is(Op::LOAD) && dtypes::is_float(from) && dtypes::is_float(to);
   const Leaf* leaf = may_be_leaf ? intervals_.leaf_of(s, &element) : nullptr;
-  if (leaf) {  // a float leaf is stored as a double, but its value may be any of its own dtype
+  if (leaf) {
     const std::string of_leaf = text_of(leaf->node.id()) + " " + std::to_string(element);
     return value_of("leaf" + of_leaf + " " + name_of_scalar(to), u, lane, {});
   }
@@ -282,8 +280,6 @@ NormalForms::Value NormalForms::cast(UOp u, int lane) {
   return out;
 }
 
-// ---- bools
-
 NormalForms::Form NormalForms::negated_form(Form f) {
   if (f == true_form_ || f == false_form_) return f == true_form_ ? false_form_ : true_form_;
   if (auto it = negations_.find(f); it != negations_.end()) return it->second;
@@ -296,7 +292,7 @@ NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
   const Interval i = sums_.interval(s);
   if (i.lower_bound && *i.lower_bound >= 0) return true_form_;
   if (i.upper_bound && *i.upper_bound < 0) return false_form_;
-  LinearSum by = s;  // s divided by the common factor of its atoms, where the constant is rounded down
+  LinearSum by = s;
   if (const Int common = sums_.common_factor(s); common > 1) {
     for (auto& [atom, factor] : by.factors) factor = cdiv(factor, common);
     by.constant = cdiv(by.constant - floor_mod(by.constant, common), common);
@@ -375,8 +371,6 @@ NormalForms::Value NormalForms::comparison(UOp u, int lane) {
   const Form zero = is_zero(difference);
   return {u.is(Op::CMPEQ) ? zero : negated_form(zero), {}, conditions};
 }
-
-// ---- choices
 
 NormalForms::Value NormalForms::where(UOp u, int lane) {
   if (!dtypes::is_bool(u.src(0).dtype())) throw Unencodable{"a WHERE whose condition is no bool"};

@@ -1,7 +1,6 @@
-// NormalForms: proves many pairs of values equal without Z3. Each value has a normal form, in which sums of integers
-// are sorted, wrap around once and have their constants folded. Choices, comparisons, casts, bools and some ops on bits
-// are also normalized; every other op is an unknown function. Values with the same form are equal to the last bit.
-// Values with different forms may be equal, too.
+// NormalForms proves pairs of values equal without Z3. In a normal form, sums of integers are sorted, wrap around once
+// and have their constants folded; an op without normalization is an unknown function. Values with the same form are
+// equal to the last bit; values with different forms may be equal, too.
 #pragma once
 #include <set>
 #include <unordered_map>
@@ -23,7 +22,7 @@ class NormalForms {
   using Form = uint32_t;  // the number of a normal form; values with the same number are equal
   struct Value {
     Form form;
-    LinearSum sum = {};              // for an integer: its form as a sum
+    LinearSum sum = {};
     std::set<Form> conditions = {};  // the value is defined where all of these are true
   };
   const Value& value(UOp u, int lane);
@@ -45,7 +44,7 @@ class NormalForms {
   std::set<Form> conditions_of(UOp u, int lane);
 
   Form form(const std::string& text) { return sums_.number_of(text); }
-  Form is_natural(const LinearSum& s);  // returns the form of s >= 0
+  Form is_natural(const LinearSum& s);
   Form is_zero(const LinearSum& s);
   Form negated_form(Form f);
   Form and_or_form(bool is_and, Form a, Form b);
@@ -60,7 +59,7 @@ class NormalForms {
   LaneValues<Value> known_values_;
   std::unordered_map<Form, Choice> choices_by_form_;
   std::unordered_map<Form, Form> negations_;
-  std::unordered_map<Form, std::set<Form>> conjunction_parts_;  // by conjunction: the conditions of which it consists
+  std::unordered_map<Form, std::set<Form>> conjunction_parts_;  // by conjunction: its conditions
   const Form true_form_ = sums_.number_of("true"), false_form_ = sums_.number_of("false");
 };
 

@@ -65,7 +65,7 @@ TEST_CASE("NormalForms: words that are joined from disjoint bits") {
   CHECK_FALSE(f.are_equal(joined(Op::OR, 31), joined(Op::ADD, 31)));
   const UOp i = f.i.cast(dtypes::int32) - f.num(100, dtypes::int32), eight = f.num(8, dtypes::int32);
   CHECK(f.are_equal(i.alu(Op::AND, f.num(-8, dtypes::int32)) + i.alu(Op::AND, f.num(7, dtypes::int32)), i));
-  CHECK_FALSE(f.are_equal(i.alu(Op::AND, f.num(-8, dtypes::int32)), i / eight * eight));  // i / 8 rounds toward zero
+  CHECK_FALSE(f.are_equal(i.alu(Op::AND, f.num(-8, dtypes::int32)), i / eight * eight));
 }
 
 TEST_CASE("NormalForms: a node whose form is too large is equal to itself") {
@@ -74,7 +74,7 @@ TEST_CASE("NormalForms: a node whose form is too large is equal to itself") {
   for (int64_t n = 2; n < 90; n++) sum = sum + f.i / f.num(n), other = other + f.i / f.num(n + 1);
   CHECK(f.are_equal(sum + f.num(1) + f.num(2), sum + f.num(3)));
   CHECK_FALSE(f.are_equal(sum, other));
-  UOp undefined = f.num(0);  // becomes a sum of terms that are undefined where j is 0
+  UOp undefined = f.num(0);
   for (int64_t n = 2; n < 90; n++) undefined = undefined + (f.i + f.num(n)) / f.j;
   CHECK(f.are_equal(undefined - undefined, undefined * f.num(0)));
   CHECK_FALSE(f.are_equal(f.num(0), undefined * f.num(0)));
@@ -88,7 +88,7 @@ TEST_CASE("NormalForms: what is undefined on the right must be so on the left") 
   CHECK_FALSE(f.are_equal(f.num(0), quotient * f.num(0)));
   const UOp gated = f.j.ne(zero).where(quotient, zero);
   CHECK_FALSE(f.are_equal(gated - gated, quotient * f.num(0)));
-  CHECK(f.forms.are_equal({gated, quotient, f.j.ne(zero), f.j.ne(zero)}, 0) == false);  // equal, but by other forms
+  CHECK(f.forms.are_equal({gated, quotient, f.j.ne(zero), f.j.ne(zero)}, 0) == false);
   CHECK(f.forms.are_equal({gated, f.num(5), f.j.ne(zero), f.j.ne(zero)}, 0) == false);
 }
 
@@ -108,8 +108,7 @@ TEST_CASE("NormalForms: a choice whose condition holds where the value is valid"
   CHECK_FALSE(f.are_equal(f.num(3).lt(f.i / f.num(64)), f.num(256).lt(f.i)));
 }
 
-// Evaluates an expression of constants and loops as REF does. `known` must have the values of the loops; the values of
-// the evaluated nodes are added to it.
+// `known` must have the values of the loops; the values of evaluated nodes are added to it.
 Const evaluated(UOp u, std::map<uint32_t, Const>& known) {
   if (auto it = known.find(u.id()); it != known.end()) return it->second;
   std::vector<Arg> operands;

@@ -25,14 +25,14 @@ void ProofCache::add_answer(const std::string& text, SmtAnswer answer) {
 
 namespace {
 
-// The version of the encoding, a part of the cache key. Increase it if a text gets another meaning.
+// A part of the cache key. Increase it if a text gets another meaning.
 constexpr const char* kEncoding = "4";
 
 Sha256 key_of_answers() { return cache_key({"proofs", kEncoding, z3_version()}); }
 
 }  // namespace
 
-// Reads the answers from the compile cache, which has the key and one byte for each answer.
+// The entry has the key and one byte for each answer.
 void ProofCache::read_answers() {
   auto bytes = CompileCache::shared_cache().load_entry(key_of_answers());
   if (!bytes || bytes->size() % kEntry) return;
@@ -55,12 +55,12 @@ void ProofCache::write_answers() {
 // The nodes at which the encoding of both sides stops: they become unknown values. The near frontier consists of nodes
 // that both sides contain, so that a proof is valid for all values of these nodes. The far frontier is below them.
 struct Prover::Frontier {
-  std::vector<UOp> cuts;                     // the nodes of the frontier
+  std::vector<UOp> cuts;
   std::vector<std::pair<UOp, UOp>> aliases;  // pairs of a reduction of `after` and an equal one of `before`
   std::vector<UOp> before_reductions, after_reductions;
   FloatSense sense = FloatSense::Uninterpreted;  // the weakest sense in which the aliases are equal
-  bool is_whole = true;                          // no node was cut
-  size_t nodes = 0;                              // number of nodes above the frontier
+  bool is_whole = true;
+  size_t nodes = 0;
 };
 
 // Returns the frontier of one lane. Cuts at the nodes that both sides contain, but expands the first `more` of these.
@@ -74,7 +74,7 @@ Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more
     size_t depth;
   };
   std::map<uint64_t, Item, std::greater<>> todo;
-  size_t depth = 0;  // the depth of the nodes that push() adds next
+  size_t depth = 0;
   auto push = [&](UOp u, int at, uint8_t sides) {
     if (!u) return;
     if (u.dtype().count() <= 1) at = 0;
@@ -110,8 +110,8 @@ Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more
   return out;
 }
 
-// Finds for each reduction of `after` a reduction of `before` with the same op over the same ranges whose terms are
-// proven equal. Adds these pairs to cuts.aliases.
+// Adds to cuts.aliases each reduction of `after` with a reduction of `before` that has the same op over the same
+// ranges, and whose terms are proven equal.
 void Prover::match_reductions(Frontier& cuts) {
   for (UOp a : cuts.after_reductions) {
     if (std::ranges::find(cuts.before_reductions, a) != cuts.before_reductions.end()) continue;
@@ -151,7 +151,6 @@ SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense int
   if (is_time_over()) return SmtAnswer::Unknown;
   auto begin = Clock::now();
   counts_.num_questions++;
-  // the shared context: one for all provers of a thread, made anew after many questions
   struct Shared {
     std::unique_ptr<Z3Session> session;
     size_t questions = 0;
@@ -193,7 +192,7 @@ SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense int
       constexpr uint64_t kOlderSolver = 300'000;
       question = limited(std::min(rlimit, kOlderSolver)) + text;
       out = ask(session, question + "(check-sat-using (using-params smt :arith.solver 2))\n", limits_.question_seconds);
-      question.clear();  // the session already has the text
+      question.clear();
     }
     if (out == SmtAnswer::Unknown && !session.is_over()) {
       const std::string options = limited(is_brief ? limits_.brief_rlimit : rlimit);
@@ -257,8 +256,7 @@ static bool is_approximation(const ComparedValues& v) {
   return std::ranges::none_of(toposort(v.after), [&](UOp u) { return u.is(v.before.op()); });
 }
 
-// Returns true if Z3 finds values for which the assumptions of a proof about floats hold. If there are none, the proof
-// is vacuous.
+// Returns true if Z3 finds values for which the assumptions of a proof hold. Without such values, the proof is vacuous.
 bool Prover::is_satisfiable(const std::string& assumptions) {
   return answer_of(assumptions, Effort::Hard, IntSense::Bits, limits_.ieee_rlimit) == SmtAnswer::Sat;
 }
@@ -274,7 +272,7 @@ ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const Frontier& c
   try {
     obligation = obligation_of(encoder, v, lane, senses.float_sense);
   } catch (const Unencodable& e) {
-    constexpr int kWideIndex = 144;  // holds sums of products of two 64-bit integers
+    constexpr int kWideIndex = 144;
     if (e.needs_wider_index && senses.index_width < kWideIndex) {
       senses.index_width = kWideIndex;
       return ask_z3(v, lane, cuts, senses, is_first);

@@ -1,4 +1,4 @@
-// Prover: decides whether two isolated expressions are equal for all values of their leaves.
+// Prover proves that two isolated expressions are equal for all values of their leaves.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,20 +15,18 @@
 
 namespace tgc {
 
-// Z3's answer to a question, which is an SMT-LIB text.
 enum class SmtAnswer : uint8_t { Unsat, Sat, Unknown };
 
-// The answers to all questions so far, by their text. The text has no names of the kernel, so obligations that are
-// equal up to renaming have the same text. Several threads may use one cache.
+// The answers to questions, by their text, which has no names of the kernel. Several threads may use one cache.
 class ProofCache {
  public:
   std::optional<SmtAnswer> find_answer(const std::string& text);
   void add_answer(const std::string& text, SmtAnswer answer);
-  // keep_verdicts() makes the first question read the answers in the compile cache, and write_answers() writes new ones
-  // to the compile cache. The answers of another version of Z3 or of the encoding are not used.
+  // Makes the cache use the compile cache, in which only answers of the same version of Z3 and of the encoding are
+  // found.
   void keep_verdicts() { is_kept_ = true; }
   void write_answers();
-  KnownVerdicts* verdicts() { return is_kept_ ? &verdicts_ : nullptr; }  // null before keep_verdicts(): none are kept
+  KnownVerdicts* verdicts() { return is_kept_ ? &verdicts_ : nullptr; }  // null before keep_verdicts()
 
  private:
   void read_answers();
@@ -37,12 +35,11 @@ class ProofCache {
   KnownVerdicts verdicts_;
   std::once_flag is_read_;
   std::mutex mutex_;
-  std::unordered_map<std::string, SmtAnswer> answers_;  // by the SHA-256 of the text
-  size_t num_read_ = 0;                                 // number of answers that were read from the compile cache
-  static constexpr size_t kEntry = 33;                  // bytes per answer in the compile cache's entry
+  std::unordered_map<std::string, SmtAnswer> answers_;
+  size_t num_read_ = 0;
+  static constexpr size_t kEntry = 33;
 };
 
-// The statement that one lane of two sides differs for some values of the leaves.
 struct Obligation {
   std::string text = {};         // in SMT-LIB; if it is unsatisfiable, the sides are equal
   std::string assumptions = {};  // for FloatSense::Finite: its assumptions alone, which must be satisfiable
@@ -52,23 +49,22 @@ struct Obligation {
 // Returns the obligation for one lane of `v`, with floats in the sense `floats`. Throws Unencodable.
 Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats);
 
-// The outcome for one pair of values.
 struct ProofOutcome {
   enum class Kind : uint8_t { Proven, Open };
   Kind kind = Kind::Open;
   FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the weakest sense that was needed
   bool has_floats = false;
   bool is_settled = false;       // if Open: another IntSense cannot prove the pair either
-  std::string open_reason = {};  // if Open: why no proof was found
+  std::string open_reason = {};
   // a SHA-256 of the first question to Z3 for each lane, which is equal for pairs that are equal up to renaming
   std::string form = {};
 };
 
 // The limits of a proof. An rlimit limits the work of one question, in Z3's unit: 1 million units take about 0.3 s.
 struct ProofLimits {
-  uint64_t bits_rlimit = 600'000;     // for bit-vectors
-  uint64_t numbers_rlimit = 600'000;  // for unbounded integers and real numbers
-  uint64_t ieee_rlimit = 600'000;     // for IEEE 754
+  uint64_t bits_rlimit = 600'000;
+  uint64_t numbers_rlimit = 600'000;
+  uint64_t ieee_rlimit = 600'000;
   uint64_t brief_rlimit = 100'000;    // for a first attempt in a context of its own, and for long texts about numbers
   // processor time for one question: Z3 does not count the work on very large numbers
   double question_seconds = 5;
@@ -76,7 +72,7 @@ struct ProofLimits {
   size_t max_small_text_bytes = 450;  // most bytes of a text about floats that is asked with all resources at once
   // a text about numbers of more bytes is asked with few resources: Z3 decides it at once or never
   size_t min_long_text_bytes = 8000;
-  uint64_t shared_rlimit = 60'000;  // for a question in the shared context
+  uint64_t shared_rlimit = 60'000;
   size_t max_nodes = 400;           // most nodes of an expression that are encoded; deeper nodes are unknown values
   size_t many_nodes_limit = 100;    // if floats have more nodes: try IEEE senses first with nodes near the root only
   // most nodes contained in both sides that are encoded instead of being unknown values
@@ -84,11 +80,11 @@ struct ProofLimits {
 };
 
 struct ProofCounts {
-  size_t num_questions = 0;       // questions to Z3
-  size_t num_hard_questions = 0;  // questions that were asked in a context of their own
-  size_t num_cached = 0;          // questions that the cache answered
-  size_t num_trivial = 0;         // lanes whose sides have the same normal form or text
-  double z3_seconds = 0;          // time that Z3 took
+  size_t num_questions = 0;
+  size_t num_hard_questions = 0;
+  size_t num_cached = 0;
+  size_t num_trivial = 0;
+  double z3_seconds = 0;
 };
 
 // Proves pairs of expressions of one ExprIsolator. A prover may be used by one thread only.

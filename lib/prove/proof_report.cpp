@@ -1,4 +1,3 @@
-// Formats proofs of kernels and schedules: the reports of `tgc prove INPUT`, and the marks of `tgc view`.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -22,14 +21,14 @@ constexpr Kind kKinds[] = {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unk
 
 struct Counted {
   const RewriteProof* proof;
-  size_t count = 1;  // number of rewrites that are listed as this one
+  size_t count = 1;
 };
 
 // Returns the rewrites and findings that are not proven. If several sampled or unknown rewrites have the same stage,
 // rule and reason, returns only the first.
 std::vector<Counted> open_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
-  std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;  // indices in `out`
+  std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;
   for (const auto* list : {&proof.findings, &proof.rewrites})
     for (const RewriteProof& r : *list) {
       if (r.kind == Kind::Proven) continue;
@@ -43,11 +42,9 @@ std::vector<Counted> open_rewrites(const KernelProof& proof) {
   return out;
 }
 
-// Returns the rewrites and findings that are proven in a weaker sense than but-nan. If several have the same sense,
-// stage and rule, returns only the first.
 std::vector<Counted> weak_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
-  std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> of;  // indices in `out`
+  std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> of;
   for (const auto* list : {&proof.findings, &proof.rewrites})
     for (const RewriteProof& r : *list) {
       if (r.kind != Kind::Proven || !r.has_floats || r.sense <= FloatSense::ButNan) continue;
@@ -58,8 +55,6 @@ std::vector<Counted> weak_rewrites(const KernelProof& proof) {
   return out;
 }
 
-// Returns the text about a schedule: the result of the run in REF, and why rewrites are unknown, the most frequent
-// reason first.
 std::string reasons_text(const KernelProof& proof) {
   constexpr size_t kMost = 3;
   std::string out = proof.schedule_check.empty() ? "" : "  " + proof.schedule_check + "\n";

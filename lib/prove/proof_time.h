@@ -1,5 +1,5 @@
-// The time limit for the proof of one kernel or rule. By default it limits processor time, so that a busy machine
-// proves as much as an idle one. A request of the user to stop ends the time, too.
+// Time limits for the proof of one kernel or rule. A limit of processor time lets a busy machine prove as much as an
+// idle one.
 #pragma once
 #include <functional>
 #include <limits>
@@ -37,7 +37,6 @@ class StopScope {
   explicit StopScope(std::function<bool()> should_stop) : outer_(std::exchange(check(), std::move(should_stop))) {}
   ~StopScope() { check() = std::move(outer_); }
   StopScope(const StopScope&) = delete;
-  // Returns the function of the innermost object on this thread; an empty function if there is none.
   static const std::function<bool()>& current_check() { return check(); }
   static bool is_stopped() { return check() && check()(); }
 

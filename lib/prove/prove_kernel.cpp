@@ -75,7 +75,7 @@ class KernelProver {
     });
   }
 
-  // If a rewrite of the stage is not proven or proven in a weak sense: decides the stage without approximations of
+  // If a rewrite of the stage is not proven or only in a weak sense: decides the stage without approximations of
   // functions (expansions.h), and each approximation as a whole.
   void settle_expansions(size_t number) {
     const HistoryStage& stage = stages()[number];
@@ -154,8 +154,6 @@ class KernelProver {
     }
   }
 
-  // ---- checks of stages and of the linear list, and details for the report
-
   // Repeats the rewrites of a stage, and compares the graph with the stage's result. Pairs of nodes that differ are
   // decided like the sides of rewrites.
   void check_links(size_t number) {
@@ -199,7 +197,8 @@ class KernelProver {
     }
   }
 
-  // Adds a finding if a stage makes an axis parallel and several threads may store to the same element.
+  // Adds a finding if a stage changes the parallel axes and several threads may store to the same element of its
+  // result.
   void check_races(size_t number) {
     const HistoryStage& stage = stages()[number];
     const UOp input = history_.imported_graph(stage.input), result = history_.imported_graph(stage.result);
@@ -211,7 +210,7 @@ class KernelProver {
   }
 
   // Sets a rewrite that is proven in a weak sense to unknown if an op that may turn a tiny difference into a large one
-  // depends on its value, or if this cannot be found out.
+  // depends on its value, or if this is not known.
   void check_weak_values(size_t number) {
     constexpr size_t kMost = 64;
     const HistoryStage& stage = stages()[number];
@@ -232,9 +231,8 @@ class KernelProver {
         if (op) doubt_weak(r, *op);
       }
   }
-  // Like check_weak_values(number), for a stage without its approximations.
   void check_weak_values(const UnexpandedStage& stage) {
-    std::map<size_t, UOp> weak;  // by index of a rewrite: its weakly proven value
+    std::map<size_t, UOp> weak;
     for (auto& [k, s] : stage.rewrites) weak[k] = s.after;
     for (auto& e : stage.expansions) weak[e.rewrite_index] = e.function;
     for (auto [k, value] : weak) {
@@ -246,10 +244,9 @@ class KernelProver {
       if (op) doubt_weak(r, *op);
     }
   }
-  // `value` is proven in the weak sense r.sense. Returns an op of the graph that depends on it and may turn a tiny
-  // difference into a large one; nullopt if there is none. If the only such ops are divisions by a zero of either sign,
-  // and the AST divides, too, sets r.sense to Finite and returns nullopt: FloatSense::Finite does not cover infinities
-  // that a kernel makes of finite numbers.
+  // Returns an op of the graph that depends on `value`, which is proven in the weak sense r.sense, and may turn a tiny
+  // difference into a large one; else nullopt. Sets r.sense to Finite if the only such ops are divisions by a zero of
+  // either sign, and the AST divides, too: Finite does not cover infinities that a kernel makes of finite numbers.
   std::optional<std::string> weaken(RewriteProof& r, UOp graph, UOp value) {
     auto op = decision_on(graph, value, r.sense);
     if (!op || r.sense > FloatSense::Finite) return op;
@@ -281,7 +278,7 @@ class KernelProver {
     r.after_nodes = node_values(s.after, r.counterexample, b->second);
   }
 
-  // Measures the errors of proofs over the reals, for the first rewrite of each rule and stage, up to a limit.
+  // Measures the errors of proofs over the reals, for the first rewrite of a rule in a stage, up to a limit.
   void measure_errors() {
     constexpr size_t kMost = 8;
     std::set<std::pair<std::string_view, std::string_view>> seen;
@@ -308,8 +305,8 @@ class KernelProver {
   const KernelProofOptions& options_;
   const UOp ast_;
   SidesProver prover_;
-  std::map<size_t, UnexpandedStage> unexpanded_;  // the stages that settle_expansions() decided, by stage number
-  std::optional<bool> divides_;                   // true if the AST has a quotient; nullopt: not known yet
+  std::map<size_t, UnexpandedStage> unexpanded_;
+  std::optional<bool> divides_;
 };
 
 std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, ProofCache& cache,
@@ -318,7 +315,6 @@ std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, 
   auto begin = Clock::now();
   auto out = std::make_unique<KernelProof>();
   out->kernel = std::move(kernel), out->producer = std::move(producer);
-  // the default limits: processor time, and wall time in case the thread waits
   constexpr double kProcessorSeconds = 30, kSeconds = 1500;
   const DeadlineScope limit(options.timeout_seconds.value_or(kSeconds));
   std::optional<ProcessorLimit> processor_limit;

@@ -16,22 +16,22 @@
 namespace tgc {
 
 struct KernelProof {
-  std::string kernel;  // name of the kernel or schedule
+  std::string kernel;
   RewriteProof::Kind verdict = RewriteProof::Kind::Unknown;
   std::vector<RewriteProof> rewrites;
   std::vector<RewriteProof> findings = {};  // verdicts about whole stages; their places have no rule
   ProofCounts counts;
-  double proof_seconds = 0;                                // time that the proof took
-  std::optional<Diag> error;                               // set if a stage or REF failed, or the record lacks a kernel
-  bool is_schedule = false;                                // true for a schedule, false for one kernel
-  size_t checked_stages = 0;                               // number of stages whose graphs REF ran at sample inputs
+  double proof_seconds = 0;
+  std::optional<Diag> error;                               // set if a part of the proof failed, for example a stage
+  bool is_schedule = false;
+  size_t checked_stages = 0;
   std::string schedule_check = {};                         // for a schedule: the result of its run in REF, as text
-  ShownProgram program = {};                               // with --program: a program that shows a wrong rewrite
-  size_t num_with_verdict(RewriteProof::Kind kind) const;  // returns the number of rewrites with this verdict
+  ShownProgram program = {};
+  size_t num_with_verdict(RewriteProof::Kind kind) const;
   // returns the number of rewrites with this verdict, counting those that are equal up to renaming once
   size_t num_distinct(RewriteProof::Kind kind) const;
-  FloatSense weakest_sense() const;  // returns the weakest float sense of the proven rewrites and findings
-  bool has_floats() const;           // returns true if a rewrite has floats
+  FloatSense weakest_sense() const;
+  bool has_floats() const;
   // Returns the largest error at samples of the rewrites over the reals; nullopt if none was measured.
   std::optional<double> largest_error() const;
   // the approximations of functions, by their keys: the function ("LOG2 float") and the error
@@ -56,8 +56,8 @@ std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& c
 std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
                                              const KernelProofOptions& options = {});
 
-std::string_view name_of(RewriteProof::Kind kind);  // returns the name in lower case, such as "proven"
-// Return the proof as text (a line for the kernel, and lines for rewrites that are not proven), and as a JSON object.
+std::string_view name_of(RewriteProof::Kind kind);
+// Returns the proof as text: a line for the kernel, and lines for rewrites that are not proven.
 std::string proof_text(const KernelProof& proof);
 std::string proof_json(const KernelProof& proof);
 // Returns the verdicts for the page of `tgc view`, as JSON: a letter for each rewrite of each stage, and notes.

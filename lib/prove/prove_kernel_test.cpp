@@ -12,7 +12,6 @@
 namespace tgc {
 namespace {
 
-// Returns the proof of a kernel that computes data0[n] = data1[n] + data1[n] * 2 for n < 32, with two loops.
 std::unique_ptr<KernelProof> proof_of(std::optional<FaultSpec> fault = {}) {
   set_fault_of_thread(std::move(fault));
   InputGraph in;
@@ -39,7 +38,6 @@ TEST_CASE("prove_kernel: a right compilation is proven, one with a fault is refu
   INFO(proof_text(*bad));
   CHECK(bad->verdict == RewriteProof::Kind::Refuted);
   CHECK(bad->num_with_verdict(RewriteProof::Kind::Refuted) >= 1);
-  // the faulty merge of two loops gives the indices 1 to 32 instead of 0 to 31
   auto shifted = proof_of(FaultSpec{.rule = "substitute"});
   INFO(proof_text(*shifted));
   auto merge = std::ranges::find(shifted->rewrites, "merge-adjacent-ranges", [](auto& r) { return r.place.rule; });
@@ -70,7 +68,6 @@ TEST_CASE("LaneForms: lanes and positions of expanded axes") {
       yx = g.node(Op::VECTORIZE, dtypes::index.vec(2), {y, x});
   CHECK(lanes.compare_forms(xy.gep(Arg(g.ints(std::vector<int64_t>{1, 0}))), yx) == Answer::Same);
   CHECK(lanes.compare_forms(xy, yx) == Answer::Open);
-  // UNROLL(vector) + UNROLL(vector) -> UNROLL(sum of the vectors)
   Arg axes = g.tuple({g.tuple({Arg(0), Arg(2)})});
   auto unroll = [&](UOp u) { return g.node(Op::UNROLL, dtypes::index, {u}, axes); };
   CHECK(lanes.compare_forms(unroll(xy) + unroll(yx), unroll(xy + yx)) == Answer::Same);

@@ -20,7 +20,6 @@ using Kind = RewriteProof::Kind;
 struct ById {
   bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
 };
-// Returns decide(), and logs the rewrite if decide() took more than kLong seconds.
 RewriteProof timed(const Application& a, const std::function<RewriteProof()>& decide) {
   constexpr double kLong = 0.5;
   auto begin = Clock::now();
@@ -65,14 +64,13 @@ UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, con
   return {};
 }
 
-// Returns true if `u` is an integer that is computed only from loops and constants.
 bool is_of_loops(UOp u) {
   constexpr OpSet kOps = ops::ALU | OpSet{Op::RANGE, Op::SPECIAL, Op::CONST};
   if (!dtypes::is_int(u.dtype()) || u.is(Op::CONST)) return false;
   return std::ranges::all_of(toposort(u), [](UOp x) { return x.in(kOps); });
 }
 
-// Adds the wrong iteration to the counterexample of `proof`, which is reported if REF confirms the error.
+// The counterexample is reported if REF confirms the error.
 RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIteration>& wrong) {
   if (!wrong) return proof;
   proof.reason = wrong->is_lost ? "the new loops leave out an iteration" : "the new loops run an iteration twice";
@@ -86,7 +84,7 @@ RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIterati
 std::vector<RewriteProof> ListProver::decide_all(std::span<const Sides> sides) {
   std::vector<RewriteProof> out;
   std::vector<SidePairs> pairs;
-  std::vector<std::string> keys;  // for each rewrite, its key in KnownVerdicts; "": do not store its verdict
+  std::vector<std::string> keys;
   for (size_t i = 0; i < sides.size(); i++) {
     const Application& a = applications_[i];
     const bool is_replaced = a.substitution_target && a.depth == 0;
@@ -132,7 +130,6 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   const Application& a = applications_[i];
   const bool is_replaced = a.substitution_target && a.depth == 0;  // by the stage, not by a rule
   RewriteProof out = decide(pairs);
-  // decide whether all ranges that the stage replaced, together, have the same iterations as the new ones
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE))
     return is_of_list = true, decide_loops(top_of(i));
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::STORE) && a.after.is(Op::STORE))
@@ -151,8 +148,7 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   return out;
 }
 
-// Returns true if the new loops run the same iterations as the replaced ones. If not, sets `wrong` to an iteration that
-// is lost or runs twice, if one is found.
+// If the iterations differ, sets `wrong` to one that is lost or runs twice, if one is found.
 bool ListProver::has_same_iterations_as(const RangeMap& map, std::optional<WrongIteration>& wrong) const {
   RangeMap imported;
   for (auto& [range, to] : map) {
@@ -166,8 +162,7 @@ bool ListProver::has_same_iterations_as(const RangeMap& map, std::optional<Wrong
 }
 
 // Returns pairs of a loop that the rule of application `i` replaced by substitutions, and its expression of loops in
-// the result of the rule. The rule may also have tried substitutions that it did not use, and may have replaced a loop
-// that one of its substitutions introduced.
+// the result of the rule. The rule may have tried further substitutions, and may have replaced new loops again.
 RangeMap ListProver::replaced_loops(size_t i) const {
   std::map<uint32_t, std::vector<UOp>> targets;  // by node id of a RANGE: its replacements, the last one first
   for (size_t k = i; k-- > first_nested_rewrite(applications_, i);)
@@ -186,7 +181,6 @@ RangeMap ListProver::replaced_loops(size_t i) const {
   return out;
 }
 
-// Returns the graph rewrite that contains application `i`.
 const TopRewrite& ListProver::top_of(size_t i) const {
   return *std::ranges::find_if(
       graph_rewrites_, [&](const TopRewrite& t) { return std::ranges::binary_search(t.application_indices, i); });

@@ -35,7 +35,7 @@ TEST_CASE("prove_recording: a rewrite that the graphs of its stage do not show i
   // changes the recorded rewrite x + 0 -> x to x + 0 -> x + 1, although the graph after the stage still has x
   auto proof = proof_of_recording("[13, \"uop/symbolic.py:111\", 69, 38,", "[13, \"uop/symbolic.py:111\", 69, 70,");
   INFO(proof_text(*proof));
-  CHECK(proof->verdict == RewriteProof::Kind::Sampled);  // REF shows that the kernel is right, and nothing proves it
+  CHECK(proof->verdict == RewriteProof::Kind::Sampled);
   CHECK(proof_text(*proof).find("but the stage computes the same at sample inputs") != std::string::npos);
   CHECK(proof_text(*proof).find("without a recorded rewrite that explains it") != std::string::npos);
 }

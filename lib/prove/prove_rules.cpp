@@ -55,7 +55,6 @@ std::vector<Condition> conditions_for(const Rule& rule) {
   return out;
 }
 
-// Returns sides that are 0 where `when` is false, so that they are only compared where it is true.
 Sides restricted(UOp before, UOp after, UOp when) {
   if (!when) return {before, after};
   UOp zero = before.const_like(0);
@@ -116,17 +115,15 @@ class RuleProver {
   }
 
  private:
-  static constexpr size_t kMostTried = 30'000;  // most left sides to which the rule is applied, to choose instances
-
-  // ---- one pair of sides
+  static constexpr size_t kMostTried = 30'000;
 
   struct Answer {
     bool proven = false;
-    std::string why = {};  // if not proven: the reason
+    std::string why = {};
   };
 
-  // Proves the sides with Z3. With `notes_special`, also searches for a counterexample with NaN, infinities or -0 for a
-  // proof that is not bit-exact.
+  // Proves the sides with Z3. With `notes_special`, also searches for special values for which a proof that is not
+  // bit-exact does not hold.
   Answer prove(Graph& graph, const Sides& sides, bool notes_special = false) {
     SideIsolator isolator(graph, memory_sizes(sides.before));
     SideExpressions e = isolator.expressions_of(sides);
@@ -149,17 +146,15 @@ class RuleProver {
     return {true};
   }
 
-  // Searches for a point at which the sides differ by more than rounding.
   std::optional<Counterexample> counterexample(Graph& graph, const Sides& sides, uint64_t rlimit) {
-    auto found = catch_failures([&] {  // REF may refuse an instance, for example an index of more than 64 bits
+    auto found = catch_failures([&] {
       SideIsolator isolator(graph, memory_sizes(sides.before));
       return find_counterexample(isolator, sides, rlimit);
     });
     return found ? *found : std::nullopt;
   }
 
-  // Compares two sides without leaves in REF. They have one value each, and count as equal if the left one is
-  // undefined.
+  // Two sides without leaves have one value each. They count as equal if the left one is undefined.
   Answer compare_numbers(const Sides& sides) {
     const UOp defined = is_defined(sides.before);
     const Sides checked = defined.is_const() ? sides : restricted(sides.before, sides.after, defined);
@@ -184,8 +179,6 @@ class RuleProver {
     out_.sense = sense;
     return !denied;
   }
-
-  // ---- proofs for all values, from the right side as data
 
   // Proves all instances with unknown values in place of constants, under `condition` if it is not null. Returns false
   // at the first instance that is not proven.
@@ -212,7 +205,7 @@ class RuleProver {
         sides = right_sides_of(spec, *before, instances.captured().data());
         return true;
       });
-      if (!built) continue;  // skip an instance for which the right side cannot be built
+      if (!built) continue;
       if (!sides) return fails("a guard or the right side is a function", {}, {});
       for (const RightSide& side : *sides) {
         if (side.right_node == *before) {
@@ -239,8 +232,6 @@ class RuleProver {
     return proven || fails("no instance of the pattern could be made", {}, {});
   }
 
-  // ---- runs of the C++ code on instances
-
   UOp apply(const Matcher& matcher, UOp before) {
     Hit hit;
     if (!rule_.uses_ctx) return matcher.rewrite(before, nullptr, nullptr, hit);
@@ -257,8 +248,8 @@ class RuleProver {
     return apply_rule(rule_, match);
   }
 
-  // Runs the C++ code on instances with constants. Returns true if the rule's data describe the result of the code for
-  // all instances. Sets out_.kind to Refuted if REF computes different values for the sides of an instance.
+  // Runs the C++ code on instances with constants. Returns true if the rule's data describe the results of the code.
+  // Sets out_.kind to Refuted if REF computes different values for the sides of an instance.
   bool run_instances(const std::vector<const Rule*>& specs, bool is_general) {
     const bool is_data = right_kind(rule_) == RightKind::Algebra;
     const bool has_shapes = !is_data || needs_shapes(rule_);
@@ -288,7 +279,6 @@ class RuleProver {
     return covers;
   }
 
-  // Returns the numbers of the instances to which the rule applies; if there are too many, evenly chosen ones.
   std::vector<size_t> choose(const Matcher& own, bool has_shapes) {
     std::vector<size_t> all;
     RuleInstances instances(rule_, false, has_shapes);
@@ -314,7 +304,6 @@ class RuleProver {
     return out;
   }
 
-  // Returns true if the data of the rule describe `after` as the result.
   bool says(Graph& graph, UOp before, UOp after, const Captured& captured) {
     std::optional<std::vector<RightSide>> sides;
     auto built = catch_failures([&] {
@@ -372,7 +361,7 @@ class RuleProver {
     const Sides numbers = with_one_dtype({before, after});
     Sides sides = restricted(numbers.before, numbers.after, defined.is_const() ? UOp() : defined);
     const bool can_compare = !exceeds_index(before) && !exceeds_index(after);
-    constexpr size_t kSampled = 40;  // number of instances whose sides REF evaluates before Z3 is asked
+    constexpr size_t kSampled = 40;
     std::optional<Counterexample> found;
     if (can_compare && (!must_prove || open_ || decided_++ < kSampled)) found = counterexample(graph, sides, 0);
     Answer answer;
@@ -414,10 +403,7 @@ class RuleProver {
     return taken && *taken;
   }
 
-  // ---- conditions
-
-  // Searches for a condition under which the refuted rule is proven; called if the rule's data describe its code. Keeps
-  // the counterexample.
+  // Searches for a condition under which the refuted rule is proven. Keeps the counterexample.
   void find_condition(const std::vector<const Rule*>& specs, bool is_proven_by_bounds) {
     if (is_proven_by_bounds && limit_.empty()) {
       out_.kind = Kind::Conditional, out_.condition = "the bounds of its operands are right",

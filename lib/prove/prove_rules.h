@@ -24,13 +24,13 @@ struct RuleProof {
   size_t num_instances = 0;  // number of instances that are proven
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
-  std::string condition = {};           // if Conditional: the condition as text
+  std::string condition = {};
   bool assumes_bounds = false;          // the proof assumes that bounds (vmin, vmax) are right
   bool is_by_specification = false;     // a specification (rule_specs.h) is proven, and agrees with the C++ code
   std::string reason = {};              // why the rule is not proven, if this is known
-  std::string before = {}, after = {};  // the instance that is refuted or not proven
+  std::string before = {}, after = {};
   std::map<std::string, std::string> counterexample = {};
-  // If a proof is not bit-exact: values for which a NaN, an infinity or the sign of zero differs.
+  // If a proof is not bit-exact: values for which the sides differ, for example in a NaN or the sign of zero.
   std::map<std::string, std::string> special_inputs = {};
   double proof_seconds = 0;
 };
@@ -41,10 +41,11 @@ std::string_view sense_name(const RuleProof& proof);
 
 // Limits for one rule. They limit work instead of time, so that verdicts do not depend on the machine.
 struct RuleLimits {
-  uint64_t rlimit = 300'000;             // Z3's limit for each question about an instance
+  uint64_t rlimit = 300'000;
   uint64_t symbolic_rlimit = 4'000'000;  // Z3's limit if constants are unknown values; 1 million takes about 0.3 s
-  uint64_t ieee_rlimit = 400'000;        // Z3's limit for questions about IEEE 754 floats
-  size_t max_instances = 240;            // most left sides on which the rule's C++ code runs, chosen evenly among all
+  uint64_t ieee_rlimit = 400'000;
+  size_t max_instances = 240;            // most instances that are decided, chosen evenly among those to which the rule
+                                         // applies
   // most instances that are neither proven nor refuted, after which no more are tried
   size_t max_open_instances = 30;
   size_t max_symbolic_instances = 4000;  // most left sides with unknown constants; a rule with more is not proven
@@ -59,7 +60,7 @@ bool is_value_rule(const Rule& rule);
 // Decides one rule within `limits`.
 RuleProof prove_rule(const Rule& rule, ProofCache& cache, const RuleLimits& limits = {});
 
-// Return the verdict of one rule as text, the summary of all verdicts, which is printed below them, and all as JSON.
+// Returns the verdict of one rule as text.
 std::string rule_proof_text(const RuleProof& proof);
 std::string rule_proofs_summary(const std::vector<RuleProof>& all);
 std::string rule_proofs_json(const std::vector<RuleProof>& all);

@@ -27,7 +27,7 @@ TEST_CASE("prove_rule: right and wrong rules of integers") {
       rule("structural", node(Op::GROUP, x), x),
       rule("not-bit-exact", x.of(dtypes::float32) + 0, x),
   });
-  static const RuleSet other("other test", {  // in `set`, an earlier rule would rewrite these nodes
+  static const RuleSet other("other test", {
       rule("wrong-operand", (x.of(dtypes::index) + c1) + c2, x + (c1 + c1)),
   });
   ProofCache cache;

@@ -8,7 +8,6 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-// Returns the first difference between the results of the schedule and of the tensor graph, or the error of the run.
 std::string difference_in(const ModelReport& run) {
   if (!run.error.empty()) return run.error;
   if (!run.order_report.faults.empty()) return run.order_report.faults[0].detail();

@@ -28,7 +28,7 @@ RewriteProof over_the_reals(UOp before, std::string_view by) {
   return out;
 }
 
-// Returns true if the value depends on no leaf, so that REF computes its only value.
+// Returns true if the value depends on no leaf.
 bool is_closed(UOp u) {
   return std::ranges::all_of(toposort(u), [](UOp x) {
     return x.in(ops::ALU | OpSet{Op::CONST, Op::VCONST, Op::CAST, Op::BITCAST, Op::VECTORIZE, Op::GEP});
@@ -39,7 +39,6 @@ bool has_reduce(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::REDUCE); });
 }
 
-// Returns the REDUCEs below `root` that no other REDUCE contains.
 std::vector<UOp> outermost_reduces(UOp root) {
   std::vector<UOp> out;
   for (UOp u : toposort(root, [](UOp x) { return !x.is(Op::REDUCE); }))
@@ -115,7 +114,6 @@ RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
   return out;
 }
 
-// Decides whether two sums are equal, by their terms `before` and `after`.
 RewriteProof SidesProver::prove_equal_sums(UOp before, UOp after) {
   RewriteProof terms = decide_sides(Sides{before, after}, true);
   return terms.kind == Kind::Proven ? over_the_reals(before, "terms") : terms;
@@ -137,8 +135,8 @@ RewriteProof SidesProver::decide_parts(const Sides& s) {
   return out;
 }
 
-// Decides sides with REDUCEs that cannot be evaluated, because their loops are long or depend on variables. If each
-// outermost REDUCE of one side is equal to one of the other side, to the last bit, replaces both by one unknown value.
+// Decides sides with REDUCEs that cannot be evaluated. If each outermost REDUCE of one side is equal to one of the
+// other side, to the last bit, replaces both by one unknown value.
 RewriteProof SidesProver::decide_around_reduces(const Sides& s) {
   constexpr size_t kMost = 16;
   const RewriteProof open{.reason = "no values to compare"};

@@ -17,8 +17,8 @@ namespace tgc {
 struct RewritePlace {
   size_t stage_number = SIZE_MAX;  // number of the stage, from 0; SIZE_MAX if before the first stage
   std::string_view stage, rule, branch = {};
-  std::string_view file = {};   // file of the rule
-  size_t line = 0;              // line of the rule in `file`
+  std::string_view file = {};
+  size_t line = 0;
   uint64_t number_of_rule = 0;  // number of the rewrite among those of the rule in the stage, from 1
 };
 
@@ -27,16 +27,16 @@ struct RewriteProof {
     Proven,   // for all values
     Sampled,  // equal at sample points in REF, but not proven
     Refuted,  // REF computes different values
-    Unknown,  // none of these
+    Unknown,
   };
   Kind kind = Kind::Unknown;
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the sense of floats in which it is proven
   std::string_view method = {};  // the deciding method: "values", "same", the name of a contract, ...
-  std::string reason = {};  // if not Proven: the reason
+  std::string reason = {};
   std::optional<double> largest_error = {};  // of a proof over the reals (at sample points) or an approximation, in ulp
   std::string form_hash = {};  // a hash that is equal for rewrites that are equal up to renaming; empty if not known
-  size_t application_index = 0;  // index of the rewrite in its list
+  size_t application_index = 0;
   RewritePlace place = {};
   std::string before = {}, after = {};  // if Refuted: the sides as expressions, if they have values
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // if Refuted: the sides' nodes, by node_values()
@@ -63,8 +63,8 @@ class SidesProver {
   // Decides all pairs of a rewrite. The result is Unknown if there are no pairs.
   RewriteProof decide_sides(const SidePairs& pairs);
 
-  // Evaluates in REF the sides pairs[i] of each rewrite open[i], which is not proven, and sets the verdict in open[i].
-  // With `asks_z3`, also at points that Z3 finds.
+  // Evaluates the sides pairs[i] of each rewrite open[i], which is not proven, in REF, and updates its verdict. With
+  // `asks_z3`, also at points that Z3 finds.
   void evaluate_open_rewrites(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs,
                               bool asks_z3 = true);
 
@@ -75,8 +75,8 @@ class SidesProver {
   // Must be called if registers and shared memory of the kernel may contain infinities.
   void allow_infinities() { prover_.allow_infinities(), has_infinities_ = true; }
 
-  // Returns values of leaves for which REF computes different values, and the values of the sides, "before" and
-  // "after"; empty if none are found. Tries NaN, infinities, zeros, and the smallest and largest floats.
+  // Returns values of leaves, and of the sides ("before" and "after"), for which REF computes different values; empty
+  // if none are found. Tries special floats, such as NaN.
   std::map<std::string, std::string> special_counterexample(const SidePairs& pairs);
 
   // Returns the largest error of the pairs at sample points (largest_error()); nullopt if it is not known.

@@ -16,7 +16,6 @@ RewriteProof decide_sides(Graph& g, UOp before, UOp after) {
   return SidesProver(g, {}, cache).decide_sides(Sides{before, after});
 }
 
-// Returns a loop whose size is an expression.
 UOp loop_to(UOp size, int64_t number, AxisType type) {
   Graph& g = size.graph();
   return g.node(Op::RANGE, dtypes::index, {size}, g.range(Const(2), number, type).arg());
@@ -50,7 +49,7 @@ TEST_CASE("SidesProver: a factor of all terms is a factor of the sum") {
   CHECK(proof.sense == FloatSense::Real);
   CHECK(decide_sides(g, sum(x * Const(0.5)), sum(x) * Const(0.5)).method == "terms");
   CHECK(decide_sides(g, sum(x * Const(0.5)), sum(x) * Const(0.25)).kind != RewriteProof::Kind::Proven);
-  CHECK(decide_sides(g, sum(x * z), sum(x) * z).kind != RewriteProof::Kind::Proven);  // z differs in each iteration
+  CHECK(decide_sides(g, sum(x * z), sum(x) * z).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(x * y), sum(x) * y * y).kind != RewriteProof::Kind::Proven);
 }
 
@@ -59,14 +58,13 @@ TEST_CASE("SidesProver: sums over the same loops are equal if their terms are") 
   auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };
   UOp r = g.range(Const(12), 0, AxisType::REDUCE), memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(24), {}, 0);
   auto sum = [&](UOp at, std::vector<UOp> loops) { return memory.index_ptr(at).load().reduce(loops, Op::ADD); };
-  const UOp row = r / num(4), column = r % num(4);  // r was merged from two loops, row and column
+  const UOp row = r / num(4), column = r % num(4);
   CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r, {r})).method == "terms");
   CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r + num(1), {r})).kind !=
         RewriteProof::Kind::Proven);
   UOp outer = g.range(Const(2), 1, AxisType::REDUCE);
   const UOp at = outer * num(12) + r, moved = r + outer * num(12);
   CHECK(decide_sides(g, sum(at, {outer, r}), sum(moved, {outer, r})).sense < FloatSense::Real);
-  // another order of the loops rounds differently, so the proof is only over the reals
   CHECK(decide_sides(g, sum(at, {outer, r}), sum(moved, {r, outer})).sense == FloatSense::Real);
   UOp longer = g.range(Const(13), 0, AxisType::REDUCE);
   CHECK(decide_sides(g, sum(r, {r}), sum(longer, {longer})).kind != RewriteProof::Kind::Proven);
@@ -146,7 +144,7 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
     return of.graph().node(Op::AFTER, of.dtype(), deps);
   };
   // element() makes a register whose element 0 adds loads 0 and 1, and whose element 1 adds the loads 2 and `last`
-  auto gated = [](UOp index, UOp gate) {  // without a gate: the index itself
+  auto gated = [](UOp index, UOp gate) {
     std::vector<UOp> sources(index.src().begin(), index.src().end());
     if (gate) sources.push_back(gate);
     return index.graph().node(Op::INDEX, index.dtype(), sources);
@@ -165,7 +163,6 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 3)).method == "accumulator");
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 0)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(0, 3)).kind != RewriteProof::Kind::Proven);
-  // with place 0, both stores write element 0
   CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 0)).kind != RewriteProof::Kind::Proven);
   const UOp gate = r.lt(num(7));  // a gate at the store or load makes the last iteration wrong
   CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 1, gate)).kind != RewriteProof::Kind::Proven);
@@ -183,7 +180,6 @@ TEST_CASE("SidesProver: a register of rows and columns is set once, outside of t
     deps.insert(deps.begin(), of);
     return g.node(Op::AFTER, of.dtype(), deps);
   };
-  // at() and read() return the element in row y and column x of a register with two rows and two columns
   auto at = [&](UOp of, int64_t y, int64_t x) { return of.index_ptr(num(y) * num(2) + num(x)); };
   auto read = [&](UOp of, int64_t y, int64_t x) { return of.index(num(y) * num(2) + num(x)); };
   const UOp set = at(after(reg, {row}), 1, 0).store(zero);
@@ -198,9 +194,9 @@ TEST_CASE("SidesProver: a register of rows and columns is set once, outside of t
   // no proof if another store may set element 2: a store to element 2, or one to an unknown element
   CHECK_FALSE(is_proven(sum_of({set, at(reg, 0, 2).store(g.constant(dtypes::float32, 5.0)), r}, {r})));
   CHECK_FALSE(is_proven(sum_of({set, reg.index_ptr(row).store(g.constant(dtypes::float32, 5.0)), r}, {r})));
-  CHECK_FALSE(is_proven(sum_of({at(reg, 1, 0).store(zero), r}, {r})));  // set before the loop over rows
-  CHECK_FALSE(is_proven(sum_of({set, r, other}, {r})));                 // another loop around adds each term twice
-  CHECK_FALSE(is_proven(sum_of({at(after(reg, {row, r}), 1, 0).store(zero), r}, {r})));  // set again in each iteration
+  CHECK_FALSE(is_proven(sum_of({at(reg, 1, 0).store(zero), r}, {r})));
+  CHECK_FALSE(is_proven(sum_of({set, r, other}, {r})));
+  CHECK_FALSE(is_proven(sum_of({at(after(reg, {row, r}), 1, 0).store(zero), r}, {r})));
 }
 
 TEST_CASE("SidesProver: stores of reductions of a variable length are compared around the reductions") {
@@ -265,7 +261,7 @@ TEST_CASE("SidesProver: constants are what REF computes") {
   };
   CHECK(verdict(number(3).alu(Op::EXP2), number(8)).method == "constants");
   CHECK(verdict(number(3).alu(Op::EXP2), number(9)).kind == RewriteProof::Kind::Refuted);
-  UOp n = g.variable("n", 0, 0);  // a variable with only one value, which is no constant
+  UOp n = g.variable("n", 0, 0);
   CHECK(verdict(n + Const(1), n + Const(1) + Const(0)).kind == RewriteProof::Kind::Sampled);
 }
 

@@ -25,7 +25,6 @@ std::unique_ptr<KernelProof> proof_of(const std::string& file, const std::string
   return out;
 }
 
-// Returns the only refuted rewrite.
 const RewriteProof& refuted(const KernelProof& proof) {
   INFO(proof_text(proof));
   REQUIRE(proof.num_with_verdict(Kind::Refuted) == 1);
@@ -58,7 +57,7 @@ TEST_CASE("prove_kernel: launch indices that lose an iteration are refuted, perm
 }
 
 TEST_CASE("prove_kernel: stores of words to a memory of bytes are compared by the stage") {
-  auto packed = proof_of("golden/kernels.jsonl.gz", "unary_isnan.0");  // a kernel for WEBGPU
+  auto packed = proof_of("golden/kernels.jsonl.gz", "unary_isnan.0");
   CHECK(packed->verdict == Kind::Sampled);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-// Returns the proof of each kernel in a recording, by name. The answers of Z3 are kept between the calls for one file.
+// Keeps the answers of Z3 between the calls for one file.
 std::map<std::string, std::unique_ptr<KernelProof>> proofs_of(const std::string& file, bool checks_stages) {
   std::map<std::string, std::unique_ptr<KernelProof>> out;
   static std::map<std::string, ProofCache> caches;
@@ -28,7 +28,6 @@ std::map<std::string, std::unique_ptr<KernelProof>> proofs_of(const std::string&
 
 TEST_CASE("prove_recording: wrong compilations are refuted") {
   auto all = proofs_of("prove/wrong.jsonl.gz", true);
-  // by kernel: the rule of the wrong rewrite; "" if a run of REF or the graphs of a stage show the error
   const std::map<std::string, std::string> refuted{{"gap", ""},
                                                    {"afterg", "uop/wrong.py:19"},
                                                    {"accreset", "codegen/__init__.py:234"},

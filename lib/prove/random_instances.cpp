@@ -14,8 +14,7 @@ UOp RandomInstances::make_instance(Graph& graph) {
   return build_root();
 }
 
-// Returns a number for a constant of the dtype. An integer is in the dtype's range: small, near a power of two, near a
-// limit, or near a multiple of an earlier constant. A float is one of a few numbers.
+// Integers are often small, or near a power of two, a limit of the dtype or a multiple of an earlier constant.
 Const RandomInstances::number(DType d) {
   if (dtypes::is_bool(d)) return Const(one_in(2));
   if (dtypes::is_float(d)) {
@@ -49,7 +48,7 @@ UOp RandomInstances::expression(DType d, int depth) {
   Graph& g = graph();
   auto constant = [&](DType of) { return g.constant(of, number(of)); };
   if (depth <= 0) {
-    if (d.is(Scalar::Index) && !one_in(4)) {  // usually a variable with narrow bounds
+    if (d.is(Scalar::Index) && !one_in(4)) {
       const Int least = Int(int64_t(random_() % 40) - 20), size = Int(int64_t(1 + random_() % (one_in(2) ? 8 : 300)));
       return variable(least, least + size);
     }
@@ -85,11 +84,11 @@ void refute_rule(const Rule& rule, size_t count, RuleProof& out) {
   RandomInstances instances(rule, rule.line);
   const Matcher matcher({&rule});
   constexpr size_t kTries = 60;  // most tries for each instance, because guards may accept only few nodes
-  constexpr size_t kMostNodes = 20'000;  // most nodes of all instances together
+  constexpr size_t kMostNodes = 20'000;
   size_t nodes = 0;
   for (size_t tries = 0, made = 0; tries < kTries * count && made < count && nodes < kMostNodes; tries++) {
     Graph graph;
-    (void)catch_failures([&] {  // skip an instance that the graph or the rule refuses
+    (void)catch_failures([&] {
       UOp before = instances.make_instance(graph), after;
       Hit hit;
       if (before) after = matcher.rewrite(before, nullptr, nullptr, hit);

@@ -1,5 +1,5 @@
-// RandomInstances: makes nodes that the pattern of a rule matches, with small random expressions for its names, and
-// random constants. Such instances show errors of rules that depend on the bounds or on the form of their operands.
+// RandomInstances makes nodes that the pattern of a rule matches, with small random expressions for its names, and
+// random constants. They show errors of rules that depend on the bounds or the form of their operands.
 #pragma once
 #include <random>
 
@@ -24,11 +24,11 @@ class RandomInstances : public RuleInstances {
   bool one_in(size_t n) { return random_() % n == 0; }
 
   std::mt19937_64 random_;
-  std::vector<Int> constants_;  // the integer constants of the current instance
+  std::vector<Int> constants_;
 };
 
 // Evaluates up to `count` random instances of the rule in REF. If the sides of one differ, sets out.kind to Refuted,
-// and stores the instance and the counterexample in `out`.
+// and adds the instance and the counterexample.
 void refute_rule(const Rule& rule, size_t count, RuleProof& out);
 
 }  // namespace tgc

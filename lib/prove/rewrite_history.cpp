@@ -59,7 +59,7 @@ class Retyper {
     return weak == weakint() && dtypes::is_int(d) && !dtypes::is_unsigned(d);
   }
 
-  std::unordered_map<UOp, std::vector<UOp>> by_source_;  // left sides of rewrites, by their first source
+  std::unordered_map<UOp, std::vector<UOp>> by_source_;
   std::vector<Sides>* const made_;
 };
 
@@ -83,8 +83,6 @@ UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, Rewrite
   }
   return graph;
 }
-
-// ---- the rewrites of tgc's own pipeline
 
 namespace {
 
@@ -176,16 +174,12 @@ std::unique_ptr<RewriteHistory> native_history(Compilation compilation) {
   return std::make_unique<NativeHistory>(std::move(compilation));
 }
 
-// ---- the rewrites of another tinygrad release that tinygrad_export.py --rewrites recorded
-
 namespace {
 
 using Row = Pipeline::Row;
 
-// Returns true if `m` is a substitution: another rule or the stage has chosen the replacement. tinygrad substitutes by
-// a rule of ops.py, or in a stage that is a function. A rewrite of a loop that is not expanded counts as one, too. A
-// substitution in a rule is decided by the rewrite of this rule; those of a stage are proven like other rewrites, or
-// all together.
+// A substitution's replacement was chosen by another rule or the stage. tinygrad substitutes by a rule of ops.py, or in
+// a stage that is a function. A rewrite of a loop that is not expanded counts as a substitution, too.
 bool is_substitution(const Row& row, const Rewrite& m) {
   const bool is_of_stage = row.recorded_stage && !row.recorded_stage->call_places.empty() &&
                            m.source_place == row.recorded_stage->call_places[0];
@@ -193,7 +187,6 @@ bool is_substitution(const Row& row, const Rewrite& m) {
          (m.before.is(Op::RANGE) && !is_expanded_range(m.before));
 }
 
-// Returns the SINK of a PROGRAM; any other graph is returned as it is.
 UOp sink_of(UOp graph) { return graph && graph.is(Op::PROGRAM) && graph.num_src() ? graph.src(0) : graph; }
 
 class RecordedHistory : public RewriteHistory {
@@ -298,8 +291,8 @@ class RecordedHistory : public RewriteHistory {
   // How to repeat a stage's rewrites so that they lead from its input to its result.
   struct Plan {
     RewriteOrder order = kRewriteOrders[0];
-    // Places of calls whose rewrites are skipped, because they rewrite another graph: one from which the stage's
-    // function then makes a part of the stage's graph.
+    // Places of calls whose rewrites are skipped: they rewrite a graph from which the stage's function then makes a
+    // part of the stage's graph.
     std::set<std::string_view> skipped = {};
   };
   const Plan& plan_of(const HistoryStage& stage) {
@@ -359,10 +352,10 @@ class RecordedHistory : public RewriteHistory {
   const std::span<const Row> rows_;
   SidesImporter importer_;
   const Settings settings_;
-  std::unordered_map<uint32_t, ImportedGraph> graphs_;  // imported graphs, by node id of the recorded root
+  std::unordered_map<uint32_t, ImportedGraph> graphs_;
   ImportedGraph list_graph_;
-  std::map<std::pair<size_t, std::string_view>, uint64_t> numbers_;  // number of rewrites so far, by stage and place
-  std::map<size_t, Plan> plans_;  // by number of the stage
+  std::map<std::pair<size_t, std::string_view>, uint64_t> numbers_;
+  std::map<size_t, Plan> plans_;
 };
 
 }  // namespace

@@ -45,16 +45,14 @@ class RewriteHistory {
   virtual UOp imported_graph(UOp graph) = 0;
   // Returns the pairs of nodes of tgc's IR that must be equal if the sides are.
   virtual Result<SidePairs> import_sides(const Sides& sides) = 0;
-  // Returns the Graph of the nodes that import_sides() returns.
   virtual Graph& graph() = 0;
   // Returns the two sides of each rewrite. Adds to `wrong` the indices of rewrites whose sides differ for certain.
   virtual std::vector<Sides> all_sides(std::vector<size_t>& wrong) = 0;
   // Repeats the first `count` rewrites of depth 0 of a stage, and returns the graph; the empty UOp if this is not
   // possible.
   virtual UOp replay_stage(const HistoryStage& stage, size_t count) = 0;
-  // Repeats the rewrites of a stage. Returns pairs of a graph that the repeated rewrites give, and the graph that the
-  // compilation had at this point. If the two graphs of each pair are equal, the rewrites lead from the stage's input
-  // to its result.
+  // Repeats the rewrites of a stage. Returns pairs of a graph that they give, and the graph that the compilation had at
+  // this point. If the graphs of each pair are equal, the rewrites lead from the stage's input to its result.
   virtual std::vector<std::pair<UOp, UOp>> corresponding_nodes(const HistoryStage& stage) = 0;
   // Returns the linear list in tgc's IR; an empty list if there is none, or if it cannot be imported.
   virtual std::span<const UOp> linear_list() { return {}; }
@@ -69,7 +67,7 @@ class RewriteHistory {
 
 // Compiles the kernel by tgc's own stages, and returns the history. Throws Failure if a stage fails.
 std::unique_ptr<RewriteHistory> native_history(Compilation compilation);
-// Returns the history of a record of another release. Throws Failure if the record has no rewrites.
+// Returns the history of a record of another release. Throws Failure if it cannot be read or has no rewrites.
 std::unique_ptr<RewriteHistory> recorded_history(const InputGraph& in);
 
 // The orders in which tinygrad visits nodes.
@@ -91,11 +89,10 @@ struct ReplayedRewrite {
   std::string_view group = {};
 };
 
-// Repeats the rewrites on the graph under `root`, in the given order of visits, and returns the result. Returns the
-// empty UOp if they cannot be repeated, for example because they form a cycle or nest too deep. Since 0.14.0, tinygrad
-// computes the dtype of a node again if a source gets another dtype. So a node that differs from the left side of a
-// rewrite only in the dtype is replaced by this left side, if one dtype is weak and the other one float32 or a signed
-// integer. Adds both nodes to `retyped` (may be null), because no rewrite says that they are equal.
+// Repeats the rewrites on the graph under `root`, in the given order of visits. Returns the empty UOp if they cannot be
+// repeated, for example because they form a cycle. Since 0.14.0, tinygrad computes the dtype of a node again if a
+// source gets another dtype. So a node that differs from the left side of a rewrite only in a weak dtype is replaced by
+// this left side. Adds both nodes to `retyped` (may be null), because no rewrite says that they are equal.
 UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, RewriteOrder order,
                     std::vector<Sides>* retyped = nullptr);
 

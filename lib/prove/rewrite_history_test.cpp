@@ -9,7 +9,6 @@
 namespace tgc {
 namespace {
 
-// The sum of two weak constants: as a node with another dtype, and as the node with the weak dtype that tinygrad makes.
 struct Retyped {
   UOp as_typed, as_weak;
 };

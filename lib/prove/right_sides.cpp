@@ -45,7 +45,7 @@ class Builder {
 
   std::vector<RightSide> all() {
     std::vector<RightSide> out;
-    UOp earlier;  // a bool that is false only where an earlier folding applies; null means true
+    UOp earlier;
     for (const Folding& f : foldings_of(rule_)) {
       if (!f.right) throw NotData();
       UOp when = earlier, all_hold;
@@ -72,8 +72,6 @@ class Builder {
     if (n->capture < 0 || !captured_[n->capture]) throw NotData();
     return captured_[n->capture];
   }
-
-  // ---- nodes
 
   UOp node(const PatNode* n) {
     if (n->form.empty() && n->capture >= 0) return bound(n);
@@ -169,8 +167,6 @@ class Builder {
     return d;
   }
 
-  // ---- numbers
-
   Number number(const PatNode* n) {
     if (is_literal(n)) return {n->arg.to_const()};
     if (n->form.empty() && n->capture >= 0) return value(bound(n));
@@ -238,8 +234,6 @@ class Builder {
     UOp x = as(n, dtypes::index);
     assumed_ = conjunction(assumed_, x.lt(Const(Int::pow2(53))) & x.gt(Const(-Int::pow2(53))));
   }
-
-  // ---- guards
 
   UOp lies_in(UOp u, DType d) {
     UOp x = u.cast(dtypes::index);
@@ -356,7 +350,7 @@ UOp for_all(UOp u, const std::function<UOp(UOp)>& own) {
   for (UOp n : toposort(u)) {
     UOp out;
     auto of = [&](size_t i) { return known.at(n.src(i).id()); };
-    if (n.is(Op::WHERE)) {  // only the condition and the chosen value are evaluated
+    if (n.is(Op::WHERE)) {
       UOp yes = of(1), no = of(2);
       out = of(0);
       if (!(yes == always && no == always))
@@ -397,7 +391,7 @@ UOp has_no_overflow(UOp u, bool is_exact, bool has_casts) {
   return for_all(u, [&](UOp n) {
     const DType d = n.dtype();
     auto never = [&] { return n.graph().constant(dtypes::bool_, false); };
-    if (dtypes::is_bool(d) && n.in({Op::ADD, Op::MUL})) return never();  // True + True is True, and not 2
+    if (dtypes::is_bool(d) && n.in({Op::ADD, Op::MUL})) return never();
     if (!dtypes::is_int(d) || d.is(Scalar::Index)) return UOp();
     if (n.is(Op::CONST) && !n.is_invalid()) {
       const Int v = n.arg().to_const().to_int();  // -2 is also the mask of an unsigned dtype

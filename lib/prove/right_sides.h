@@ -1,5 +1,5 @@
 // right_sides_of: builds the right sides of rules from their data (Folding) instead of their C++ code, so that captured
-// constants may be unknown values. prove_rules.h compares the data with the code on instances.
+// constants may be unknown values.
 #pragma once
 #include <optional>
 #include <string>
@@ -27,15 +27,13 @@ bool depends_on_bounds(const Rule& rule);
 // constant.
 bool needs_shapes(const Rule& rule);
 
-// Returns the conjunction of two bools; null means true.
 inline UOp conjunction(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }
 
 // Returns a node of dtype bool that is true where the value of `u` is defined (lib/prove/README.md).
 UOp is_defined(UOp u);
-// Returns a node of dtype bool that is true where no integer op in `u` wraps around, no bools are added or multiplied,
-// and constants lie within their dtypes (also -2 in an unsigned dtype, as a mask). With `is_exact`, computes with
-// unbounded integers, and checks sums, differences, products, negations, left shifts, signed quotients and, with
-// `has_casts`, casts of integers. Else computes in the dtypes, and checks only left shifts and products by a constant.
+// Returns a node of dtype bool that is true only where no checked op in `u` wraps around. With `is_exact`, computes
+// with unbounded integers, and checks most integer ops and, with `has_casts`, casts of integers. Else computes in the
+// dtypes, and checks only left shifts and products by a constant.
 UOp has_no_overflow(UOp u, bool is_exact, bool has_casts = true);
 
 }  // namespace tgc

@@ -133,14 +133,13 @@ UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
     UOp c = n->arg.is_const() ? graph_->constant(d, n->arg.to_const()) : UOp();
     return c && c.is_const() && py_equal(c.arg().to_const(), n->arg.to_const()) ? c : UOp();
   }
-  // a power of two that the dtype can represent
   if (std::ranges::find(power_captures_, n->capture) != power_captures_.end()) {
     if (!dtypes::is_int(d) || d.is(Scalar::Index)) return {};
     return graph_->constant(d, Int::pow2(uint32_t(pick_alternative(size_t(d.bitsize() - !dtypes::is_unsigned(d))))));
   }
   if (is_symbolic_) return leaf(d);
   const Const v = number(d);
-  if (!dtypes::is_bool(d) && !d.is(Scalar::Index) && !py_equal(truncate(v, d), v)) return {};  // `d` cannot represent v
+  if (!dtypes::is_bool(d) && !d.is(Scalar::Index) && !py_equal(truncate(v, d), v)) return {};
   return graph_->constant(d, v);
 }
 
@@ -151,7 +150,6 @@ Const RuleInstances::number(DType d) {
   return dtypes::is_float(d) ? Const(double(v)) : Const(v);
 }
 
-// Returns an INDEX of a new memory of 64 elements.
 UOp RuleInstances::index(const PatNode* n, DType d, bool is_pointer) {
   if (n->children.size() < 2 || n->children.size() > 3 || d.is(Scalar::Index)) return {};
   UOp memory = graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, ++num_leaves_);
@@ -217,7 +215,7 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
   // if an operand is Invalid, the op must compute an index
   const bool on_invalid = any_node(n, [](const PatNode* c) { return is_invalid(c); }) && !casts;
   DTypeSet among = n->dtypes;
-  if (among.empty() && !casts && !compares)  // use the dtypes that the pattern of a source allows
+  if (among.empty() && !casts && !compares)
     for (size_t i = op == Op::WHERE; i < n->children.size() && among.empty(); i++) among = n->children[i]->dtypes;
   DType d = compares ? dtypes::bool_ : want ? *want : on_invalid ? dtypes::index : pick_dtype(among);
   if (compares && !n->dtypes.empty() && !n->dtypes.contains(d)) return {};
@@ -246,7 +244,7 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
     src[i] = s;
   }
   if (casts && src[0].dtype() == d && !(n->ops.contains(Op::BITCAST))) return {};  // UOp::cast makes no cast to `d`
-  if (casts && d.is(Scalar::Index) && !dtypes::is_int(src[0].dtype())) return {};  // only integers are cast to an index
+  if (casts && d.is(Scalar::Index) && !dtypes::is_int(src[0].dtype())) return {};
   if (op == Op::BITCAST && (src[0].dtype().itemsize() != d.itemsize() || d.is(Scalar::Index))) return {};
   if (compares && !has_op(op, src[0].dtype())) return {};
   return graph_->node(op, d, src);
@@ -268,7 +266,7 @@ std::optional<UOp> RuleInstances::next_instance(Graph& graph) {
   UOp out;
   try {
     out = build_root();
-  } catch (const Failure&) {  // the graph refuses a node of this choice
+  } catch (const Failure&) {
     advance();
     return UOp();
   }

@@ -27,8 +27,8 @@ class RuleInstances {
   Graph& graph() { return *graph_; }
   UOp variable(const Int& least, const Int& most);
   virtual size_t pick_alternative(size_t n);  // chooses one of n alternatives: returns a number below n
-  virtual UOp leaf(DType d);                  // returns a node for a name in the pattern
-  virtual Const number(DType d);              // returns the number for a captured constant
+  virtual UOp leaf(DType d);
+  virtual Const number(DType d);
 
  private:
   using PatNode = pat::PatNode;
@@ -45,7 +45,7 @@ class RuleInstances {
 
   const Rule& rule_;
   const bool is_symbolic_, has_shapes_;
-  std::vector<int> power_captures_;  // ids of the captures that a guard requires to be powers of two
+  std::vector<int> power_captures_;
   bool is_done_ = false;
   std::vector<std::pair<size_t, size_t>>
       choices_;  // pairs of a choice and its number of alternatives, in the order in which they are made
@@ -55,8 +55,7 @@ class RuleInstances {
   std::array<UOp, pat::kNumCaptures> captured_;
 };
 
-// Returns true if the rule's left side has only values, and the loops, memory and AFTERs that values may use: no
-// stores, reductions, vectors made of scalars, or control flow.
+// Returns true if the rule's left side has only values, and the loops, memory and AFTERs that values may use.
 bool has_values_only(const Rule& rule);
 
 }  // namespace tgc

@@ -1,4 +1,3 @@
-// Formats the verdicts of tgc's own rules as text and JSON.
 #include <algorithm>
 
 #include "lib/prove/node_values.h"

@@ -1,4 +1,4 @@
-// Properties of the sides of a rule's instances, which prove_live_rules() asks for.
+// Properties of the sides of a rule's instances.
 #pragma once
 #include "lib/prove/prove_sides.h"
 
@@ -8,8 +8,7 @@ namespace tgc {
 bool any_node(UOp root, bool (*test)(UOp));
 bool any_node(const SidePairs& pairs, bool (*test)(UOp));
 
-// Tests of a node: a BITCAST to a float (REF may change the payload of a NaN that it makes), a CAST of a float to a
-// narrower float, a CAST of a float to an integer, an index that may not fit into 64 bits, the constant Invalid.
+// Returns true for a BITCAST to a float: REF may change the payload of a NaN that it makes.
 bool makes_float_of_bits(UOp u);
 bool narrows_float(UOp u);
 bool is_cast_of_float(UOp u);

@@ -27,14 +27,12 @@ void add_ops_as_float(std::vector<Rule>& to, std::string_view name, DTypeSet nar
 std::vector<Rule> all() {
   auto through_float = [](auto e, auto to) { return cast(cast(e, f32), to); };
   std::vector<Rule> out{
-      // ---- renderers: floats that a device lacks
       rule("double-to-half", cast(x.of(kDouble), kHalf), through_float(x, dtypes::float16)),
       rule("double-to-bf16", cast(x.of(kDouble), kBFloat16), through_float(x, dtypes::bfloat16)),
       rule("bf16-to-half", cast(x.of(kBFloat16), kHalf), through_float(x, dtypes::float16)),
       rule("fp8-to-fp8", each(Op::CAST, x.of(dtypes::fp8s)).of(dtypes::fp8s).as(y), through_float(x, dtype_of(y))),
       rule("bf16-to-float", cast(x.of(kBFloat16), kFloat),
            uop(Op::BITCAST, f32, cast(uop(Op::BITCAST, dtypes::uint16, x), u32) << 16)),
-      // ---- renderers: bools and shifts
       rule("ne-bool", x.of(kBool) != y, x ^ y),
       rule("eq-bool", alu(Op::CMPEQ, x.of(kBool), y), (x ^ y) ^ true),
       rule("lt-bool", x.of(kBool) < y, (x ^ true) & y),
@@ -44,7 +42,6 @@ std::vector<Rule> all() {
       rule("shr-by-uint", (x >> y).as(s), uop(Op::SHR, dtype_of(x), x, cast(y, u32))),
       rule("shl-of-uint", a << b,
            uop(Op::BITCAST, dtype_of(a), uop(Op::SHL, u32, uop(Op::BITCAST, u32, a), cast(b, u32)))),
-      // ---- comparisons of sums and products
       rule("lt-lift-add", or_casted(x + y) < n, x < (cast(n, dtype_of(y)) - y)),
       rule("lt-lift-add-of-load", (x.of(dtypes::index) + y) < n, x < (cast(n, dtype_of(y)) - y)),
       rule("ne-lift-add", or_casted(x + y) != n, x != (cast(n, dtype_of(y)) - y)),

@@ -1,6 +1,6 @@
 // Specifications of rules whose right sides are C++ functions. A specification is a rule of the same name, whose left
 // side matches all nodes that the rule matches, and whose right side is data. It is proven like other rules. For each
-// instance of the rule, the C++ function must make the same node as the specification, or one that is proven equal.
+// instance, the C++ function must make the same node, or one that is proven equal.
 #pragma once
 #include <vector>
 
@@ -8,8 +8,7 @@
 
 namespace tgc {
 
-// Returns the specifications of a rule; an empty list if it has none. A rule for ops with different numbers of operands
-// has one specification for each number.
+// Returns the specifications of a rule, one for each number of operands; an empty list if it has none.
 std::vector<const Rule*> specifications_of(const Rule& rule);
 
 }  // namespace tgc

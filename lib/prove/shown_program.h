@@ -10,7 +10,7 @@ namespace tgc {
 struct ShownProgram {
   std::string program_file = {}, printed_text = {};  // the program's file, and its output; empty if there is no program
   bool is_rule_alone = false;       // the program only applies the rule, because whole kernels give the right value
-  std::string missing_reason = {};  // the reason why there is no program; empty if no program was requested
+  std::string missing_reason = {};  // why there is no program
   // Returns a line for a report; "" if no program was requested.
   std::string text() const {
     const char* kind = is_rule_alone ? "this rule alone changes the value; tinygrad computes the whole kernel rightly"

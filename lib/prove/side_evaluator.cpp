@@ -22,8 +22,8 @@ namespace {
 constexpr int64_t kInputs = 2 * ExprIsolator::kLeafArrayNumber, kOutputs = 3 * ExprIsolator::kLeafArrayNumber;
 constexpr int64_t kAxis = 1 << 21;
 
-// Rounding does not explain a difference of floats that is both at least kClear relative to the larger one and at least
-// least_clear() absolutely. `scale` is the largest magnitude of a leaf.
+// Rounding explains a difference of floats that is small relative to the larger one (kClear) or absolutely
+// (least_clear()). `scale` is the largest magnitude of a leaf.
 constexpr double kClear = 0.1;
 // Floats of 8 bits have 2 or 3 bits of mantissa, and large ones are clamped. So their differences count only at points
 // whose numbers are of moderate magnitude, and if hardly a digit is right.
@@ -75,7 +75,7 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
 
 void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp> roots) {
   Intervals intervals(isolator);
-  std::map<uint32_t, std::set<uint32_t>> loads;  // by node id of a memory: the node ids of its loads
+  std::map<uint32_t, std::set<uint32_t>> loads;
   std::set<uint32_t> in_loop;
   auto is_memory = [&](UOp u) { return u.is(Op::LOAD) && !intervals.leaf_of(u); };
   for (UOp root : roots)
@@ -132,7 +132,6 @@ void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
   inputs_.push_back(std::move(in));
 }
 
-// Adds an output array for the value at all points, and returns its index.
 size_t SideEvaluator::add_output(UOp value) {
   const size_t number = outputs_.size();
   const DType d = dtypes::is_float(value.dtype()) ? dtypes::float64 : dtypes::int64;
@@ -141,8 +140,6 @@ size_t SideEvaluator::add_output(UOp value) {
   outputs_.emplace_back(d, std::vector<int64_t>{num_points_});
   return number;
 }
-
-// ---- where a value is defined (lib/prove/README.md)
 
 // Returns a bool that is true where the op of `u` is defined for its operands; null if it always is.
 UOp SideEvaluator::own_definedness(UOp u) const {
@@ -180,11 +177,11 @@ UOp SideEvaluator::definedness(UOp root) {
   for (UOp u : toposort(root, [](UOp u) { return !u.is(Op::LOAD); })) {
     auto of = [&](UOp s) { return known.contains(s.id()) ? known[s.id()] : UOp(); };
     UOp out;
-    if (u.is(Op::WHERE) && u.src(0).dtype().count() == 1) {  // only the chosen value must be defined
+    if (u.is(Op::WHERE) && u.src(0).dtype().count() == 1) {
       UOp yes = of(u.src(1)), no = of(u.src(2));
       if (yes || no) out = u.src(0).where(yes ? yes : always, no ? no : always);
       out = both(of(u.src(0)), out);
-    } else if (u.is(Op::REDUCE) && of(u.src(0))) {  // count the terms that are undefined
+    } else if (u.is(Op::REDUCE) && of(u.src(0))) {
       std::vector<UOp> src(u.src().begin(), u.src().end());
       src[0] = of(u.src(0)).logical_not().cast(dtypes::int64);
       UOp terms = graph_.node(Op::REDUCE, dtypes::int64, src, Arg(Op::ADD));
@@ -197,8 +194,6 @@ UOp SideEvaluator::definedness(UOp root) {
   }
   return known[root.id()];
 }
-
-// ---- evaluation
 
 void put_element(Array& a, size_t i, const Const& c) {
   const DType d = a.dtype();
@@ -325,8 +320,7 @@ Counterexample SideEvaluator::counterexample_at(std::span<const Point> points, s
     const bool is_bits = dtypes::is_float(inputs_[k].dtype) && points[i][k].is_int();
     out.point[inputs_[k].name] = (is_bits ? "bits " : "") + points[i][k].str();
   }
-  // Arrays of at most kMostWhole elements are shown completely, so that a program can use them; of larger arrays, the
-  // first kShown elements.
+  // Small arrays are shown completely, so that a program can use them.
   constexpr int64_t kShown = 8, kMostWhole = 16;
   for (auto& [number, a] : memories_) {
     std::string& text = out.point["data" + std::to_string(number)];
@@ -352,17 +346,15 @@ std::optional<Counterexample> SideEvaluator::first_difference(std::span<const Po
   return it == all.end() ? std::nullopt : std::optional(counterexample_at(points, size_t(it - all.begin()), **it));
 }
 
-// ---- sums of which at most one term is not 0
-
 namespace {
 
 bool is_bool_constant(UOp u, bool value) {
   return u.is_const() && dtypes::is_bool(u.dtype()) && u.arg().to_const().truthy() == value;
 }
 
-// A term of a sum that is 0 unless an equality holds: the two sides of the equality, and the value of the term then.
+// A term of a sum that is 0 unless an equality holds.
 struct GatedTerm {
-  UOp loop_side = {}, index_side = {};  // the sides of the equality, which holds if the term is not 0
+  UOp loop_side = {}, index_side = {};
   UOp value = {};                       // null if the term has another form
   bool is_product = false;
 };
@@ -417,7 +409,6 @@ SelectedTerm selected_term(UOp before) {
   if (!gated.value) return {};
   const bool needs_numbers = gated.is_product && dtypes::is_float(term.dtype());
   if (needs_numbers && may_be_no_number(gated.value)) return {};
-  // Returns true if `u` is the index of the loop, perhaps cast to dtypes that can represent it.
   auto is_index = [&](UOp u) {
     for (; u.is(Op::CAST); u = u.src(0))
       if (!dtypes::is_int(u.dtype()) || dtypes::max(u.dtype()).to_int() < Int(size - 1)) return false;

@@ -18,13 +18,13 @@ void put_element(Array& a, size_t i, const Const& c);
 class SideEvaluator {
  public:
   static constexpr size_t kPoints = 512;  // most points of one run
-  // An input of the sides: a leaf, or the element that the only load of a memory reads. A memory that is loaded several
-  // times, or within a reduction, is not an input, but an array of random numbers.
+  // A leaf, or the element that the only load of a memory reads. A memory that is loaded several times, or within a
+  // reduction, is an array of random numbers instead.
   struct Input {
-    UOp load;         // the LOAD in the isolated expressions
+    UOp load;
     UOp leaf;         // the node of the leaf; null for an element of a memory
-    DType dtype;      // dtype of the values
-    Int least, most;  // bounds of an integer
+    DType dtype;
+    Int least, most;
     std::string name;
   };
   using Point = std::vector<Const>;  // one value for each input; for a float, an integer is its bits
@@ -35,7 +35,8 @@ class SideEvaluator {
   bool has_arrays() const { return !memories_.empty(); }
   std::span<const Input> inputs() const { return inputs_; }
   // Evaluates both sides at up to kPoints points (or as many as the constructor was given). Returns the kind of the
-  // difference at each point; nullopt where there is none, where rounding explains it, or where `before` is undefined.
+  // difference at each point; nullopt where none counts, for example because rounding explains it or `before` is
+  // undefined.
   std::vector<std::optional<Counterexample::Kind>> differences(std::span<const Point> points);
   // Returns the first counterexample of this kind (nullopt: of any kind) among the points; nullopt if there is none.
   std::optional<Counterexample> first_difference(std::span<const Point> points,
@@ -63,10 +64,10 @@ class SideEvaluator {
   Graph& graph_;
   const int64_t num_points_;
   std::vector<Input> inputs_;
-  std::vector<Array> arrays_;                        // for each input, the array with its values at all points
+  std::vector<Array> arrays_;
   std::vector<std::pair<int64_t, Array>> memories_;  // the random arrays, with the numbers of their DEFINE_GLOBALs
   uint64_t num_runs_ = 0;
-  // bounds of the magnitudes of a point's floats, without zeros: at least 1, and at most 1
+  // the largest (at least 1) and the least (at most 1) magnitude of a point's floats, without zeros
   double largest_magnitude_ = 1, least_magnitude_ = 1;
   bool rounds_to_fp8_ = false;      // a side has arithmetic on floats of 8 bits, or a cast to them
   bool enlarges_rounding_ = false;  // an intermediate rounding error may become a large one
@@ -79,7 +80,7 @@ class SideEvaluator {
   DType dtype_;
   bool is_sine_;  // the value is a sine, whose magnitude does not depend on the leaves
   size_t defined_output_ = kNone, after_defined_output_ = kNone;
-  UOp point_range_;  // the RANGE over the points
+  UOp point_range_;
   std::vector<UOp> stores_;
   std::vector<DType> output_dtypes_;
   std::vector<Array> outputs_;

@@ -6,7 +6,6 @@
 namespace tgc {
 namespace {
 
-// Returns the text of a node without infix syntax: the name of a memory, or else a call.
 std::string named(UOp u) {
   if (u.is(Op::DEFINE_GLOBAL)) return "data" + std::to_string(u.arg().small_int());
   std::string out;

@@ -14,7 +14,6 @@ namespace {
 
 using namespace smt;
 
-// A parsed expression of SMT-LIB: a word, or a list.
 struct SExpr {
   std::string word;
   std::vector<SExpr> list;
@@ -38,7 +37,6 @@ SExpr read_sexpr(std::string_view text, size_t& at) {
   return out;
 }
 
-// Returns the number of a bit-vector literal, "#b101" or "#x1f".
 std::optional<Int> bits_of(const std::string& word) {
   if (word.size() < 3 || word[0] != '#') return std::nullopt;
   return Int::parse(std::string("0") + word[1] + word.substr(2));
@@ -119,7 +117,7 @@ void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
                                 {FloatSense::Finite, IntSense::Bits}};
   // seconds for one question: Z3 counts no resources while it makes products and quotients of many bits
   constexpr double kMostSeconds = 2;
-  constexpr int kMostSmall[] = {1000, 0};  // bounds for the values of a model; 0 for no bound
+  constexpr int kMostSmall[] = {1000, 0};
   for (Senses senses : kSenses) {
     bool has_floats = std::ranges::any_of(inputs, [](auto& in) { return dtypes::is_float(in.dtype); });
     if (has_floats == (senses.float_sense == FloatSense::Uninterpreted)) continue;
@@ -162,7 +160,7 @@ void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
           is_good = value.has_value();
         }
         if (is_good && !visit(point)) return;
-        if (is_good) break;  // do not ask again without the bound
+        if (is_good) break;
       }
     }
   }

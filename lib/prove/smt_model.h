@@ -1,4 +1,3 @@
-// for_each_model: asks Z3 for values of leaves for which the two sides of a rewrite differ.
 #pragma once
 #include <functional>
 #include <span>
@@ -7,9 +6,9 @@
 
 namespace tgc {
 
-// Calls visit(point) with Z3's models of the obligation that the sides `values` differ, in several senses, until
-// `visit` returns false. REF may compute equal values at such a point, because a sense may ignore rounding or wrapping.
-// `rlimit` limits the work of each question, in Z3's unit.
+// Calls visit(point) with Z3's models of the obligation that the sides `values` differ, until `visit` returns false.
+// REF may compute equal values at such a point, because a sense may ignore rounding or wrapping. `rlimit` limits the
+// work of each question, in Z3's unit.
 void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
                     std::span<const SideEvaluator::Input> inputs, uint64_t rlimit,
                     const std::function<bool(const SideEvaluator::Point&)>& visit);

@@ -34,7 +34,6 @@ inline std::string ieee_widths(DType d) {
   return d.is(Scalar::Float32) ? "8 24" : "11 53";
 }
 
-// Returns the dtype's name in a form that can be a part of a symbol.
 inline std::string name_of_scalar(DType d) {
   std::string out(d.scalar().name());
   for (char& c : out)

@@ -12,7 +12,6 @@
 namespace tgc {
 namespace {
 
-// Parses a number of a counterexample; nullopt if the text is no number.
 std::optional<Const> number_of(const std::string& text, DType d) {
   if (text == "True" || text == "False") return Const(text == "True");
   char* end = nullptr;
@@ -66,7 +65,7 @@ std::vector<Const> SpecialInputs::value_pool(DType d, bool is_wild) const {
   if (dtypes::is_float(d)) {
     const auto info = dtypes::finfo(d);
     const int bias = (1 << (info.exponent_bits - 1)) - 1;
-    auto add = [&](double v) {  // leaves out NaN and numbers that are too large
+    auto add = [&](double v) {
       if (std::fabs(v) <= std::ldexp(1.0, is_wild && !may_round_ ? bias : std::min(bias, 20))) out.emplace_back(v);
     };
     for (double v : {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, 2.5, -2.5, 3.0, -7.0}) add(v);
@@ -160,7 +159,6 @@ std::map<std::string, std::string> SpecialInputs::narrowed_point(
   const Arrays& usual = runner_.default_trial()->inputs;
   Arrays inputs = copy_of(trial.inputs);
   int runs = 0;
-  // replaces elements begin..end-1 of an array by usual numbers, if the results still differ then; else returns false
   auto drop = [&](size_t array, int64_t begin, int64_t end) {
     if (runs++ >= kMostRuns) return false;
     Arrays changed = copy_of(inputs);

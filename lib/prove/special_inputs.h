@@ -1,5 +1,5 @@
-// SpecialInputs: draws inputs of a kernel that probably show in the stored arrays that a rewrite is wrong. The inputs
-// contain the values for which the sides of the rewrite differ, and numbers near the constants of the sides.
+// SpecialInputs draws inputs of a kernel that probably show in the stored arrays that a rewrite is wrong: values for
+// which the sides of the rewrite differ, and numbers near the constants of the sides.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,13 +16,12 @@ class SpecialInputs {
  public:
   static constexpr size_t kDraws = 20;
 
-  // `sides` are sides of rewrites, and `points` the values of leaves for which they differ
-  // (RewriteProof::counterexample).
+  // `points` are values of leaves for which `sides` differ (RewriteProof::counterexample).
   SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> sides,
                 std::vector<std::map<std::string, std::string>> points);
 
   // Returns the inputs of draw `number`, which must be less than num_draws(), with the arrays that the AST stores for
-  // them; nullopt if the AST is not defined for these inputs, or if they are the usual inputs.
+  // them; nullopt if the inputs show nothing, for example because the AST is not defined for them.
   std::optional<StageTrial> draw_trial(size_t number) const;
   size_t num_draws() const {
     return runner_.default_trial() && num_elements_ <= kMaxElements ? points_.size() + kDraws : 0;
@@ -40,9 +39,9 @@ class SpecialInputs {
   StageRunner& runner_;
   const UOp ast_;
   const std::vector<std::map<std::string, std::string>> points_;
-  std::vector<Const> side_constants_;  // the constants in the sides
+  std::vector<Const> side_constants_;
   bool may_round_ = false;  // the kernel computes with floats, so intermediate results of large ones may overflow
-  int64_t num_elements_ = 0;  // number of elements of all arrays
+  int64_t num_elements_ = 0;  // of all arrays
 };
 
 }  // namespace tgc

@@ -7,7 +7,6 @@
 namespace tgc {
 namespace {
 
-// Makes kernels that compute data0[i] from data1[i] and data2[i].
 struct Kernels {
   Graph g;
   UOp i = g.range(Const(int64_t(16)), 0, AxisType::LOOP);
@@ -17,12 +16,10 @@ struct Kernels {
     const UOp out = g.node(Op::DEFINE_GLOBAL, value.dtype().ptr(16), {}, 0);
     return g.sink(out.index_ptr(i).store(value).end(i));
   }
-  // Returns narrowed_point() of the first inputs for which the kernels of `right` and `wrong` store different values;
-  // empty if there are none.
   std::map<std::string, std::string> difference(UOp right, UOp wrong) {
     const UOp ast = kernel(right), graph = kernel(wrong), sides[] = {right, wrong};
     StageRunner runner(ast);
-    CHECK(runner.difference_from_ast(graph) == "");  // usual inputs do not show the difference
+    CHECK(runner.difference_from_ast(graph) == "");
     const SpecialInputs special(runner, ast, sides, {});
     auto differs = [&](const StageTrial& t) { return runner.unexplained_difference(t, graph).value_or("") != ""; };
     for (size_t n = 0; n < special.num_draws(); n++)
@@ -35,7 +32,7 @@ TEST_CASE("special inputs: numbers of the sides show a difference that usual inp
   Kernels k;
   const UOp n = k.input(dtypes::int32, 1), limit = n.const_like(Const(int64_t(123456)));
   const auto found = k.difference(n.lt(limit).where(n, n + limit), n);
-  REQUIRE(found.size() == 1);  // one element of data1 is enough to show it
+  REQUIRE(found.size() == 1);
   CHECK(found.begin()->first.starts_with("data1["));
   CHECK(std::stoll(found.begin()->second) >= 123456);
   const UOp least = n.const_like(Const(int64_t(-2147483648)));

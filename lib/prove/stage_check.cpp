@@ -47,9 +47,8 @@ class StageCheck {
   StageCheck(KernelProof& out, UOp ast, bool checks_stages)
       : out_(out), history_(*out.history), checks_stages_(checks_stages), ast_(ast), runner_(ast) {}
 
-  // Runs the graph after each stage in REF at sample inputs; a rewrite of the first wrong stage is wrong. If all
-  // rewrites are proven and the kernel is not small, runs the last graph first and, if it is right, only the linear
-  // list after it.
+  // Runs the graphs after stages in REF at sample inputs. If all rewrites are proven and the kernel is not small, runs
+  // the last graph first and, if it is right, only the linear list after it.
   void run() {
     const bool is_open = std::ranges::any_of(out_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
                          std::ranges::any_of(out_.findings, [](auto& r) { return r.kind != Kind::Proven; });
@@ -115,7 +114,6 @@ class StageCheck {
   }
 
   // Refutes those of the suspects that make the stages first..last compute something else for the inputs of `t`.
-  // Returns true if there is one.
   template <class Code>
   bool refute_causes(std::span<RewriteProof* const> suspects, size_t first, size_t last, const SpecialInputs& special,
                const StageTrial& t, const std::string& difference, const Code& result) {
@@ -140,7 +138,6 @@ class StageCheck {
     return true;
   }
 
-  // Returns true if repeating the rewrites of each of the stages first..last gives the result of the stage.
   bool explains(size_t first, size_t last) {
     for (size_t i = first; i <= last; i++)
       if (!replays(i)) return false;
@@ -156,7 +153,6 @@ class StageCheck {
     return it->second;
   }
 
-  // Returns true if the last graph that REF can run stores what the AST stores.
   bool is_last_right() {
     for (size_t i = stages().size(); i-- > 0;) {
       if (!stages()[i].changes_graph() || !stages()[i].result) continue;
@@ -191,8 +187,7 @@ class StageCheck {
     });
   }
 
-  // Sets the verdicts for a stage whose result stores what the AST stores at the sample inputs: none of its rewrites is
-  // wrong for these inputs.
+  // Sets the verdicts for a stage whose result stores what the AST stores at the sample inputs.
   void mark_right_stage(size_t stage) {
     // the run in REF also shows, for the sample inputs, that the graphs of a finding store the same, and that threads
     // do not overwrite each other's elements
@@ -260,7 +255,6 @@ class StageCheck {
     return is_found;
   }
 
-  // Compares the graphs_around() a rewrite (StageRunner::difference).
   std::optional<std::string> difference_at(const RewriteProof& r) {
     const auto around = graphs_around(r);
     return around ? runner_.difference(around->first, around->second) : std::nullopt;
@@ -280,7 +274,7 @@ class StageCheck {
     return std::pair(history_.imported_graph(before), history_.imported_graph(after));
   }
 
-  static constexpr size_t kTrials = 3;         // most draws of inputs for which a graph is run
+  static constexpr size_t kTrials = 3;
   static constexpr double kSearchSeconds = 3;  // processor time for all searches of inputs
 
   KernelProof& out_;
@@ -288,7 +282,7 @@ class StageCheck {
   const bool checks_stages_;
   const UOp ast_;
   StageRunner runner_;
-  std::map<size_t, bool> replays_;  // by number of a stage: true if repeating its rewrites gives its result
+  std::map<size_t, bool> replays_;
   double search_seconds_left_ = kSearchSeconds;
 };
 

@@ -28,7 +28,7 @@ namespace {
 constexpr double kSmallPart = 0.075;  // a kernel is small if its AST needs at most this part of the allowed work
 constexpr size_t kMostTrials = 3;
 constexpr const char* kRace = "different values are stored to one element";
-constexpr size_t kMostStored = 256;  // most elements of each array that are compared if a kernel's loops are shortened
+constexpr size_t kMostStored = 256;
 
 // Describes the first element that differs; "" if none does. The compared arrays have only the elements with the flat
 // indices `places` or, if there are none, all elements.
@@ -92,7 +92,6 @@ std::string first_clear_difference(const std::vector<Comparison>& compared, cons
   return "";
 }
 
-// Returns true if an operation of the graph may be undefined for some values of its operands.
 bool may_be_undefined(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (u.is(Op::CAST)) return dtypes::is_float(u.src(0).dtype().base()) && dtypes::is_int(u.dtype().base());
@@ -100,7 +99,6 @@ bool may_be_undefined(UOp root) {
   });
 }
 
-// Returns true if the arrays of the kernel are too large to be copied for each run.
 bool has_large_arrays(UOp ast) {
   constexpr int64_t kMostBytes = 64 << 20;
   int64_t bytes = 0;
@@ -116,9 +114,8 @@ bool StageRunner::can_decide() {
   return *can_decide_;
 }
 
-// Returns trial number `number`; null if it cannot be made. Trial 0 has the small numbers of input_arrays(). In other
-// trials, integers have all magnitudes, except in constrained_inputs(). Arrays that the AST only stores to are filled,
-// too, if their elements have at least 4 bytes, so that an element that a graph should store, but does not, has a wrong
+// Trial 0 has the small numbers of input_arrays(). In other trials, integers have all magnitudes, except in
+// constrained_inputs(). Arrays that the AST only stores to are filled, too, so that a missing store leaves a wrong
 // value.
 const StageRunner::Trial* StageRunner::make_trial(size_t number) {
   while (trials_.size() <= number) {
@@ -161,7 +158,7 @@ std::optional<std::string> StageRunner::difference(UOp input, UOp result) {
   auto out = difference_from_ast(result);
   if (!out || out->empty()) return out;
   const auto earlier = difference_from_ast(input);
-  if (earlier == out) return "";  // an earlier stage made the same values wrong
+  if (earlier == out) return "";
   return earlier == "" ? out : std::nullopt;
 }
 
@@ -193,7 +190,7 @@ std::optional<std::string> StageRunner::compare_with_ast(const Code& code, size_
     if (!t) break;
     auto found = catch_failures([&] { return difference_of_all(*t, code); });
     if (found) out = *found;
-    else if (found.diag().kernel_fault) out = found.diag().message;  // an access out of bounds is a difference, too
+    else if (found.diag().kernel_fault) out = found.diag().message;
     else return out;
     if (!out->empty()) break;
   }
@@ -242,7 +239,7 @@ std::optional<std::string> StageRunner::unexplained_difference(const StageTrial&
 }
 
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
-  if (max_work_ < kMaxWork) {  // try with max_work_ first, which fails if one iteration needs more work
+  if (max_work_ < kMaxWork) {
     auto few = catch_failures([&] { return difference_of_parts(t, graph, max_work_); });
     if (few || few.diag().kernel_fault) return std::move(few).value_or_throw();
   }
@@ -257,7 +254,7 @@ const Arrays& StageRunner::expected_at(const Trial& t, const Places& places) con
 
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double work) {
   std::string difference;
-  for (bool at_end : {false, true}) {  // the first iterations of the loops, and the last ones
+  for (bool at_end : {false, true}) {
     Graph scratch(ast_.graph().settings());
     const UOp shorter = truncate_loops(scratch, graph, work, at_end);
     Result<StoredSample> stored = sample_stores_in_ref(shorter, t.inputs, t.variables, kMostStored, true);

@@ -1,5 +1,4 @@
-// StageRunner: runs the graphs of stages in REF at sample inputs, and compares the stored arrays with those that the
-// kernel's AST stores.
+// StageRunner runs the graphs of stages in REF at sample inputs, and compares what they store with what the AST stores.
 #pragma once
 #include <deque>
 #include <map>
@@ -15,12 +14,11 @@
 
 namespace tgc {
 
-// Values of a kernel's inputs, and the arrays that the AST stores for them.
 struct StageTrial {
   using Places = std::map<std::string, std::vector<int64_t>>;
   Arrays inputs, expected;  // `expected` is empty if the AST is too large for REF
   std::map<std::string, int64_t> variables;
-  std::string ref_notes = {};                            // REF's notes about the AST
+  std::string ref_notes = {};
   mutable std::map<Places, Arrays> computed_parts = {};  // by flat indices: the elements that the AST stores there
 };
 
@@ -44,7 +42,6 @@ class StageRunner {
 
   // Returns the usual inputs; null if REF cannot compare graphs with the AST.
   const StageTrial* default_trial() { return can_decide() ? make_trial(0) : nullptr; }
-  // Returns the distribution of the AST's random inputs (kernel_inputs.h).
   const InputDistribution& distribution() const {
     if (!distribution_) distribution_ = input_distribution(ast_);
     return *distribution_;
@@ -58,7 +55,7 @@ class StageRunner {
   std::optional<std::string> unexplained_difference(const StageTrial& t, std::span<const UOp> list) const;
 
  private:
-  static constexpr double kMaxWork = 4e6;  // most UOps that REF evaluates in one run
+  static constexpr double kMaxWork = 4e6;
   static constexpr double kReducedMaxWork = 1e5;
   using Trial = StageTrial;
   using Places = StageTrial::Places;
@@ -86,7 +83,7 @@ class StageRunner {
 };
 
 // Returns, by the number of each DEFINE_GLOBAL of the kernel, how many elements its array has when REF evaluates sides
-// of rewrites. Large arrays become smaller, which is possible because offsets are taken modulo the size.
+// of rewrites: large arrays become smaller, and offsets are taken modulo the size.
 std::map<int64_t, int64_t> memory_sizes(UOp ast);
 
 }  // namespace tgc

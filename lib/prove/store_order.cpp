@@ -14,7 +14,6 @@ namespace tgc {
 
 namespace {
 
-// The elements that a store writes.
 struct StoredElements {
   UOp store, memory;
   std::vector<int64_t> elements = {};  // their indices; empty if they are not constant
@@ -27,7 +26,6 @@ struct StoredElements {
   }
 };
 
-// Returns the constant values of an index's lanes; empty if one is not constant.
 std::vector<int64_t> lanes_of(UOp index) {
   std::vector<int64_t> out;
   if (auto one = constant_integer(index)) out.assign(size_t(index.dtype().count()), *one);
@@ -59,7 +57,7 @@ std::optional<StoredElements> stored_by(UOp store) {
   if (!is_plain || index.num_src() < 2 || !index.dtype().is_ptr()) return out;
   const std::vector<int64_t> lanes = lanes_of(index.src(1));
   if (lanes.empty()) return out;
-  const int64_t unit = index.dtype().base().count();  // number of elements at one index
+  const int64_t unit = index.dtype().base().count();
   const int64_t width = std::max(unit, store.src(1).dtype().count() / int64_t(lanes.size()));
   for (int64_t lane : lanes)
     for (int64_t k = 0; k < width; k++) out.elements.push_back(lane * unit + k);
@@ -126,7 +124,6 @@ bool is_parallel(UOp u) {
 }
 bool is_loop(UOp u) { return u.in({Op::RANGE, Op::SPECIAL}) || is_parallel(u); }
 
-// Returns the number of iterations of a loop; -1 if it is not known.
 int64_t loop_size(UOp loop) {
   auto most = loop.vmax().to_int().to_int64();
   auto least = loop.vmin().to_int().to_int64();
@@ -135,8 +132,8 @@ int64_t loop_size(UOp loop) {
 
 // The index of a store as a sum of loops times factors, plus a constant.
 struct Linear {
-  std::map<uint32_t, std::pair<UOp, int64_t>> terms = {};  // by node id of a loop: the loop and its factor
-  bool is_linear = true;                                   // false if the index is no such sum
+  std::map<uint32_t, std::pair<UOp, int64_t>> terms = {};
+  bool is_linear = true;
 };
 
 void add_terms(UOp u, int64_t factor, Linear& out) {
@@ -164,7 +161,7 @@ void add_terms(UOp u, int64_t factor, Linear& out) {
 // largest sum of the terms with smaller factors. Serial loops may repeat an index. `width` is the number of elements
 // that a store writes at an index.
 bool are_apart(const Linear& index, int64_t width) {
-  std::vector<std::tuple<int64_t, int64_t, bool>> all;  // for each loop: its factor, its size, and if it is parallel
+  std::vector<std::tuple<int64_t, int64_t, bool>> all;
   for (auto& [id, term] : index.terms) {
     const int64_t size = loop_size(term.first), factor = std::abs(term.second);
     if (size == 1) continue;
@@ -238,7 +235,7 @@ UOp find_store_race(UOp root) {
     const StoredPlace place = stored_place(store);
     if (!place.memory || !place.index) continue;
     std::vector<UOp> own;
-    bool is_missing = false;  // the index does not depend on a parallel loop on which the value depends
+    bool is_missing = false;
     for (UOp loop : parallel) {
       if (depends_on(place.index, loop)) own.push_back(loop);
       else is_missing |= depends_on(store.src(1), loop);

@@ -1,6 +1,5 @@
-// Checks of the order of stores: stores to registers and shared memory that a rewrite leaves unordered, races of
-// threads for global memory, and missing barriers. A graph orders two stores only if one depends on the other, so a
-// rewrite may keep all values and still lose the order of stores.
+// Checks of the order of stores. A graph orders two stores only if one depends on the other, so a rewrite may keep all
+// values and still lose the order of stores.
 #pragma once
 #include <set>
 #include <span>
@@ -21,17 +20,14 @@ bool has_unordered_stores(UOp root);
 // `proofs` are those of the stage's rewrites, in order; `list` has all rewrites.
 void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Application> list, UOp input, UOp result);
 
-// ---- stores by the parallel threads of a kernel
-// Returns the names, with the sizes, of the parallel axes of a graph with more than one iteration: launch indices,
-// ranges of the grid, of workgroups and of CPU threads, and the variable core_id.
+// Returns the names, with the sizes, of the axes of a graph whose iterations run in parallel threads.
 std::set<std::string> parallel_axes(UOp root);
-// Returns the number of combinations of the parallel axes' indices; a variable size counts with its largest value.
-// Returns -1 if an axis does not begin at 0, or if the number exceeds int64.
+// Returns the number of combinations of the parallel axes' indices, with variable sizes at their largest values; -1 if
+// it is not known.
 int64_t parallel_iterations(UOp root);
 
-// Returns a store to global memory by which several threads may store to one element; the empty UOp if none is found. A
-// store that is the same for all indices of an axis is no race. Skips stores of vectors with an index for each lane,
-// because the stage before vectorizing was checked.
+// Returns a store to global memory by which several threads may store different values to one element; the empty UOp if
+// none is found. Skips stores of vectors with an index for each lane.
 UOp find_store_race(UOp root);
 
 // Returns an AFTER of shared memory that depends on a store to this memory without a BARRIER in between: reads then

@@ -12,7 +12,6 @@ struct Registers {
   UOp reg = g.node(Op::DEFINE_REG, dtypes::int32.ptr(4, AddrSpace::REG), {}, 0);
   UOp place(UOp of, int64_t i) { return of.index_ptr(g.constant(dtypes::index, i)); }
   UOp number(int64_t i) { return g.constant(dtypes::int32, i); }
-  // Returns a pointer to all four elements of the register as one vector.
   UOp vector(UOp of) { return place(of, 0).cast(dtypes::int32.vec(4).ptr(4, AddrSpace::REG)); }
   UOp numbers(UOp last) { return g.node(Op::VECTORIZE, dtypes::int32.vec(4), {number(0), number(0), number(0), last}); }
 };
@@ -40,7 +39,6 @@ TEST_CASE("check_store_order: a split store whose parts no longer wait is not pr
   for (int64_t i = 0; i < 4; i++) starts.push_back(r.place(r.reg, i).store(r.number(1)));
   UOp start = r.g.group(starts), read = r.place(r.reg.after({start}), 3).load();
   UOp whole = r.vector(r.reg).store(r.numbers(read));
-  // only the last element is computed from the register
   std::vector<UOp> parts;
   for (int64_t i = 0; i < 4; i++) parts.push_back(r.place(r.reg, i).store(i == 3 ? read : r.number(0)));
   UOp split = r.g.group(parts);
