@@ -25,7 +25,6 @@ std::string other_renderer(const Target& target) {
   return target.renderer == RendererKind::Clang ? "CPU:LLVM" : "CPU:CLANG";
 }
 
-// Returns whether the target is this computer's CPU and another compiler for this CPU accepts the source.
 bool other_compiler_accepts(const Target& target, const std::string& source) {
   if (target.device != "CPU") return false;
   auto job = job_for({"refused", "", target.name(), source});
@@ -105,9 +104,7 @@ class BackendBisection {
     return std::move(out_);
   }
 
-  // ---- the compiler
-
-  // Returns true if the kernel fails, or is not compiled, when it is compiled by `job_`.
+  // A kernel that is not compiled fails, too.
   bool fails() {
     auto code = compile_uncached(job_, Artifact::Binary);
     if (!code) return true;
@@ -115,7 +112,6 @@ class BackendBisection {
     return !executor_.run_kernel(kernel_, *repro_.placement.device).passes();
   }
 
-  // Binary-searches LLVM's optional passes for the first pass that makes the kernel fail.
   Verdict find_pass() {
     job_.max_passes = kAllPasses;
     const std::string text = std::move(compile_uncached(job_, Artifact::Passes).value_or_throw());
@@ -132,10 +128,8 @@ class BackendBisection {
                                        std::to_string(wrong - 1) + " it passes");
   }
 
-  // ---- the renderer
-
   // Splits vector stores, vector loads, or both into accesses of single elements. If the kernel then passes, names the
-  // first split access for which is_culprit() is true as the node that is printed wrongly, and returns true.
+  // first split access for which is_culprit() is true, and returns true.
   bool find_vector_access(bool (*is_culprit)(UOp) = is_vector_access) {
     std::vector<UOp> tried;
     for (OpSet ops : {OpSet{Op::STORE}, OpSet{Op::LOAD}, OpSet{Op::STORE, Op::LOAD}}) {
@@ -143,7 +137,7 @@ class BackendBisection {
       auto first = std::ranges::find_if(list_, is_wanted);
       if (first == list_.end()) continue;
       std::vector<UOp> list = scalarize(list_, ops);
-      if (list == tried) continue;  // the same list was run before, because the kernel has only loads or only stores
+      if (list == tried) continue;  // the kernel has only loads or only stores
       tried = list;
       auto kernel = executor_.make_executable(list);
       if (!kernel || !executor_.run_kernel(*kernel, *repro_.placement.device).passes()) continue;
@@ -154,7 +148,6 @@ class BackendBisection {
     return false;
   }
 
-  // Sets the verdict's node to `node`, which is printed wrongly, and adds the source lines that print this node.
   void name_node(UOp node) {
     out_.before = tree_text(node, 1);
     auto map = source_map(target_, list_);
@@ -163,8 +156,7 @@ class BackendBisection {
     if (where.num_lines) out_.location = "line " + std::to_string(where.first_line) + " of the source";
   }
 
-  // Returns the source lines of `node`. If `node` is printed within the expression of a user, returns the lines of the
-  // first such user.
+  // If `node` is printed within the expression of a user, returns the lines of the first such user.
   SourceLines lines_with(const SourceMap& map, UOp node) const {
     std::unordered_set<UOp> within = {node};
     for (size_t i = 0; i < list_.size(); i++) {
@@ -202,7 +194,7 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
   check_custom(watched.linear_list).value_or_throw();
   const Target& target = *repro.placement.target;
   const std::string& message = watched.outcome.diag.message;
-  const bool compiler_fails = message.starts_with("the compiler of ");  // true if the compiler crashed or timed out
+  const bool compiler_fails = message.starts_with("the compiler of ");
   const bool is_invalid = is_invalid_source(watched.outcome.diag);
   auto source = render_source(target, watched.linear_list);
   // a kernel without launch facts counts as not rendered, because tinygrad's renderer fails for it as well

@@ -27,7 +27,7 @@ using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
 // Strategy for a linear list, which has no rewrites: returns Same if the list passes, else Unresolved; nullopt if the
-// input is no list. The strategies of this file named check_... return only verdicts without a culprit.
+// input is no list.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.linear_list.empty()) return std::nullopt;
   if (executor.first_outcome().passes()) return Verdict{Kind::Same};
@@ -58,7 +58,7 @@ std::optional<Verdict> give_up(const FailureRepro& repro, Executor& executor) {
   return out;
 }
 
-// The strategies in the order in which they are tried. The first verdict that a strategy returns is the result.
+// The first verdict that a strategy returns is the result.
 constexpr Strategy* kStrategies[] = {
     find_kernel_fault,
     find_hazard_between_iterations,
@@ -78,7 +78,7 @@ constexpr Strategy* kStrategies[] = {
     give_up,
 };
 
-// Finds the culprit of one failing kernel. With --repro, also writes the kernel's repro bundle.
+// With --repro, also writes the kernel's repro bundle.
 void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& report) {
   Executor executor(repro, report.counts);
   std::optional<Verdict> verdict;
@@ -99,7 +99,7 @@ void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& repo
       repro.session.overrides.other_options;
 }
 
-// Returns the kernel's golden record from the INPUT `against`: the record with the id `id`, or else the only record.
+// Returns the record with the id `id`, or else the only record, of the INPUT `against`.
 Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
                                                            const std::string& id) {
   auto source = GraphSource::open(session, against);
@@ -118,15 +118,14 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
   return Diag{.message = "no record '" + id + "' to be against", .file = against, .expected = "FILE#ID"};
 }
 
-// Returns true if the record has texts of stages that tgc should reproduce exactly: no option or seeded fault changes
-// the compilation, and the record's graphs are not kept as nodes (JSON).
+// Returns true if tgc should reproduce the record's texts of stages exactly: no option or seeded fault changes the
+// compilation, and the record's graphs are not kept as nodes (JSON).
 bool is_as_recorded(const Session& session, const InputGraph& in) {
   const char* fault = std::getenv("TGC_FAULT");
   return in.record && detect_kind(in.record->ast) != InputKind::Json && !session.overrides.changes_compilation() &&
          !(fault && *fault);
 }
 
-// Compares tgc's compilation with tinygrad's, either a recorded one (--against) or a live one (--tinygrad).
 void bisect_divergence(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan,
                        BisectReport& report) {
   std::optional<Verdict> verdict;
@@ -149,8 +148,7 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
   report.repro_command = bisect_command(options, more_options);
 }
 
-// Throws Failure if an option asks for a search that is not possible for `what`, such as "the recorded kernel 'x'". The
-// error suggests `instead`.
+// Throws Failure, which suggests `instead`, if an option asks for a search that is not possible for `what`.
 void check_plan(const BisectPlan& plan, const Session& session, const InputGraph& in, const std::string& what,
                 const std::string& instead) {
   const std::pair<const char*, bool> searches[] = {{"--tinygrad", !plan.tinygrad_command.empty()},
@@ -164,8 +162,6 @@ void check_plan(const BisectPlan& plan, const Session& session, const InputGraph
           Diag{.message = std::string(name) + " has no effect on " + what, .file = in.file, .expected = instead});
 }
 
-// Throws Failure if `in` has no recorded stages, if an option cannot be used with recorded stages, or if the device
-// does not exist.
 void check_recorded(const Session& session, const InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
   const std::string& producer = imported_from(in).producer;
   if (!in.record)
@@ -177,8 +173,8 @@ void check_recorded(const Session& session, const InputGraph& in, const RunOptio
   if (!options.device.name.empty()) placement_for(session, options.device.name, in).value_or_throw();
 }
 
-// Calls work(session, report) in a session with a time limit of `seconds` (0: no limit). Returns the report with the
-// wall time and, if `work` throws, its error (or the verdict Unresolved if the session was cancelled).
+// Calls work(session, report) in a session with a time limit of `seconds` (0: no limit). If `work` throws, the report
+// has its error or, if the session was cancelled, the verdict Unresolved.
 template <class Work>
 BisectReport reported(const Session& whole, double seconds, const std::string& name, Work work) {
   BisectReport report{.kernel = name};
@@ -194,8 +190,8 @@ BisectReport reported(const Session& whole, double seconds, const std::string& n
   return report;
 }
 
-// Finds the failing kernel of a model or tensor graph and bisects it. If no kernel fails, bisects the schedule. `whole`
-// is the tensor graph, from which the repro command is made; it is empty for a model.
+// If no kernel fails, bisects the schedule. `whole` is the tensor graph, from which the repro command is made; it is
+// empty for a model.
 void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
   const Session& session = repro.session;
   RunOptions options = repro.options;
@@ -275,8 +271,8 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
       if (more.input_set != InputSet::Usual) own.compare.accepts_rounding = true;
       return bisect_kernel(add_expected_results(begin_repro(session, in, own)), false, report);
     }
-    // If the kernel is right at a sample of its elements, bisects again with all elements. If all are right, compares
-    // the kernel's stages with those of its golden record.
+    // If the kernel is right at a sample of its elements, bisect again with all elements. If all are right, compare the
+    // kernel's stages with those of its golden record.
     if (auto complete = add_all_expected_elements(std::move(repro))) bisect_kernel(*complete, false, report);
     if (report.verdict.kind == Kind::Same && is_as_recorded(session, in))
       if (auto verdict = find_divergence(session, in, *in.record)) report.verdict = std::move(*verdict);

@@ -1,5 +1,4 @@
-// Tests bisecting tensor graphs whose kernels are compiled correctly, but whose schedule may be wrong. Many tests seed
-// a fault in a rewrite of the tensor graph.
+// Tests bisecting tensor graphs whose kernels are compiled correctly, but whose schedule may be wrong.
 #include <doctest/doctest.h>
 
 #include <cstring>

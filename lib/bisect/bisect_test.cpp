@@ -1,5 +1,4 @@
-// Tests verdicts of bisect, such as those on right kernels, on known miscompiles of tinygrad, and on faults that were
-// seeded into rewrites (lib/rewrite/fault.h), renderers, LLVM and recordings.
+// Tests verdicts on right kernels, on known miscompiles of tinygrad, and on seeded faults (lib/rewrite/fault.h).
 #include "lib/bisect/bisect.h"
 
 #include <doctest/doctest.h>
@@ -106,7 +105,7 @@ TEST_CASE("bisect: attributes twelve faults of renderers to the renderer and nam
       CHECK(report.verdict.kind == Kind::Renderer);
       CHECK(report.verdict.is_confirmed);
       CHECK(report.verdict.before.starts_with("Ops." + std::string(op, strcspn(op, "@"))));
-      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // empty: no source line was found
+      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));
     }
 }
 
@@ -140,7 +139,7 @@ TEST_CASE("bisect: names LLVM's wrong pass, its number and the function") {
     }
   BisectReport report = bisected("CPU:CLANG", "llvm:intrinsic", kSqrt);
   INFO(report.text());
-  CHECK(report.verdict.kind == Kind::Compiler);  // the kernel fails whichever of LLVM's passes run
+  CHECK(report.verdict.kind == Kind::Compiler);
   CHECK(report.verdict.pass_name.empty());
 }
 
@@ -177,7 +176,7 @@ TEST_CASE("bisect: names stage, rule and application of a divergence from a reco
     CHECK(report.verdict.kind == Kind::Divergence);
     CHECK(report.exit_code() == 1);
     CHECK(report.verdict.stage == "postopt symbolic");
-    CHECK(report.verdict.rule == "fold-binary");  // this rule folds 3*4 to 12, but the record has 16
+    CHECK(report.verdict.rule == "fold-binary");
     CHECK(report.verdict.rewrite_number == 1);
   }
   BisectReport same = bisect_record(right, {.golden_input = right});

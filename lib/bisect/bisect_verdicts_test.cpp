@@ -1,5 +1,4 @@
-// Tests verdicts in difficult cases, such as nested rewrites, rounding, pairs of culprits, shortcuts, endless rewrites,
-// kernels that are wrong before any rewrite, and refused kernels. Also tests evaluate_sides().
+// Tests verdicts in difficult cases, such as nested rewrites, rounding and endless rewrites.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -24,7 +23,6 @@ BisectReport bisected(const std::string& text, const std::string& fault,
   return bisect(Session(), in, spec);
 }
 
-// Checks that bisecting the kernel `text` in REF names `rule` in `stage` as the culprit, with a confirmed verdict.
 void check_named_in_ref(const std::string& text, const std::string& stage, const std::string& rule,
                         const std::string& branch = "", const std::string& proof = "") {
   BisectReport report = bisected(text, "", {.device = {.name = "REF"}});
@@ -175,7 +173,6 @@ TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain
     Settings settings;
     settings.REWRITE_STACK_LIMIT = limit;
     BisectReport report = bisected(text, "", {.device = {.name = "REF"}}, settings);
-    // skip limits that are too low even for an unwatched compilation
     if (report.failure_text.find("does not end") != std::string::npos) continue;
     CAPTURE(limit);
     INFO(report.text(), report.error);
@@ -407,7 +404,7 @@ TEST_CASE("bisect: attributes refused ops and invalid C to the renderer") {
   auto source = std::move(GraphSource::open(session, test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
                               .value_or_throw());
   InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));
-  BisectReport type = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // C has no fp8 type
+  BisectReport type = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});
   INFO(type.text(), type.error);
   CHECK(type.verdict.kind == Kind::Renderer);
   CHECK(type.exit_code() == 1);

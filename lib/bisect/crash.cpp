@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// The stage and the last rewrite of the worker that compiles. Lies in memory that the worker shares with this process.
+// The stage and the last rewrite of the worker that compiles, in memory that the worker shares with this process.
 struct Progress {
   char stage[64], rule[128], location[192];
   uint64_t number, in_stage;  // number of the rewrite in the compilation, and among those of its rule in the stage
@@ -22,8 +22,8 @@ void put(char (&to)[N], std::string_view text) {
   to[n] = 0;
 }
 
-// Writes the current stage and rewrite to a Progress, which is read after a crash. Suppresses the rewrite with the
-// number `left_out`; 0 suppresses none.
+// Writes the current stage and rewrite to a Progress. Suppresses the rewrite with the number `left_out`; 0 suppresses
+// none.
 class ProgressWatcher : public ApplicationWatcher {
  public:
   ProgressWatcher(Progress& progress, uint64_t left_out) : progress_(progress), left_out_(left_out) {}
@@ -48,7 +48,7 @@ class ProgressWatcher : public ApplicationWatcher {
   std::map<std::string_view, uint64_t> in_stage_;
 };
 
-// Compiles the kernel in a worker. Returns an error if the worker crashed or timed out, else nullopt.
+// Returns an error if the worker crashed or timed out.
 std::optional<Diag> compile_in_worker(const Executor& executor, Progress& progress, uint64_t left_out, double seconds) {
   Death death;
   auto answer = contain(

@@ -20,12 +20,10 @@
 namespace tgc {
 namespace {
 
-// Returns the graph after a stage as text; empty if the stage failed.
 std::string text_after(const StageRun& run) {
   return run.result ? pyrender(run.result).value_or_throw() : "";
 }
 
-// Compares tgc's compilation of a graph for `target` with tinygrad's compilation of it.
 class Divergence {
  public:
   Divergence(const Session& session, const InputGraph& in, const std::string& target)
@@ -37,7 +35,6 @@ class Divergence {
 
   bool is_refused() const { return is_refused_; }
 
-  // Returns the name of each stage with the text of the graph after the stage.
   std::vector<std::pair<std::string, std::string>> texts() const {
     std::vector<std::pair<std::string, std::string>> out;
     for (const StageRun& run : log_.stage_runs()) out.emplace_back(run.row->name, text_after(run));
@@ -70,7 +67,6 @@ class Divergence {
     return compile_copy(session_, in_, target_, in_.graph->settings()).value_or_throw();
   }
 
-  // Compares tgc's linear list, and then its source code, with tinygrad's.
   std::optional<Verdict> find_after_stages() {
     for (auto& [stage, theirs] : {std::pair("linear", &record_->linear), std::pair("source", &record_->source)}) {
       if (!*theirs) continue;
@@ -97,12 +93,12 @@ class Divergence {
 
   // Returns the first rewrite of a node that tinygrad does not rewrite, or rewrites into something else; of the nested
   // rewrites, only one of a node that tinygrad rewrites. Returns null if there is none, or if the cause is a rewrite
-  // that only tinygrad makes, which is then described in the verdict.
+  // that only tinygrad makes, which the verdict then describes.
   const Application* first_not_in_tinygrad(const StageRun& run) {
     auto matches = matches_in(*run.row);
     if (!matches) return nullptr;
     const std::vector<Rewrite>& theirs = *matches;
-    std::map<uint32_t, std::set<uint32_t>> made;  // tinygrad's rewrites: ids of a node's results, by the node's id
+    std::map<uint32_t, std::set<uint32_t>> made;  // by a node's id: ids of tinygrad's results
     for (const Rewrite& m : theirs) made[m.before.id()].insert(m.after.id());
     std::vector<const Application*> list;
     std::vector<UOp> nodes{run.input, run.result};
@@ -124,9 +120,9 @@ class Divergence {
     return inner;
   }
 
-  // Looks for a node that occurs in both compilations, and that tinygrad rewrites but tgc does not. If there is one,
-  // describes tinygrad's rewrite in the verdict and returns true. The sources of `ours` are the stage's input and
-  // result, followed by both sides of each of the stage's rewrites.
+  // If tinygrad rewrites a node of both compilations that tgc does not rewrite, describes tinygrad's rewrite in the
+  // verdict and returns true. The sources of `ours` are the stage's input and result, followed by both sides of each of
+  // the stage's rewrites.
   bool describe_missing(std::span<const Rewrite> theirs, UOp ours) {
     UOpSet met(theirs_), rewritten(theirs_);
     for (UOp u : toposort(ours)) met.insert(u);
@@ -140,7 +136,7 @@ class Divergence {
     return false;
   }
 
-  // Parses the rewrites that tinygrad recorded for a stage. Their nodes are added to the graph theirs_.
+  // The nodes of the rewrites are added to the graph theirs_.
   Result<std::vector<Rewrite>> matches_in(const StageRow& row) {
     auto matches = read_rewrites(theirs_, *record_, "tinygrad 0.12.0", in_.file);
     if (!matches) return matches;
@@ -150,7 +146,6 @@ class Divergence {
     return matches;
   }
 
-  // Returns the first rewrite whose result is still in tgc's graph after the stage, but not in tinygrad's graph.
   const Application* first_remaining(const StageRun& run, const std::string& ours, const std::string& theirs) const {
     Graph graph(in_.graph->settings());
     auto pair = read_alike(graph, {ours, "tgc"}, {theirs, in_.file});
@@ -181,8 +176,8 @@ class Divergence {
   ApplicationLog log_;
   Compilation ours_;
   bool is_refused_ = false;
-  const GoldenRecord* record_ = nullptr;  // tinygrad's compilation
-  Graph theirs_;  // the graph of tinygrad's recorded rewrites
+  const GoldenRecord* record_ = nullptr;
+  Graph theirs_;  // of tinygrad's recorded rewrites
 };
 
 }  // namespace

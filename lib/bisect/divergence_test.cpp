@@ -1,5 +1,5 @@
-// Tests that bisect finds divergences from tinygrad. In place of tinygrad's recordings, uses records of the native
-// pipeline, in some of which one rule is suppressed. Small scripts replace the process that runs tinygrad.
+// Tests that bisect finds divergences from tinygrad. Records of the native pipeline, partly without one rule, replace
+// tinygrad's, and small scripts the process that runs tinygrad.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,7 +31,6 @@ InputGraph kernel() {
   return in;
 }
 
-// A watcher that suppresses all applications of one rule.
 class WithoutRule : public ApplicationLog {
  public:
   explicit WithoutRule(std::string_view rule) : rule_(rule) {}

@@ -18,7 +18,6 @@ Ends ends_of(UOp root) {
   return out;
 }
 
-// Returns a RANGE with two ENDs; the empty UOp if there is none.
 UOp range_that_ends_twice(UOp root) {
   const Ends ends = ends_of(root);
   auto it = std::ranges::find_if(ends, [](auto& e) { return e.second.size() > 1; });

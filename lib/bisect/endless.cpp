@@ -9,11 +9,11 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kHigherLimit = 64;  // factor by which REWRITE_STACK_LIMIT is raised to test if a graph is only deep
+constexpr int64_t kHigherLimit = 64;
 
 // Describes a graph: "its graph has 120000 nodes, 119990 of them one above the other, mostly Ops.ADD".
 std::string depth_text(UOp root) {
-  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;  // by node: its depth, and its source with the largest depth
+  std::unordered_map<UOp, std::pair<size_t, UOp>> depths;
   std::vector<UOp> nodes = toposort(root);
   for (UOp u : nodes) {
     auto& [depth, deepest] = depths[u];
@@ -51,10 +51,9 @@ class WaitCycleLog : public ApplicationLog {
   // not rewritten, one of its sources. Returns the path's applications in the order of the log; none if there is no
   // path.
   std::vector<Application> cycle() const {
-    // Depth-first search; `path` leads to the current node.
     enum State : uint8_t { kNew, kOnPath, kDone };
     std::unordered_map<UOp, State> states;
-    std::vector<std::pair<UOp, size_t>> path;  // each node, and how many of its successors were visited
+    std::vector<std::pair<UOp, size_t>> path;
     auto successor = [&](UOp u, size_t i) {
       if (auto it = unfinished_.find(u); it != unfinished_.end()) return i == 0 ? it->second.node : UOp();
       return i < u.num_src() ? u.src(i) : UOp();
@@ -93,19 +92,16 @@ class WaitCycleLog : public ApplicationLog {
   Changes unfinished_;         // the changes by the innermost graph rewrite that ended without a result
 };
 
-// Returns whether the last application before the cycle rewrote the same node as the last application of the cycle.
 bool repeats_node(std::span<const Application> cycle, std::span<const Application> all) {
   return cycle.size() < all.size() && all[all.size() - 1 - cycle.size()].before == cycle.back().before;
 }
 
-// Returns the first application in `all` of the same rule to the same node as `a`.
 const Application& first_like(const Application& a, std::span<const Application> all) {
   return *std::ranges::find_if(all, [&](const Application& b) { return b.before == a.before && b.rule == a.rule; });
 }
 
-// Returns the verdict on the first rewrite whose sides differ and that is proven to be the cause; nullopt if none is.
 std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& executor) {
-  // limits for the rewrites that are compared, and then proven; small, because the cause is early in the log
+  // small, because the cause is early in the log
   constexpr size_t kMostCompared = 4000, kMostProven = 16;
   executor.compare_sides(kMostCompared);
   const WatchedRun& watched = executor.watched_run();
@@ -154,7 +150,7 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor&
               .stage = std::string(stage->row->name)};
   std::span<const Application> all = watched.application_log.all_rewrites();
   WaitCycleLog log;
-  Compilation c = executor.begin_compilation();  // must outlive `waiting`, which refers to nodes of this compilation
+  Compilation c = executor.begin_compilation();
   c.set_watcher(&log);
   (void)c.list();
   c.set_watcher(nullptr);

@@ -39,8 +39,6 @@ class CancelWatcher : public Watcher, public RewriteObserver {
 
 }  // namespace
 
-// ---- the unchanged kernel
-
 EquivalenceResult WatchedRun::sides_of(const Application& a) const {
   const size_t i = index_of(a);
   return i < compared_sides.size() ? compared_sides[i] : EquivalenceResult{};
@@ -57,8 +55,6 @@ std::vector<const Application*> WatchedRun::suspects() const {
   for (size_t i = 0; i < compared_sides.size(); i++)
     if (compared_sides[i].kind == Kind::Differ || compared_sides[i].kind == Kind::Unlike)
       out.push_back(&application_log.all_rewrites()[i]);
-  // rewrites whose sides differ by more than rounding come first; among equals, those of rules for which `tgc prove
-  // --rules` has a counterexample
   std::ranges::stable_sort(out, std::greater(), [&](auto* a) {
     return std::pair(compared_sides[index_of(*a)].is_beyond_rounding, has_counterexample(*a->rule));
   });
@@ -118,8 +114,6 @@ Outcome Executor::failing_outcome() {
                                      : Outcome();
 }
 
-// ---- the kernel compiled again
-
 void Executor::throw_if_cancelled() const {
   if (repro_.session.is_cancelled()) throw Failure("cancelled");
 }
@@ -157,7 +151,6 @@ Outcome Executor::attempt(Compilation& c, Watcher* watcher) {
   return repro_.test_command.empty() ? run_list(*list) : run_command(c.current_graph());
 }
 
-// Runs the graph after each stage in REF. Returns the first outcome that does not pass; if all pass, a passing outcome.
 Outcome Executor::run_stages(Compilation& c) {
   while (c.next_row() && c.next_row()->is_graph_stage()) {
     auto step = c.run_step();
@@ -179,8 +172,6 @@ bool Executor::fits_stack_limit(int64_t rewrite_stack_limit) const {
   throw_if_cancelled();
   return ends;
 }
-
-// ---- a graph
 
 Outcome Executor::run_watched_graph(UOp root) {
   auto [it, is_new] = watched_run_->graph_outcomes.try_emplace(root.id());
@@ -236,8 +227,6 @@ Outcome Executor::run_truncated(UOp root) {
   return done ? *done : refused(done.diag());
 }
 
-// ---- a linear list
-
 Result<Executable> Executor::make_executable(std::span<const UOp> list) const {
   const Placement& place = repro_.placement;
   return place.is_ref ? Executable::for_ref(list) : Executable::for_device(list, *place.target, *place.device);
@@ -279,8 +268,8 @@ Outcome Executor::compare_execution(const Result<Execution>& done) {
   auto wrong = std::ranges::find_if_not(*arrays, &Comparison::has_passed);
   if (wrong == arrays->end()) return {};
   const Outcome fails{Outcome::Kind::Fails, {.message = wrong->text().substr(0, wrong->text().find('\n'))}};
-  // Compare again without the elements that depend on rounding, if that is possible and cheap, unless an earlier such
-  // comparison found no such elements.
+  // Compare again without the elements that depend on rounding, if that is cheap, unless an earlier such comparison
+  // found no such elements.
   const bool can_recheck = may_depend_on_rounding_ && repro_.is_small && repro_.input_graph.list.empty();
   if (!can_recheck || !is_recheck_cheap(repro_.input_graph.root, *arrays)) return fails;
   const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);

@@ -1,6 +1,5 @@
-// Runs a failing kernel again: unchanged, with its rewrites recorded ("watched"), or with some rewrites suppressed.
-// Also runs the graphs between two stages in REF, and runs changed linear lists. Functions that begin a compilation or
-// run a graph throw Failure if the session is cancelled.
+// Runs a failing kernel again, as it is or changed. Functions that begin a compilation or run a graph throw Failure if
+// the session is cancelled.
 #pragma once
 #include <memory>
 
@@ -17,21 +16,19 @@ struct WatchedRun {
 
   ApplicationLog application_log;
   Compilation compilation;
-  std::vector<UOp> linear_list = {};  // the linear list; empty if the compilation was refused
+  std::vector<UOp> linear_list = {};  // empty if the compilation was refused
   Outcome outcome = {};
   // The comparison of the two sides of each application, in the order of the log. Empty until compare_sides() ran, or
   // if it failed; shorter than the log if compare_sides() had a limit.
   std::vector<EquivalenceResult> compared_sides = {};
-  std::string comparison_error = {};  // why compare_sides() could not compare the sides; empty if it could
-  std::map<uint32_t, Outcome> graph_outcomes = {};  // cache of Executor::run_watched_graph, by node id of the SINK
+  std::string comparison_error = {};  // why compare_sides() failed; empty if it did not
+  std::map<uint32_t, Outcome> graph_outcomes = {};
 
   size_t index_of(const Application& a) const { return size_t(&a - application_log.all_rewrites().data()); }
   EquivalenceResult sides_of(const Application& a) const;  // Kind::Open if the sides of `a` were not compared
-  // Returns whether both sides of `a` were compared and are equal to the last bit; 0.0 and -0.0 count as different.
   bool is_exactly_same(const Application& a) const;
   // Returns the applications whose sides differ. Those whose sides differ by more than rounding come first; among
-  // equals, those of rules with a known counterexample. Otherwise the order is that of the log, where a nested rewrite
-  // precedes the rewrite that contains it.
+  // equals, those of rules with a known counterexample, then in the order of the log.
   std::vector<const Application*> suspects() const;
 };
 
@@ -41,46 +38,42 @@ class Executor {
   Executor(const FailureRepro& repro, BisectCounts& counts)
       : repro_(repro), counts_(counts), settings_(repro.input_graph.graph->settings()) {}
 
-  // ---- the unchanged kernel
-  // These two functions return the outcomes of two runs, which the first call makes. If the kernel was refused or died,
-  // this call then tests the device with a kernel that stores one number, and throws Failure if this kernel fails, too.
-  // The call also raises REWRITE_STACK_LIMIT to its default (unless a graph rewrite does not end), because compilations
-  // with a watcher need a higher limit than others.
+  // Returns the outcome of the first of two runs, which the first call makes. If the kernel was refused or died, this
+  // call tests the device with a kernel that stores one number, and throws Failure if this kernel fails, too. The call
+  // may also raise REWRITE_STACK_LIMIT to its default, because compilations with a watcher need a higher limit.
   const Outcome& first_outcome();
   const Outcome& second_outcome() { return first_outcome(), second_outcome_; }
   bool is_flaky() { return first_outcome().passes() != second_outcome().passes(); }
-  // Returns the watched run. The first call compiles the kernel with its rewrites recorded, and runs the result (with
-  // --each-stage, also the graph after each stage, in REF). With --cmd, it only compiles.
+  // Returns the watched run. The first call compiles the kernel with its rewrites recorded and, except with --cmd, runs
+  // the result (with --each-stage, also the graph after each stage, in REF).
   WatchedRun& watched_run();
-  // Compares the two sides of each of the first `most` applications, and stores the results in
-  // watched_run().compared_sides. If that fails, sets watched_run().comparison_error.
+  // Compares the two sides of each of the first `most` applications, and sets compared_sides or comparison_error of
+  // watched_run().
   void compare_sides(size_t most = SIZE_MAX);
-  // Returns the first outcome that did not pass, of those of first_outcome(), second_outcome() and watched_run().
-  // Passes if all passed so far, or if first_outcome() was not called.
+  // Returns the first outcome that did not pass, of those of first_outcome(), second_outcome() and watched_run() so
+  // far; a passing one if there is none.
   Outcome failing_outcome();
 
-  // ---- new compilations of the kernel
-  // Returns a new compilation of the kernel, before its first stage.
+  // Returns a compilation of the kernel, before its first stage.
   Compilation begin_compilation() const { return begin_compilation(repro_.placement.target->name(), settings_); }
-  // Returns whether the kernel passes if it is compiled for `target` and runs there; false if any error occurs.
+  // Returns true if the kernel passes if it is compiled for `target` and runs there; false if any error occurs.
   bool passes_on(const std::string& target);
-  // Compile the kernel, or the rest of the compilation `c`, run the result (with --each-stage, also the graph after
-  // each stage, in REF), and return the outcome. `watcher` may observe or suppress rewrites. A repro that is a linear
-  // list is only run. With --cmd, the command decides the outcome.
+  // Compiles the kernel (or continues the compilation `c`), runs the result, and returns the outcome. `watcher` may
+  // observe or suppress rewrites. With --each-stage, also runs the graph after each stage, in REF. With --cmd, the
+  // command decides the outcome.
   Outcome attempt(Watcher* watcher = nullptr);
   Outcome attempt(Compilation& c, Watcher* watcher = nullptr);
   // Returns true if no rewriting exceeds this REWRITE_STACK_LIMIT when the kernel is compiled.
   bool fits_stack_limit(int64_t rewrite_stack_limit) const;
 
-  // ---- the graph between two stages
   // Runs `root`, the kernel's graph after any stage, in REF. If the kernel is large, shortens the outer loops, and
-  // compares only some of the elements that are then stored. With --cmd, the command decides the outcome instead.
+  // compares only some of the stored elements. With --cmd, the command decides the outcome instead.
   Outcome run_graph(UOp root);
   // Returns run_graph(root) for a graph of watched_run(), and caches the outcome.
   Outcome run_watched_graph(UOp root);
 
   // ---- linear lists
-  Outcome run_list(std::span<const UOp> list);  // runs `list` on the kernel's device and compares the results
+  Outcome run_list(std::span<const UOp> list);  // runs `list` on the kernel's device
   // Returns the executable of `list` for the device and target with which the kernel fails.
   Result<Executable> make_executable(std::span<const UOp> list) const;
   Outcome run_kernel(Executable& kernel, Device& device);
@@ -90,14 +83,12 @@ class Executor {
   // Returns true if the list stores the same values on the device and in REF, within the tolerance for two devices;
   // false if one of the two cannot run it.
   bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Returns true if the unchanged linear list stores the same values in REF and on the device, or dies in both. If it
-  // does not, runs of other graphs in REF prove nothing about the device. Also true if that is unknown: REF or the
-  // device rejects the list, the kernel is too large for REF, or a command decides (--cmd).
+  // Returns true if the unchanged linear list stores the same values in REF and on the device, dies in both, or if this
+  // is not known. If it returns false, runs of other graphs in REF prove nothing about the device.
   bool does_ref_agree();
   ToleranceOptions tolerance(const Array& expected) const {
     return CompareOptions().tolerance_for(repro_.input_graph.root, expected);
   }
-  // Compares the results of a run with the expected ones.
   Outcome compare_execution(const Result<Execution>& done);
 
  private:
@@ -116,9 +107,9 @@ class Executor {
   std::unique_ptr<WatchedRun> watched_run_;
   struct KnownOutcome {
     Outcome outcome;
-    int num_requests = 0;  // number of requests to run this source again
+    int num_requests = 0;
   };
-  std::map<std::string, KnownOutcome> outcomes_;  // by source code; a source is run at most twice
+  std::map<std::string, KnownOutcome> outcomes_;
 };
 
 }  // namespace tgc

@@ -72,7 +72,7 @@ void FailingKernelFinder::blame_unfinished_kernel() {
   FailingKernel& k = *kernel_;
   Sample sample;
   KernelStep step{k.graph.info.name, k.kernel_number, k.graph.root, k.variables, copy_of(k.arrays.inputs), {}};
-  auto done = catch_failures([&] { return compute_expected(step, sample); });  // an exception: REF cannot run the AST
+  auto done = catch_failures([&] { return compute_expected(step, sample); });
   has_found_ = done && *done;
   if (has_found_)
     k.arrays.expected = std::move(sample.values), k.arrays.known_elements = std::move(sample.flat_indices);

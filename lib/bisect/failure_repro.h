@@ -1,6 +1,5 @@
-// FailureRepro: all that is needed to repeat a failing run of a kernel: the graph, the options, the device and target
-// (`placement`), the inputs and the expected results. It does not change while an Executor (executor.h) runs the kernel
-// again.
+// FailureRepro: all that is needed to repeat a failing run of a kernel. It does not change while an Executor
+// (executor.h) runs the kernel again.
 #pragma once
 #include <map>
 #include <optional>
@@ -14,7 +13,6 @@
 
 namespace tgc {
 
-// The outcome of a run of the kernel.
 struct Outcome {
   enum class Kind : uint8_t {
     Passes,
@@ -32,22 +30,18 @@ struct Outcome {
 inline Outcome refused(Diag diag) { return {Outcome::Kind::Refused, std::move(diag)}; }
 inline bool is_endless(const Outcome& o) { return is_endless(o.diag); }  // true if the rewriting of a stage did not end
 
-// By name of an array: the flat indices of the elements whose expected values were computed. An empty map means that
-// all elements of all arrays were computed.
 using KnownElements = std::map<std::string, std::vector<int64_t>>;
 
-// The arrays that a kernel reads, and those that it should store.
 struct KernelArrays {
   Arrays inputs, expected;
   KnownElements known_elements;
 };
 
-// Returns the elements of the arrays that `elements` lists. Skips arrays that are missing. Throws Failure if an array
-// is too small.
+// Returns the elements of the arrays that `elements` lists. Skips missing arrays. Throws Failure if an array is too
+// small.
 Arrays selected_elements(const Arrays& arrays, const KnownElements& elements);
 
 struct FailureRepro {
-  // The session and the input graph must outlive the repro.
   const Session& session;
   InputGraph& input_graph;
   RunOptions options;
@@ -56,7 +50,7 @@ struct FailureRepro {
   std::vector<UOp> linear_list = {};     // if not empty: the linear list to run instead of compiling the graph
   KernelArrays arrays = {};              // set by add_expected_results(), or from the run of a whole model
   bool is_expected_by_ref = false;       // the expected values are those that REF computes from the input graph
-  bool is_small = true;                  // REF can run the whole kernel in a second or two
+  bool is_small = true;                  // REF runs the whole kernel, and not only a sample
   std::string kernel_fault = {};         // the error if the input graph dies in REF; there are no expected values then
   std::set<std::string> variables = {};  // the names among those of --var that are variables of the kernel
 
@@ -67,27 +61,25 @@ struct FailureRepro {
   // Returns the arrays for the buffers of `kernel`: the inputs, and those of `more` for buffers that the failing kernel
   // does not have.
   Arrays inputs_for(const Executable& kernel, const Arrays& more = {}) const;
-  // Returns the expected values of `elements`. Computes them in REF if `arrays` has only a sample of the elements.
   Arrays expected_at(const KnownElements& elements) const;
 };
 
 // Starts a repro: chooses where the kernel runs. The target is set even for --device=REF, because bisection compiles
-// the kernel. Throws Failure if the device does not exist, or for --recorded without a recorded list.
+// the kernel. Throws Failure if an option does not fit.
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options);
-// Returns `repro` with inputs and expected results. The expected results are from a file, from the device that
-// --reference names, or from REF, which computes only a sample of the elements if the kernel is too large. Throws
-// Failure if inputs or variables do not fit, if the results cannot be computed, or if the kernel stores nothing.
+// Returns `repro` with inputs and expected results: from a file, from the device that --reference names, or from REF,
+// which computes only a sample of the elements of a large kernel. Throws Failure if they cannot be made, or if the
+// kernel stores nothing.
 FailureRepro add_expected_results(FailureRepro repro);
 // Returns `repro` with the expected values of all elements; nullopt if it has them already, or the kernel dies in REF.
 std::optional<FailureRepro> add_all_expected_elements(FailureRepro repro);
 
 // Returns the command that repeats a bisection. `more_options` follows the input and begins with a blank; of `options`,
-// only the inputs, the expected arrays, the reference and the seed are printed. The command begins with TGC_FAULT=...
-// if that variable is set.
+// only the inputs, the expected arrays, the reference and the seed are printed.
 std::string bisect_command(const RunOptions& options, const std::string& more_options);
 
 // Writes a repro bundle of the kernel, its arrays and the verdict to the file that --repro names, and returns the path.
-// Throws Failure if the file cannot be written.
+// Throws Failure.
 std::string write_bundle(const FailureRepro& repro, const Outcome& failure, const std::string& failure_text,
                          const Verdict& verdict);
 

@@ -1,4 +1,3 @@
-// Finds the first node of a linear list for which the renderer prints wrong source code.
 #include <algorithm>
 
 #include "lib/bisect/list_variants.h"
@@ -27,7 +26,7 @@ class FirstWrongNode {
     if (has_died_) return find_among_sources();
     std::ranges::sort(suspects_, {}, &Suspect::moment);
     for (const Suspect& s : std::span(suspects_).first(std::min(suspects_.size(), kMostSuspects))) {
-      if (list_[s.node].in({Op::RANGE, Op::SPECIAL})) return {};  // no proof: a wrong loop makes all its nodes wrong
+      if (list_[s.node].in({Op::RANGE, Op::SPECIAL})) return {};
       if (is_culprit(s.node)) return list_[wrong_source_of(s.node)];
     }
     return {};
@@ -54,9 +53,8 @@ class FirstWrongNode {
     return {};
   }
 
-  // Returns the first suspect below `node` that is a culprit, too; `node` if there is none. `node` may be wrong earlier
-  // than its cause: if a source is printed as a division by zero, the compiler may change `node` before it stores the
-  // source's value.
+  // Returns the first suspect below `node` that is a culprit, too; else `node`. If a source is printed as a division by
+  // zero, the compiler may change `node` before it stores the source's value.
   size_t wrong_source_of(size_t node) {
     auto sources = toposort(list_[node]);
     std::vector<size_t> places;

@@ -1,5 +1,4 @@
-// Tests that bisect names nodes that a renderer prints wrongly, and their source lines. A fault in the renderer makes
-// these nodes wrong, and bisect must name the source lines that this fault changes.
+// A fault in the renderer makes nodes wrong; bisect must name them and the source lines that the fault changes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -86,7 +85,7 @@ Tally bisect_all(const char* text, const std::string& renderer, const std::strin
     InputGraph in = loaded(text);
     BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:" + renderer}});
     INFO(renderer, " ", op, "@", n, "\n", report.text(), report.error);
-    if (report.verdict.kind == Kind::Same) continue;  // the fault does not change the results
+    if (report.verdict.kind == Kind::Same) continue;
     out.wrong++;
     CHECK(report.verdict.kind == Kind::Renderer);
     if (report.verdict.before.empty()) continue;

@@ -89,7 +89,7 @@ class Matcher {
       take(", ");
     }
   }
-  void skip() {  // removes the first pattern of rest_, because the node has no source for it
+  void skip() {  // the node has no source for the first pattern of rest_
     size_t depth = 0;
     while (!rest_.empty() && (depth || (rest_[0] != ',' && rest_[0] != ')'))) {
       depth += rest_[0] == '(', depth -= rest_[0] == ')';

@@ -18,12 +18,12 @@ namespace tgc {
 
 struct KnownFault {
   std::string name;     // the entry's heading: the rule in the release with the fault, such as "uop/symbolic.py:165"
-  std::string description;     // the prose of the entry, which describes the fault
-  std::string rule_file;  // tinygrad's file with the rule, such as "uop/symbolic.py"
-  std::string before_pattern, after_pattern;  // BEFORE and AFTER of the `Rule:` line
-  bool opens_loop = false;  // explains only rewrites whose result uses a loop outside of this loop (opened_loop.h)
+  std::string description;
+  std::string rule_file;
+  std::string before_pattern, after_pattern;
+  bool opens_loop = false;  // the `Rule:` line ends with ", if it opens a loop"
   std::string issue_url;    // the URL of the issue in tinygrad's repository; empty if there is none
-  std::string program_text;  // a Python program that shows the fault without tgc
+  std::string program_text;
 };
 
 // Returns the entries of all tables that have a `Rule:` line.
@@ -34,7 +34,6 @@ std::vector<KnownFault> read_known_faults(std::string_view markdown);
 // Returns the entry that explains the rewrite of `before` to `after` by the rule at `place` ("uop/symbolic.py:217");
 // null if none does.
 const KnownFault* known_fault_of(std::string_view place, UOp before, UOp after);
-// Returns true if the sides of the rewrite match the patterns.
 bool matches_rewrite(std::string_view before_pattern, std::string_view after_pattern, UOp before, UOp after);
 
 // The texts of testdata/known_unsound*.md. The build generates the definition.

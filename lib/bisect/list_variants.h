@@ -1,4 +1,3 @@
-// Makes variants of a linear list that show for which node the renderer prints wrong source code.
 #pragma once
 #include <span>
 #include <string>
@@ -8,12 +7,12 @@
 
 namespace tgc {
 
-// Makes variants of a linear list that also store the values of its nodes, addresses and conditions included. Each
-// watched node gets an array (a vector: one for each of its elements), with one element per iteration of the loops
-// around the node, so that two runs can be compared node by node.
+// Makes variants of a linear list that also store the values of its nodes. Each watched node gets an array (a vector:
+// one for each of its elements), with one element per iteration of the loops around the node, so that two runs can be
+// compared node by node.
 class ObservedList {
  public:
-  static constexpr int64_t kMostIterations = 4096;  // limit for the iterations of all loops around a node together
+  static constexpr int64_t kMostIterations = 4096;
 
   // `list` must outlive this object. With `stores_words`, integers and bools of less than 32 bits are stored as int32
   // or uint32, because WGSL has no arrays of them.
@@ -22,10 +21,8 @@ class ObservedList {
   // Returns true if, after loops were shortened, no node is evaluated more than kMostIterations times. SPECIALs and
   // loops with a variable bound cannot be shortened.
   bool is_short() const { return is_short_; }
-  // Returns the indices of the nodes whose values can be stored: not those of pointers, memory, parameters, nodes
-  // without a value, and vectors of many elements.
+  // Returns the indices of the nodes whose values can be stored, which excludes, for example, pointers.
   std::vector<size_t> storable_nodes() const;
-  // Returns the number of arrays that a node's values are stored to: one, or one per element if the node is a vector.
   size_t num_arrays_of(size_t node) const { return size_t(list_[node].dtype().count()); }
   std::string array_name(size_t node, size_t element) const;
 
@@ -46,19 +43,17 @@ class ObservedList {
   struct Loop {
     // index of a RANGE or SPECIAL in the list; the loop of a SPECIAL is the rest of the list
     size_t list_index;
-    int64_t num_iterations;  // number of iterations in the variants of the list
+    int64_t num_iterations;  // in the variants of the list
     bool is_shortened = false;
   };
   class Builder;
 
   int64_t num_iterations_of(size_t node) const;
   void shorten_loops(const std::vector<size_t>& around);
-  DType storage_dtype(DType element) const;  // the dtype of the arrays for values of this dtype
+  DType storage_dtype(DType element) const;
 
   std::span<const UOp> list_;
   std::vector<Loop> loops_;
-  // for each node: indices in loops_ of the loops around it, outermost first; for a RANGE or SPECIAL, and for
-  // an END, including its own loop
   std::vector<std::vector<size_t>> loops_of_nodes_;
   std::vector<int64_t> first_array_numbers_;             // for each node: the number of its first array
   bool is_short_ = true, stores_words_ = false;
@@ -67,14 +62,14 @@ class ObservedList {
 // ---- splitting of vector accesses: if it makes a wrong kernel right, the renderer prints a vector access wrongly
 
 // Returns true if `u` stores a vector, or loads one without an alternative value, at an INDEX of a buffer of scalars.
+// If a wrong kernel becomes right when its vector accesses are split, the renderer prints one wrongly.
 bool is_vector_access(UOp u);
 
 // Returns true if the access may break one of two assumptions of C and LLVM IR: a vector is aligned to its size, and a
 // vector of three elements takes as much memory as one of four.
 bool is_misaligned_vector(UOp access);
 
-// Returns the list with each vector access (is_vector_access) whose op is in `ops` split into accesses of single
-// elements.
+// Returns the list with each vector access whose op is in `ops` split into accesses of single elements.
 std::vector<UOp> scalarize(std::span<const UOp> list, OpSet ops);
 
 }  // namespace tgc

@@ -10,7 +10,7 @@ namespace {
 constexpr OpSet kParameters = {Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::DEFINE_VAR};
 
 bool has_value(UOp u) {
-  constexpr int64_t kMostElements = 16;  // vectors with more elements, such as tiles of tensor cores, are not stored
+  constexpr int64_t kMostElements = 16;
   DType d = u.dtype();
   return d.is_value() && !d.is(Scalar::Void) && d.count() <= kMostElements && !u.in(kParameters);
 }
@@ -113,7 +113,7 @@ class ObservedList::Builder {
 
  private:
   UOp put(UOp u) { return out_.emplace_back(u); }
-  UOp put_own(UOp u) { return put(u.rtag(Arg(++tags_))); }  // appends a new node; the tag makes it distinct from others
+  UOp put_own(UOp u) { return put(u.rtag(Arg(++tags_))); }
 
   UOp zero() { return put_own(graph_.constant(dtypes::int32, Const(int64_t(0)))); }
 
@@ -196,8 +196,8 @@ class ObservedList::Builder {
   std::vector<UOp> out_;
   UOp zero_;
   std::unordered_map<size_t, std::vector<UOp>> arrays_;
-  std::unordered_map<UOp, UOp> copies_, values_;  // by node of the list: its copy, and the value that its users read
-  std::map<std::vector<size_t>, UOp> iteration_;  // by enclosing loops: the UOp with the number of the iteration
+  std::unordered_map<UOp, UOp> copies_, values_;
+  std::map<std::vector<size_t>, UOp> iteration_;
   int64_t tags_ = 0;
 };
 

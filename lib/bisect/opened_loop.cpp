@@ -34,7 +34,7 @@ std::vector<UOp> open_loops(UOp root) {
 }  // namespace
 
 UOp opened_loop(UOp before, UOp after) {
-  constexpr OpSet kExpanded{Op::UNROLL, Op::CONTRACT, Op::WMMA};  // ops with axes that are not loops
+  constexpr OpSet kExpanded{Op::UNROLL, Op::CONTRACT, Op::WMMA};
   if (!before || !after) return {};
   const std::vector<UOp> known = open_loops(before), nodes = toposort(before);
   if (std::ranges::any_of(toposort(after), [&](UOp u) { return u.in(kExpanded); })) return {};

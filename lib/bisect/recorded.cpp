@@ -1,5 +1,3 @@
-// Bisects the recorded pipeline of a kernel of another tinygrad release: finds the first stage that computes something
-// else than the AST and the rewrite that is the cause, a missing barrier, or an error of the recorded source.
 #include "lib/bisect/recorded.h"
 
 #include <algorithm>
@@ -26,10 +24,9 @@ using Row = Pipeline::Row;
 
 using Trial = RecordedTrial;
 
-// A rewrite that by_replay() found, with the graphs before and after it.
 struct KnownRewrite {
   const Row* row = nullptr;
-  size_t count = 0;  // position of the rewrite among the row's own rewrites, from 1
+  size_t count = 0;
   UOp before, after;
 };
 
@@ -63,7 +60,7 @@ class RecordedBisection {
  private:
   Verdict first_difference() {
     comparer_.make_trials();
-    std::vector<const Row*> rows;  // the rows with a new graph or a linear list
+    std::vector<const Row*> rows;
     for (const Row& row : rows_) {
       throw_if_cancelled();
       if (!row.list.empty() || (row.result && row.changes_graph())) rows.push_back(&row);
@@ -118,13 +115,11 @@ class RecordedBisection {
     return out;
   }
 
-  // Returns a note on the number of stages with a new graph that were not compared, and on why the first one was not.
   std::string left_out_note(size_t count) const {
     if (!count || comparer_.unknown_reason().empty()) return "";
     return "; " + counted(count, "other stage") + " cannot be run in REF: " + comparer_.unknown_reason();
   }
 
-  // Returns a note on why the recorded source was not run; "" if it was run or need not be.
   std::string source_note() const {
     const std::string& target = in_.info.target;
     if (plan_.stages_only || backend_.has_compared() || target.empty() || !in_.record->source) return "";
@@ -133,10 +128,10 @@ class RecordedBisection {
 
   // Looks for the first stage that differs for the inputs of `t`, and returns the verdict on its culprit. If a known
   // fault explains the culprit, continues the search after it, and sets `known` to the verdict on the first one.
-  // Returns nullopt if no stage differs or the last stage is right, up to known faults, or if the recorded source is
-  // right although REF cannot run the last stage: a stage in between that looks wrong is then imported wrongly.
+  // Returns nullopt if no other culprit is found, or if the recorded source is right although REF cannot run the last
+  // stage: a stage in between that looks wrong is then imported wrongly.
   std::optional<Verdict> search(Trial& t, const std::vector<const Row*>& rows, std::optional<Verdict>& known) {
-    constexpr int kMostKnown = 8;  // limit for the known faults that are skipped in one kernel
+    constexpr int kMostKnown = 8;
     first_row_ = nullptr, first_rewrite_ = 0;
     for (const KnownRewrite& k : known_) skip_known(t, k);
     for (int tries = 0; tries < kMostKnown; tries++) {
@@ -146,7 +141,7 @@ class RecordedBisection {
         if (is_usual && !comparer_.is_large()) compare_between(t, rows);
         return std::nullopt;
       }
-      const Row *right = nullptr, *wrong = nullptr;  // `right`: the last right row before `wrong`
+      const Row *right = nullptr, *wrong = nullptr;
       for (const Row* row : rows) {
         if (first_row_ && row < first_row_) continue;
         const StageResult result = comparer_.outcome(t, *row);
@@ -164,7 +159,6 @@ class RecordedBisection {
     }
     return std::nullopt;
   }
-  // Compares all stages, although the last stage is right, and writes a note on the first stage that looks wrong.
   void compare_between(const Trial& t, const std::vector<const Row*>& rows) {
     for (const Row* row : rows)
       if (comparer_.outcome(t, *row) == StageResult::Differs && note_.empty())
@@ -209,7 +203,6 @@ class RecordedBisection {
     }
     return t;
   }
-  // Returns true if an element has the same bits before and after a run, so that the kernel may not have stored it.
   static bool may_keep_element(const Array& begin, const Array& end) {
     const size_t bytes = size_t(begin.dtype().itemsize());
     for (size_t at = 0; at + bytes <= std::min(begin.nbytes(), end.nbytes()); at += bytes)
@@ -270,14 +263,11 @@ class RecordedBisection {
     return found != sides_.end() && (found->second.kind == EquivalenceResult::Kind::Differ || !found->second.is_exact);
   }
 
-  // Returns the outcome of the last row that REF can run.
   StageResult last_outcome(const Trial& t, const std::vector<const Row*>& rows) {
     StageResult out = StageResult::Unknown;
     for (size_t i = rows.size(); i-- > 0 && out == StageResult::Unknown;) out = comparer_.outcome(t, *rows[i]);
     return out;
   }
-
-  // ---- the rewrites of a stage
 
   // Names the culprit among the rewrites of the rows after `right` up to `wrong`. A null `right` is the AST.
   Verdict culprit(const Trial& t, const Row& wrong, const Row* right) {
@@ -313,7 +303,6 @@ class RecordedBisection {
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
   }
-  // Returns the verdict on the stage that applies the opts: names the function, and the kernel's opts.
   Verdict opts_stage(const Row& row) {
     Verdict out{.kind = Kind::Rewrite, .stage = stage_name(row)};
     const GoldenStage& stage = *row.recorded_stage;
@@ -356,7 +345,6 @@ class RecordedBisection {
     auto found = sides_.find(&m);
     return found != sides_.end() && found->second.differs_at_one_in(one_in);
   }
-  // Returns true if the graph before `row` is right: it is the graph after the last right row (null: it is the AST).
   bool has_right_input(const Row& row, const Row* right_row) const {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
   }
@@ -403,7 +391,6 @@ class RecordedBisection {
     }
     return nullptr;
   }
-  // Returns true if `m` has nested rewrites.
   static bool has_nested_rewrites(const Pipeline::Row& row, const Rewrite& m) {
     return &m > row.rewrites.data() && (&m)[-1].depth > m.depth;
   }
@@ -460,7 +447,6 @@ class RecordedBisection {
       out.is_confirmed = true, out.proof = "the kernel is right if tinygrad leaves this rewrite out";
     return out;
   }
-  // Compiles the kernel again without `m`, if the pipeline can, and returns true if the result is right.
   bool is_right_without(const Rewrite& m) {
     if (!pipeline_->has_ability(Ability::LeaveOut)) return false;
     auto without = pipeline_->without_rewrite(m);
@@ -483,9 +469,9 @@ class RecordedBisection {
   StageComparer comparer_;
   RecordedBackend backend_;
   std::vector<KnownRewrite> known_;
-  size_t first_rewrite_ = 0;  // in the row first_row_, by_replay() skips this many own rewrites
+  size_t first_rewrite_ = 0;
   const Row* first_row_ = nullptr;
-  KnownRewrite found_;  // the rewrite that by_replay() found last
+  KnownRewrite found_;
   std::map<const Rewrite*, EquivalenceResult> sides_;
   std::string proof_, note_;
 };

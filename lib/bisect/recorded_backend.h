@@ -22,7 +22,6 @@ class RecordedBackend {
   //   Renderer  otherwise
   // Returns nullopt if the source is right, or if it cannot be run here; not_run_reason() then says why it cannot.
   std::optional<Verdict> check_source();
-  // Returns the outcome of the source for the inputs of `t`.
   StageResult outcome(const RecordedTrial& t);
 
   bool has_compared() const { return has_compared_; }
@@ -43,8 +42,8 @@ class RecordedBackend {
   bool is_prepared_ = false, has_compared_ = false;
   std::optional<Placement> place_;
   std::optional<Executable> source_executable_;
-  std::optional<Verdict> invalid_verdict_;              // the verdict if the source does not compile
-  std::string not_run_reason_ = "the record has none";  // why the source was not run
+  std::optional<Verdict> invalid_verdict_;
+  std::string not_run_reason_ = "the record has none";
   const RecordedTrial* failing_trial_ = nullptr;
 };
 

@@ -1,5 +1,4 @@
-// Tests the verdicts of bisect on recordings in testdata/verdicts, most of which have a fault: one that was publicly
-// reported, or one that was made in a copy of tinygrad.
+// Tests the verdicts of bisect on recordings in testdata/verdicts, most of which have a fault.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +14,6 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// Bisects the record `id` of a file of testdata/verdicts.
 BisectReport bisected_record(const std::string& file, const std::string& id, const std::string& inputs = {},
                       const BisectPlan& plan = {}) {
   Session session;
@@ -136,8 +134,6 @@ TEST_CASE("a barrier that a recorded kernel lacks is named with the rule that dr
   CHECK(dropped.verdict.location == "codegen/__init__.py:39");
   CHECK(bisected_record("barrier_right14.jsonl.gz", "red.4").verdict.kind == Kind::Same);
 }
-
-// ---- schedules
 
 TEST_CASE("schedule: a rule inside the rule that makes loops is named, not the outer rule") {
   const BisectReport report = bisected_record("sym.tensor.jsonl.gz", "prog.29");

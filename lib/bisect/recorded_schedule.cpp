@@ -20,14 +20,13 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-constexpr double kSearchSeconds = 2;  // limit for the CPU time of the search for a rewrite if there is no --timeout
+constexpr double kSearchSeconds = 2;
 
 // `row` is the stage that gives the graph loops. Compares the values before and after the stage, and returns the first
-// rewrite of the first node whose value differs. Returns null if all values are the same, or if they cannot be
-// compared; in the latter case, sets `why` to the reason.
+// rewrite of the first node whose value differs; null if there is none. If the values cannot be compared, sets `why`.
 const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& variables,
                                  BisectReport& report, RangedDifference& difference, std::string& why) {
-  std::vector<UOp> stages;  // the STAGEs in the results of the rewrites
+  std::vector<UOp> stages;
   for (const Rewrite& m : row.rewrites)
     for (UOp u : m.after.src())
       for (UOp s : {u, u.num_src() ? u.src(0) : u})
@@ -77,7 +76,6 @@ bool is_of_index(const Rewrite& m, const UOpSet& nodes) {
          !(dtype == dtypes::void_);
 }
 
-// Returns true for a rewrite by tinygrad's `substitute`, which replaces nodes that another rule has chosen.
 bool is_substitution(const Rewrite& m) { return m.source_place.starts_with("uop/ops.py:"); }
 
 bool has_loops(UOp root) {
@@ -110,7 +108,7 @@ void set_refused_verdict(const GoldenRecord& record, const InputGraph& in, Verdi
   Graph graph(in.graph->settings());
   auto matches = read_rewrites(graph, record, producer, in.file);
   if (!matches || matches->empty() || v.detail.find("infinite loop") == std::string::npos) return;
-  std::map<std::string, std::pair<size_t, const Rewrite*>> uses;  // by place: the number of rewrites, and the last one
+  std::map<std::string, std::pair<size_t, const Rewrite*>> uses;
   for (const Rewrite& m : *matches)
     if (m.stage == matches->back().stage) uses[m.source_place].first++, uses[m.source_place].second = &m;
   for (auto& [place, use] : uses)
@@ -127,8 +125,7 @@ std::string why_not_compared(const ModelReport& run) {
   return out;
 }
 
-// Returns the Tensor methods for which the faulty kernels were made, as text; "" if no methods were recorded. Faulty
-// kernels are in the wrong order, store wrong values, or cause a kernel fault.
+// Returns the Tensor methods for which the faulty kernels were made, as text; "" if no methods were recorded.
 std::string methods_of_kernels(const GoldenRecord& record, const ModelReport& run) {
   std::set<size_t> numbers = run.wrong_kernels;
   if (!run.order_report.faults.empty())
@@ -141,7 +138,6 @@ std::string methods_of_kernels(const GoldenRecord& record, const ModelReport& ru
   return methods_text(methods);
 }
 
-// Returns true if the graph after the first stage of the record is a LINEAR list of kernels, or a CALL of such a list.
 bool is_list_of_kernels(const InputGraph& in) {
   const auto pipeline = recorded_pipeline(in);
   auto rows = pipeline->rows();
@@ -150,7 +146,6 @@ bool is_list_of_kernels(const InputGraph& in) {
   return root.is(Op::LINEAR) || (root.is(Op::CALL) && root.num_src() && root.src(0).is(Op::LINEAR));
 }
 
-// Returns true if `m` moves an INDEX below a movement op: tinygrad computes the new index in apply_movement_op().
 bool moves_index(const Rewrite& m) {
   return m.before.is(Op::INDEX) && m.before.num_src() > 1 && m.before.src(0).in(ops::Movement);
 }
@@ -169,7 +164,6 @@ void set_rewrite_verdict(Verdict& v, const Pipeline::Row& row, const Rewrite& m,
   v.proof = "its sides differ as above, but a rewrite of a recorded schedule cannot be left out";
 }
 
-// Searches stages for the first rewrite whose sides differ.
 class RewriteSearch {
  public:
   // `begin` is the time when the work on the record began, from which --timeout counts. `is_out_of_bounds` says that a
@@ -184,10 +178,10 @@ class RewriteSearch {
       given_ = std::move(read_arrays(fill_in_name(options.input.arrays_file, options.input, in)).value_or_throw());
   }
 
-  std::string why;  // a reason why rewrites were not compared; empty if none is known
-  const Rewrite* culprit = nullptr;  // the wrong rewrite; null if none was found
+  std::string why;
+  const Rewrite* culprit = nullptr;
 
-  // Returns whether the search ends in the stage `row`, because a rewrite is wrong or there is no time left.
+  // Returns true if the search ends in the stage `row`, because a rewrite is wrong or there is no time left.
   bool ends_in(const Pipeline::Row& row) {
     report_.counts.num_rewrites += row.rewrites.size();
     const bool makes_loops = has_loops(row.result) && !has_loops(row.input);
@@ -301,7 +295,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   if (!run.stage_difference) throw Failure(run.error);
   report.failure_text = run.is_kernel_fault ? run.error : run.first_difference();
   const auto pipeline = recorded_pipeline(in);
-  VariableValues values;  // the values of the variables in the run that failed
+  VariableValues values;
   for (auto& [name, source] : run.variables) values[name] = std::stoll(source);
   const TensorParameters parameters =
       read_parameters(session, *in.record, in.graph->release(), values).value_or_throw();

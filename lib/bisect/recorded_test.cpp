@@ -17,7 +17,7 @@ std::map<std::string, std::string> culprits() {
   std::map<std::string, std::string> out;
   std::ifstream file(test_path("recorded_faults.tsv"));
   std::string line;
-  std::getline(file, line);  // the names of the columns
+  std::getline(file, line);
   while (std::getline(file, line)) {
     const size_t first = line.find('\t'), second = line.find('\t', first + 1);
     out[line.substr(0, first)] = line.substr(first + 1, second - first - 1);
@@ -25,7 +25,6 @@ std::map<std::string, std::string> culprits() {
   return out;
 }
 
-// Returns the reports on all records of a file of recordings.
 std::vector<BisectReport> reports(const std::string& file) {
   Session session;
   session.overrides.imports_kernels = true;

@@ -1,4 +1,3 @@
-// Functions of Verdict, BisectCounts and BisectReport, such as the report as text and as JSON.
 #include "lib/bisect/bisect.h"
 #include "lib/runtime/compare.h"
 #include "lib/support/counted.h"

@@ -1,4 +1,3 @@
-// Tests the verdicts on kernels and graphs that users reported (testdata/reports).
 #include <doctest/doctest.h>
 
 #include "lib/bisect/bisect.h"

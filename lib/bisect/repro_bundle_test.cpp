@@ -1,5 +1,4 @@
-// Tests repro bundles, such as that the bundle of a failing run fails again with its seeded fault only, and failure
-// signatures.
+// Tests repro bundles and failure signatures.
 #include "lib/run/repro_bundle.h"
 
 #include <doctest/doctest.h>
@@ -50,7 +49,7 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
     InputGraph again = loaded(InputKind::Repro, text);
     CHECK(again.read_report.repro->symptom == "wrong");
     CHECK(again.info.target == "CPU:LLVM");
-    CHECK(again.read_report.repro->inputs.size() == 1);  // only data1, as the kernel never reads data0
+    CHECK(again.read_report.repro->inputs.size() == 1);
     RepeatReport repeated = repeat_failure(session, again, {});
     CHECK(repeated.still_happens());
     CHECK(repeated.exit_code() == 1);

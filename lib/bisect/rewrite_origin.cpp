@@ -12,7 +12,7 @@ namespace {
 // node that the rule replaces.
 class OriginTracer : public TraceConsumer {
  public:
-  using Methods = std::set<size_t>;  // indices into the list of methods
+  using Methods = std::set<size_t>;
 
   explicit OriginTracer(Graph& graph) : methods_(graph) {}
 

@@ -1,4 +1,3 @@
-// Finds the Tensor methods of the user's program for which a rewrite of a recorded schedule was made.
 #pragma once
 #include <string>
 
@@ -6,9 +5,9 @@
 
 namespace tgc {
 
-// Returns the methods, with their lines of the program, that made the node which the rewrite `m` replaced: "add at
-// net.py:6". `pipeline` is a recorded pipeline of the tensor graph `in`, and `m` is one of its rewrites. Returns "" if
-// the recording does not say which nodes the methods made, or if the node cannot be traced back to them.
+// Returns the Tensor methods of the user's program, with their lines, that made the node which the rewrite `m`
+// replaced: "add at net.py:6". `pipeline` is a recorded pipeline of the tensor graph `in`, and `m` is one of its
+// rewrites. Returns "" if the methods are not known.
 std::string methods_of_rewrite(Pipeline& pipeline, const InputGraph& in, const Rewrite& m);
 
 }  // namespace tgc

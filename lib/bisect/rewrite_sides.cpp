@@ -11,7 +11,6 @@
 namespace tgc {
 namespace {
 
-// Returns the first whole number, among the node and its sources, that its dtype cannot represent; else "".
 std::string unrepresentable_constant(UOp u) {
   std::vector<UOp> nodes{u};
   nodes.insert(nodes.end(), u.src().begin(), u.src().end());
@@ -33,10 +32,8 @@ std::string unrepresentable_constant(UOp u) {
 
 }  // namespace
 
-// ---- texts
-
 std::string side_text(UOp u) {
-  constexpr size_t kMostInLine = 400;  // limit for the characters of a side that is printed as one line
+  constexpr size_t kMostInLine = 400;
   const bool is_algebra = u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype());
   if (is_algebra && is_tree_within(u, kMostInLine))
     if (std::string text = render(u, false); text.size() < kMostInLine && text.find("Ops.") == text.npos) return text;
@@ -60,7 +57,6 @@ std::string tree_text(UOp u, int depth) {
 }
 
 void name_rewrite(const Application& a, Verdict& verdict) {
-  // If a substitution made another node than the requested replacement, the side `before` shows this replacement.
   const bool is_wrong_target = a.substitution_target && !(a.substitution_target == a.after);
   verdict.stage = a.stage ? a.stage->name : "";
   verdict.rule = a.rule->name;

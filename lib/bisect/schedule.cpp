@@ -19,10 +19,10 @@ namespace {
 using Kind = Verdict::Kind;
 using IsRight = std::function<bool(const RunOptions&)>;
 
-constexpr double kRuleSeconds = 30;  // time limit, in seconds, for suppressing rules one by one
+constexpr double kRuleSeconds = 30;
 constexpr size_t kMostSuspects = 8;
 
-// A copy of an Application without its nodes, whose graph is freed as soon as the schedule is made.
+// A copy of an Application without its nodes, because the graph is freed as soon as the schedule is made.
 struct Suspect {
   uint64_t number, in_stage;
   const StageRow* stage;
@@ -75,14 +75,14 @@ class SidesWatcher : public ApplicationLog {
 // rewrite folded every reader of that buffer, so that its number seems free. Ends the run when the schedule is made.
 class ReuseWatcher : public ApplicationLog {
  public:
-  Verdict reuse, folding;    // stage, rule and sides of the two rewrites
+  Verdict reuse, folding;
   uint64_t folding_number = 0;  // number of the rewrite `folding`; 0 if no such rewrites were found
 
   void end_compilation(Compilation& c) override {
     ApplicationLog::end_compilation(c);
-    UOpSet numbered(c.graph());  // the buffers of the graph
+    UOpSet numbered(c.graph());
     for (auto& input : c.tensor_job().input_buffers) numbered.insert(input.second);
-    std::unordered_map<UOp, const Application*> folded;  // by buffer: the last rewrite that removed the buffer
+    std::unordered_map<UOp, const Application*> folded;
     for (const Application& a : all_rewrites()) {
       const std::vector<UOp> before = buffers(a.before), after = buffers(a.after);
       for (UOp b : before)
@@ -109,7 +109,7 @@ class ReuseWatcher : public ApplicationLog {
 // Finds a kernel that reads a buffer before an ASSIGN to it, but is scheduled after the kernel of this ASSIGN.
 class OrderWatcher : public Watcher {
  public:
-  std::string missing_edge;  // describes the two kernels and the buffer; empty if the order is right
+  std::string missing_edge;
 
   void end_stage(const StageRow& row, UOp result) override {
     if (row.name == "remove all tags") kernels_ = result;
@@ -127,7 +127,7 @@ class OrderWatcher : public Watcher {
                return item.ast == kernel.arg()[0].uop() && schedule.buffers[item.buffers[0]].uop == buffer;
              }) - schedule.items.begin();
     };
-    std::vector<UOp> writes;  // the AFTERs of the kernels; each is a buffer after a kernel has stored to it
+    std::vector<UOp> writes;
     for (UOp u : toposort(kernels_))
       if (u.is(Op::AFTER) && u.num_src() > 1 && u.src(1).is(Op::KERNEL) && u.src(1).num_src()) writes.push_back(u);
     for (UOp write : writes)
@@ -216,7 +216,6 @@ class ScheduleBisection {
   RunOptions watched(Watcher* watcher) const {
     RunOptions out = options_;
     out.model.watcher = watcher;
-    // a file of --expect names the buffers of another schedule
     if (unscheduled_.is_computed_in_ref) out.compare.expected_file = "";
     return out;
   }
@@ -235,7 +234,6 @@ class ScheduleBisection {
     return unscheduled_.error.empty();
   }
 
-  // Returns true if the results equal the reference; else describes the first difference in `difference`.
   bool is_as_unscheduled(const ModelReport& model, const RunOptions& options, std::string& difference) const {
     if (!model.error.empty()) return false;
     std::optional<ModelReport> in_ref;
@@ -299,10 +297,6 @@ class ScheduleBisection {
     return finder.kernel_fault().empty() ? model.error : finder.kernel_fault();
   }
 
-  // ---- the rewrite
-
-  // Looks for the culprit rewrite, and returns true if it found and named one. If there is no reference, the results of
-  // a run count as right if every kernel computes what its AST computes in REF.
   bool find_rewrite(bool has_reference) {
     is_right_ = [this, has_reference](const RunOptions& options) {
       if (!has_reference) return wrong_kernel(options).empty();
@@ -318,7 +312,6 @@ class ScheduleBisection {
     return false;
   }
 
-  // Returns true if two kernels are in the wrong order, and describes the missing edge between them.
   bool name_missing_edge() {
     OrderWatcher order;
     (void)repro_.run(watched(&order));
@@ -327,7 +320,6 @@ class ScheduleBisection {
     return true;
   }
 
-  // Returns true if a rewrite gives a new buffer the number of a buffer of the graph, and names this rewrite.
   bool name_reuse() {
     ReuseWatcher watcher;
     (void)repro_.run(watched(&watcher));
@@ -366,7 +358,7 @@ class ScheduleBisection {
   bool name_suspect(const std::vector<Suspect>& applications) {
     std::vector<Suspect> suspects = applications;
     std::erase_if(suspects, [](const Suspect& s) { return s.points == 0; });
-    std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);  // most points first
+    std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);
     suspects.resize(std::min(suspects.size(), kMostSuspects));
     auto it = std::ranges::find_if(suspects, [&](const Suspect& s) { return is_right_without(s.number); });
     if (it != suspects.end()) {

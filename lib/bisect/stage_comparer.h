@@ -1,5 +1,5 @@
-// StageComparer: runs the recorded stages of a kernel of another tinygrad release in REF with several draws of inputs,
-// and compares the arrays that they store with those that the kernel's AST stores.
+// StageComparer runs the recorded stages of a kernel in REF with several draws of inputs, and compares the arrays that
+// they store with those that the kernel's AST stores.
 #pragma once
 #include <deque>
 #include <map>
@@ -43,7 +43,7 @@ class StageComparer {
   void make_trials();
   std::deque<RecordedTrial>& trials() { return trials_; }
 
-  // Run a recorded graph, or the graph or linear list of a row, and compare the results with those of the AST.
+  // Runs a recorded graph in REF, and compares the results with the expected ones.
   StageResult outcome(const RecordedTrial& t, UOp original);
   StageResult outcome(const RecordedTrial& t, const Row& row);
   // Like outcome(), for a graph in the middle of a stage. Returns Unknown if a RANGE is open in the graph, because only
@@ -82,9 +82,9 @@ class StageComparer {
   BisectReport& report_;
   const RecordedPlan plan_;
   std::deque<RecordedTrial> trials_;
-  std::map<std::pair<const RecordedTrial*, uint32_t>, StageResult> outcomes_;  // by trial and node id of the root
+  std::map<std::pair<const RecordedTrial*, uint32_t>, StageResult> outcomes_;
   std::map<std::pair<const RecordedTrial*, const Row*>, StageResult> list_outcomes_;
-  std::map<uint32_t, ImportedGraph> imported_graphs_;  // by node id of the recorded graph's root
+  std::map<uint32_t, ImportedGraph> imported_graphs_;
   std::set<const Row*> compared_rows_;
   std::map<const RecordedTrial*, Arrays> magnitudes_;
   std::map<const RecordedTrial*, BisectCounts> counted_elements_;

@@ -20,7 +20,7 @@ struct Verdict {
   };
 
   Kind kind = Kind::Same;
-  std::string detail = {};  // explanation in prose
+  std::string detail = {};
   // The culprit rewrite, for Rewrite, Known, Divergence, Schedule, Endless, Crash and Barrier: its stage, its rule, the
   // branch of the rule's function, and the rule's file and line. For Shortcut, `rule` and `location` are those of the
   // shortcut; for Renderer, `location` is a line of the source. Other kinds may have a `stage`, too.
@@ -37,16 +37,14 @@ struct Verdict {
   std::vector<CycleStep> rule_cycle = {};
   // A point where the sides differ: maps ranges and variables to values, "before" and "after" to the sides' values.
   std::map<std::string, std::string> witness = {};
-  // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of tinygrad.
-  // For Order, it should make the missing edge or, if no edge is missing, caused the fault; for Hazard, it should
-  // prevent the hazard; for Barrier, it adds the barrier; for Rewrite, it computes the rule's result.
+  // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of tinygrad,
+  // such as the one that should make the missing edge.
   std::string pass_name = {}, function = {};
   std::vector<size_t> kernel_numbers = {};  // for Order: the numbers of the two kernels, in the right order
   // for Order: the buffer of both kernels, and the kind of the missing edge
   std::string shared_buffer = {}, missing_edge_kind = {};
   uint64_t pass_number = 0;                 // for Compiler: number of `pass_name` among LLVM's passes, from 1
-  // For Known: the entry of the known faults (known_faults.h) that explains the culprit: its heading, its text, the URL
-  // of its issue in tinygrad's repository (may be empty), and a program that shows the fault.
+  // For Known: the entry of the known faults (known_faults.h) that explains the culprit. The URL may be empty.
   std::string known_fault_name = {}, known_fault_text = {}, issue_url = {}, program_text = {};
   bool is_shown_by_given_inputs = false;  // for Known: the arrays of --inputs show the fault, and not only drawn arrays
   bool is_confirmed = false;  // it is proven that the culprit causes the failure
@@ -54,14 +52,13 @@ struct Verdict {
 
   bool can_be_confirmed() const;  // returns true if `is_confirmed` has a meaning for this kind of verdict
 };
-std::string_view name_of(Verdict::Kind kind);  // returns the kind's name in lower case, such as "rewrite"
+std::string_view name_of(Verdict::Kind kind);
 
 // Part of Verdict::detail if a side of the culprit has a constant that its dtype cannot represent.
 inline constexpr std::string_view kOutOfRangeConstant = "a constant that its dtype does not hold";
 
-// The work of a bisection, as counts.
 struct BisectCounts {
-  size_t num_runs = 0;                    // runs of kernels or graphs
+  size_t num_runs = 0;
   // number of rewrites of the compilation, and of those whose sides were compared
   size_t num_rewrites = 0, num_compared = 0;
   // Numbers of elements that a kernel or graph stores: of all, and of those that were not compared, because rounding,

@@ -9,11 +9,9 @@
 
 namespace tgc {
 
-// ---- proofs
-
 Proof RewriteProver::prove_culprit(const Application& a) {
   const EquivalenceResult sides = watched_.sides_of(a);
-  if (is_unlike(sides)) {  // the graph after `a` proves nothing, because later rewrites may correct the dtypes
+  if (is_unlike(sides)) {
     if (Proof proof = prove_by_veto(a); proof != Proof::None) return proof;
     const bool is_proven = executor_.does_ref_agree() && is_wrong_after(a.stage) && run_stage_without(a).passes();
     return is_proven ? Proof::ByStage : Proof::None;
@@ -47,7 +45,6 @@ Proof RewriteProver::prove_by_rule_veto(const Application& a) {
   return executor_.attempt(&veto).passes() ? Proof::ByRule : Proof::None;
 }
 
-// Returns true if REF can run the graph after the stage, and the results are wrong.
 bool RewriteProver::is_wrong_after(const StageRow* stage) {
   return std::ranges::any_of(watched_.application_log.stage_runs(), [&](const StageRun& run) {
     if (run.row != stage || !run.result) return false;
@@ -55,8 +52,6 @@ bool RewriteProver::is_wrong_after(const StageRow* stage) {
     return !after.passes() && !after.is_refused();
   });
 }
-
-// ---- runs
 
 Outcome RewriteProver::run_without(const Application& a, const Application* second) {
   const std::string node = second ? describe(second->before) : "";
@@ -87,8 +82,6 @@ Outcome RewriteProver::run_after(const TopRewrite& r, size_t count) {
   auto graph = catch_failures([&] { return apply_rewrites(r.input, r.bottom_up, first, r.gated_nodes); });
   return graph ? executor_.run_watched_graph(*graph) : refused(graph.diag());
 }
-
-// ---- verdicts
 
 Verdict RewriteProver::verdict(const Application& a, Proof proof) {
   const EquivalenceResult sides = watched_.sides_of(a);
@@ -184,8 +177,6 @@ const Application* RewriteProver::nested_culprit(const Application& whole, size_
   };
   return first_by_rule(watched_.application_log.all_rewrites(), first, end, is_candidate, is_culprit);
 }
-
-// ---- the strategy
 
 // Suppresses the rules of all rewrites that change the dtype or the number of elements of a value.
 static std::optional<Verdict> veto_unlike(RewriteProver& prover, Executor& executor) {

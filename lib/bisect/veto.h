@@ -16,15 +16,13 @@ enum class Proof : uint8_t {
   ByStage,  // in REF the graph after the stage is wrong, and right if this one application is suppressed
 };
 
-// Proves which rewrite of executor.watched_run() is the culprit.
 class RewriteProver {
  public:
   RewriteProver(const FailureRepro& repro, Executor& executor)
       : repro_(repro), executor_(executor), watched_(executor.watched_run()) {}
 
-  // Tries to prove that the rewrite is the culprit: by a veto; by running in REF the graphs before and after it (for a
-  // nested rewrite, before and after the top-level rewrite that contains it); or by running in REF the graph after its
-  // stage, with and without the rewrite.
+  // Tries to prove that the rewrite is the culprit: by a veto, or by running in REF the graphs before and after it, or
+  // the graph after its stage with and without it.
   Proof prove_culprit(const Application& a);
   // Tries to prove that the rewrite is the culprit by suppressing it, then all applications of its rule and branch.
   Proof prove_by_veto(const Application& a);

@@ -4,14 +4,13 @@
 namespace tgc {
 namespace {
 
-// Returns the beginning of the first line of an error, without tinygrad internals that may follow.
+// Returns the beginning of the first line of an error.
 std::string shortened(std::string text) {
   constexpr size_t kMost = 100;
   for (std::string_view end : {"\n", ": self.", " len("}) text = text.substr(0, text.find(end));
   return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
 }
 
-// Returns the shape of a recorded argument as text: "(20, 20)".
 std::string shape_of(const Json& fact) {
   std::string out;
   for (const Json& d : fact.value("shape", Json::array()))
@@ -49,7 +48,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     now.function = text_of(j, "function"), now.definition_place = text_of(j, "place"),
     now.call_place = text_of(j, "from");
     now.phase = text_of(j, "phase"), now.error = text_of(j, "error");
-    const Json none;  // used for a missing member: has no items
+    const Json none;  // has no items
     auto of = [&](const char* key) -> const Json& { return j.contains(key) ? j[key] : none; };
     for (auto& [name, fact] : of("args").items()) now.args[name] = fact;
     for (auto& [name, value] : of("sees").items()) now.outer_values[name] = value.get<std::string>();
@@ -75,7 +74,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     check_call(now);
     return Unit{};
   } catch (const Json::exception& e) {
-    std::string_view what = e.what();  // for example "[json.exception.parse_error.101] parse error at line 1, ..."
+    std::string_view what = e.what();
     return Diag{.message = "a line that is no event: " + std::string(what.substr(what.find("] ") + 2)),
                 .file = std::string(file),
                 .line = number,
@@ -125,7 +124,7 @@ void JitLint::check_call(const Call& now) {
   check_outputs(jit, now);
 }
 
-// Adds a finding for the error of a call. The finding names the arguments that differ from those of the capture.
+// The finding names the arguments that differ from those of the capture.
 void JitLint::add_error(const Jit& jit, const Call& now) {
   const JitRemedy* remedy = jit_remedy(now.error);
   std::string different;
@@ -146,8 +145,8 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
               remedy ? std::string(remedy->fix) : "see the message");
 }
 
-// Reports variables that the function sets to another tensor. Setting a variable is correct only if replays compute the
-// new tensor and no kernel reads the old tensor. Then the variable always has the latest result.
+// Setting a variable to another tensor is correct only if replays compute the new tensor and no kernel reads the old
+// tensor. Then the variable always has the latest result.
 void JitLint::check_rebinds(const Jit& jit, const Call& now) {
   for (const Call::Rebind& r : now.rebinds) {
     const std::string reader = now.kernel_of(r.old_buffer, &Call::Kernel::reads);

@@ -1,6 +1,6 @@
-// `tgc lint`: finds wrong uses of TinyJit, most of which raise no error. The input is a recording of TinyJit calls
-// (out.jit.jsonl.gz, which scripts/tinygrad_export.py writes). A TinyJit captures the kernels of a function once and
-// replays only these kernels, so a replay does nothing else that the function does.
+// `tgc lint`: finds wrong uses of TinyJit in a recording of TinyJit calls (out.jit.jsonl.gz, which
+// scripts/tinygrad_export.py writes). A TinyJit captures the kernels of a function once and replays only these kernels,
+// so a replay does nothing else that the function does.
 #pragma once
 #include <map>
 #include <memory>
@@ -19,16 +19,16 @@ namespace tgc {
 struct JitFinding {
   std::string kind;                    // the kind, such as "frozen-value" (jit_finding_kinds, jit_note_kinds)
   std::string function;                // name of the jitted function; of a "lost-store": of the assigning function
-  std::string python_place;            // the Python line of the mistake, such as "model.py:12"
-  std::string problem;                 // what goes wrong
-  std::string fix;                     // how to correct the code
+  std::string python_place;
+  std::string problem;
+  std::string fix;
   std::string kernel = {};             // the first affected kernel of the capture; empty: none, or not recorded
   std::optional<int64_t> buffer = {};  // number of the affected buffer in the recording; unset: none
 };
 
 struct JitFindingKind {
   std::string_view kind, help_text;
-  bool is_usual = false;  // for notes: true if nearly every program has this note
+  bool is_usual = false;
 };
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
@@ -47,12 +47,11 @@ class JitLint {
   Status add(std::string_view line, std::string_view file, uint32_t number);
 
   const std::vector<JitFinding>& findings() const { return findings_; }
-  // Returns the notes: each is about code that is correct only because of a precaution in the code. Their kinds are
-  // jit_note_kinds.
+  // Returns the notes, each about code that is correct only because of a precaution.
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t num_calls() const { return num_calls_; }
-  // Returns false if the recording lacks facts that some kinds of findings need: because an older exporter wrote the
-  // recording, or because the inputs of a capture with assignments are on several devices.
+  // Returns false if the recording lacks facts that some kinds of findings need, for example because an older exporter
+  // wrote it.
   bool is_decided() const { return !lacks_late_tensors_ && !lacks_kernels_; }
   // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
   std::string text(bool all_notes = false) const;
@@ -76,16 +75,15 @@ class JitLint {
   void add_lost_gradient(size_t number, const std::string& place, const std::string& from);
   void add_error(const Jit& jit, const Call& now);
   void add_note(const Jit& jit, std::string_view kind, const std::string& where, std::string problem, std::string fix);
-  // Adds and returns a finding. `once` is a key for it, such as the name of a variable; "": `where` is the key. Adds
-  // nothing and returns null if the jitted function already has a finding of this `kind` with this key.
+  // `once` is the key of the finding, such as the name of a variable; "": `where` is the key. Adds nothing and returns
+  // null if the jitted function already has a finding of this `kind` with this key.
   JitFinding* add_finding(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
                           std::string fix, const std::string& once = {});
 
   std::map<size_t, std::shared_ptr<Jit>> jits_by_number_;
   std::vector<JitFinding> findings_, notes_;
-  // for each buffer that is assigned outside of all jits: the line that assigns it
   std::map<int64_t, std::string> assigned_buffers_;
-  std::set<std::string> reported_keys_;  // keys of the findings and notes, to add each one only once
+  std::set<std::string> reported_keys_;
   bool copies_inputs_ = false;           // the recorded tinygrad's replays copy inputs that their kernels overwrite
   bool lacks_late_tensors_ = false;      // a capture has no "moved" list, because an older exporter made the recording
   bool lacks_kernels_ = false;           // a capture with assignments has no recorded kernels

@@ -1,4 +1,4 @@
-// The calls of TinyJits that JitLint has read. Only the files of lib/lint include this header.
+// Private to lib/lint.
 #pragma once
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -18,9 +18,9 @@ inline std::string text_of(const Json& j, const char* key) {
 // A call of a jitted function, as recorded (python/tgc/export/jit.py documents the format). A place is a line, such as
 // "train.py:12" or, with its function, "train.py:12::step".
 struct JitLint::Call {
-  size_t jit = 0, call_number = 0;           // the number of the TinyJit, and of the call among its calls
-  std::string function;                      // the name of the jitted function
-  std::string definition_place, call_place;  // the places of the function's definition, and of the call
+  size_t jit = 0, call_number = 0;
+  std::string function;
+  std::string definition_place, call_place;
   std::string phase;                // "warmup", "capture" or "replay"
   std::string error;                // the exception that the call raised; "": none
   std::map<std::string, Json> args;
@@ -29,17 +29,17 @@ struct JitLint::Call {
   std::vector<std::string> changed_variables;  // the variables outside of the function that the function changed
   std::vector<std::string> reading_places;     // the lines that read the value of a tensor into Python
   std::vector<std::string> pending_places;     // the lines of assignments that are not computed when the call ends
-  std::vector<int64_t> output_buffers;         // the numbers of the buffers that the call returned
+  std::vector<int64_t> output_buffers;
   std::vector<std::string> output_sizes;       // the symbolic dimensions of the outputs
   struct Kernel {
     std::string name, place;
     std::vector<std::string> devices;
-    std::vector<int64_t> reads, writes;  // the numbers of its buffers
+    std::vector<int64_t> reads, writes;
   };
-  std::vector<Kernel> kernels;  // the kernels that the call captured
+  std::vector<Kernel> kernels;
   struct Rebind {               // a variable that the captured call set to another tensor
     std::string name;
-    int64_t old_buffer = -1, new_buffer = -1;  // numbers of the buffers of the old and the new tensor
+    int64_t old_buffer = -1, new_buffer = -1;
     bool is_computed = false;                  // the new tensor is computed, not constant
   };
   std::vector<Rebind> rebinds;
@@ -65,8 +65,8 @@ struct JitLint::LateTensor {
 };
 
 struct JitLint::Jit {
-  std::string function, definition_place;  // the name of the function, and the place of its definition
-  std::optional<Call> capturing_call;  // the call that captured the kernels
+  std::string function, definition_place;
+  std::optional<Call> capturing_call;
   std::map<int64_t, std::set<size_t>> calls_by_output;  // for each new buffer: the calls that returned it
   std::set<int64_t> replaced_buffers;  // buffers of the capture's arguments for which a replay had other buffers
   std::set<std::string> lost_reads;  // lines that read a gradient to which no captured kernel adds

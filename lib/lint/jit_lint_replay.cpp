@@ -22,7 +22,7 @@ std::string bound_variable(const std::string& dimension) {
   return name + " = " + text_after(kValue, dimension.rfind(kValue));
 }
 
-// Returns whether `name` ("self.scale") is a member of an argument that was another object during the capture.
+// Returns true if `name` ("self.scale") is a member of an argument that was another object during the capture.
 bool of_another_object(const std::string& name, const std::map<std::string, Json>& now,
                        const std::map<std::string, Json>& then) {
   size_t dot = name.find('.');
@@ -32,7 +32,7 @@ bool of_another_object(const std::string& name, const std::map<std::string, Json
          passed->second.value("object", 0) != captured->second.value("object", 0);
 }
 
-// Returns whether the tensors in nested containers differ. Ignores the tensors of the outermost container, which are
+// Returns true if the tensors in nested containers differ. Ignores the tensors of the outermost container, which are
 // inputs.
 bool differs_inside(const Json& a, const Json& b, int depth) {
   if (depth > 1 && text_of(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
@@ -164,7 +164,6 @@ void JitLint::check_bound_shape(const Jit& jit, const Call& now, const std::stri
 // Records the buffers that a call returns. Reports a note if an earlier call returned the same buffer.
 void JitLint::check_outputs(Jit& jit, const Call& now) {
   for (int64_t buffer : now.output_buffers) {
-    // skip the buffer of an argument, to which the call assigned
     auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };
     if (std::any_of(now.args.begin(), now.args.end(), passed)) continue;
     auto& calls = jit.calls_by_output[buffer];

@@ -1,4 +1,3 @@
-// The kinds of findings and notes of `tgc lint`, the remedies of errors, and the reports: text, JSON and CI report.
 #include <algorithm>
 
 #include "lib/lint/jit_lint.h"

@@ -23,7 +23,6 @@ JitLint lint_of(std::initializer_list<std::string> events) {
   return lint;
 }
 
-// Returns the only finding for these events. The test fails if there are several findings or none.
 JitFinding only(std::initializer_list<std::string> events) {
   JitLint lint = lint_of(events);
   REQUIRE(lint.findings().size() == 1);
@@ -66,7 +65,6 @@ TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved 
   CHECK(only({call(1, "capture", arg(3)), call(2, "replay", arg(4)), late("[]", "[3]")}).kind == "stale-tensor");
   // all calls have the same argument, so the tensor has the value of the last call
   CHECK(lint_of({call(1, "capture", arg(3)), call(2, "replay", arg(3)), late("[]", "[3]")}).findings().empty());
-  // recorded by an older exporter
   CHECK(lint_of({call(1, "capture", "")}).text().find("not decided") != std::string::npos);
   CHECK_FALSE(lint_of({call(1, "capture", "")}).is_decided());
   CHECK(lint_of({call(1, "capture", arg(3))}).text().starts_with("1 call of "));
@@ -106,7 +104,7 @@ TEST_CASE("JitLint: code that works because of a precaution is a note, not a fin
   JitLint bitten = lint_of({call(1, "capture", out), call(2, "replay", out),
                             R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})"});
   CHECK(bitten.findings().size() == 1);
-  CHECK(bitten.notes().empty());  // the finding about the overwritten result replaces the note
+  CHECK(bitten.notes().empty());
   // The function updates and returns a tensor of the program, which reads this tensor: no result is lost.
   const std::string state = out + R"(,"sees":{"x":"buffer 7"})",
                     made = state + R"(,"rebinds":[{"name":"x","was":3,"is":7,"computed":true}])",
@@ -178,7 +176,7 @@ TEST_CASE("JitLint: an output that is the next input is overwritten before the l
   CHECK(f.fix == "pass a copy: x.clone().realize()");
   CHECK(f.kernel == "b");
   CHECK(f.buffer == 5);
-  CHECK(lint_of({capture("5"), call(2, "replay", x(5))}).findings().empty());  // kernel b reads buffer 5, and not x
+  CHECK(lint_of({capture("5"), call(2, "replay", x(5))}).findings().empty());
   CHECK(lint_of({capture("2"), call(2, "replay", x(6))}).findings().empty());  // kernel b reads x before it writes 6
   CHECK(lint_of({capture("2"), call(2, "replay", x(7))}).findings().empty());
   JitLint later;  // since 0.13, a replay copies an input that its kernels overwrite
@@ -278,7 +276,7 @@ TEST_CASE("JitLint: a rebound variable is reported unless each replay computes i
   CHECK(mean.buffer == 3);
   CHECK(only({capture(3, 6, false, 1, 2)}).problem.ends_with("no captured kernel computes its new value"));
   CHECK(only({capture(3, 6, true, 1, 2)}).problem.ends_with("no captured kernel writes it"));
-  CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());  // correct, because no kernel reads the old tensor
+  CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());
   // A lazy value from outside of the function must give one finding, not two.
   CHECK(only({capture(3, 6, false, 1, 2), call(2, "replay", R"(,"sees":{"m":"buffer 9"})")}).kind == "side-effect");
 }

@@ -1,5 +1,4 @@
 // Checks that every golden of testdata/ passes all stages, or is refused by the stage that refused it in tinygrad.
-// Compiles in this process, so that apps/tests/rule_hits.cpp counts the rules that match.
 #include <doctest/doctest.h>
 
 #include <filesystem>

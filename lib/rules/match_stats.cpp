@@ -36,7 +36,6 @@ std::string row(const RuleCounters& c) {
                    static_cast<unsigned long long>(c.num_attempts), double(c.hit_ns) / 1e6, double(c.total_ns) / 1e6);
 }
 
-// Returns the line with the number of hits of one branch (folding) of a rule.
 std::string branch_row(std::string_view name, uint64_t hits) {
   return formatted("%6llu   of them by ", static_cast<unsigned long long>(hits)) + std::string(name) + "\n";
 }

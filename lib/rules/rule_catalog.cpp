@@ -40,7 +40,7 @@ namespace {
 
 // Adds the rule sets of tinygrad's renderer classes: one per class, but two for AMDLLVMRenderer (RDNA3 and CDNA).
 void add_renderer_sets(std::vector<CatalogSet>& out) {
-  static std::deque<std::string> names;  // owns the text of CatalogSet::name
+  static std::deque<std::string> names;
   auto add = [&](const std::string& target_name, std::string name) {
     auto target = parse_target(target_name, Settings());
     if (!target || std::ranges::find(names, name) != names.end()) return;
@@ -108,7 +108,6 @@ bool wanted(const CatalogRule& r, const PatternListing& listing) {
   return listing.ops.empty() || r.rule->left->ops.intersects(listing.ops);
 }
 
-// Returns the names of the stages that use each rule, indexed by the rule's id.
 const std::vector<std::vector<std::string_view>>& stages_by_rule() {
   static const auto table = [] {
     std::vector<std::vector<std::string_view>> out;
@@ -123,7 +122,6 @@ const std::vector<std::vector<std::string_view>>& stages_by_rule() {
     for_each_inner_set([&](std::string_view stage, const RuleSet& set) {
       for (const Rule* r : set.rules()) add_stage(of(r), stage);
     });
-    // sort the names of each rule's stages in the order of the pipeline
     auto position = [](std::string_view name) {
       size_t i = 0;
       for (const TensorStage& s : tensor_stages()) {
@@ -286,7 +284,6 @@ constexpr VerdictRow kVerdictRows[] = {
 #undef X
 };
 
-// Maps (set, rule) to the verdicts of the rules of this name, in the order of the set.
 using Verdicts = std::map<std::pair<std::string_view, std::string_view>, std::vector<std::string_view>>;
 
 const Verdicts& verdicts() {

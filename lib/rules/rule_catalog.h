@@ -1,6 +1,4 @@
-// Lists the rule sets of the pipeline and of lib/spec that have a name in tinygrad, and the stages that use each rule.
-// `scripts/tools/rule_table.py counts` compares the list with tinygrad's PatternMatchers. To add a rule set, add a row
-// to rule_catalog.cpp.
+// The rule sets of tgc, and the stages that use each rule. To add a rule set, add a row to rule_catalog.cpp.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,7 +10,7 @@
 namespace tgc {
 
 struct CatalogSet {
-  std::string_view name;   // the set's name in tinygrad: "symbolic_simple", "ClangRenderer.extra_matcher"
+  std::string_view name;
   const RuleSet* rule_set;
 };
 
@@ -20,7 +18,6 @@ struct CatalogSet {
 // pipeline uses them.
 const std::vector<CatalogSet>& rule_catalog();
 
-// A rule and its uses.
 struct CatalogRule {
   const Rule* rule;
   // the stages that may apply the rule (on any target, with any settings), also in a graph rewrite that the stage's
@@ -31,7 +28,6 @@ struct CatalogRule {
   std::string_view nested_set_name = {};
 };
 
-// Returns every rule once: the rules of rule_catalog() in its order, then the other rules that stages apply.
 std::vector<CatalogRule> catalog_rules();
 // Returns the rules of a stage, each once: first the rules of `set` (unless null) in the order in which they are tried,
 // then the rules of `inside`, the sets with which the stage's function or rules start graph rewrites.
@@ -61,11 +57,8 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
 // set, and missing if there is none.
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 
-
 // Returns what `tgc prove --rules` found for a rule: "proven", "conditional", "refuted", "instances", "structural" or
-// "unknown". Returns "" for a rule that is not in the table rule_verdicts.def, such as the rules of lib/spec, which
-// rewrite nothing. `scripts/tools/rule_verdicts` generates this table, and testdata/rule_verdicts.md, which also has
-// the counterexamples.
+// "unknown"; "" for a rule that is not in the table rule_verdicts.def, such as the rules of lib/spec.
 std::string_view rule_verdict(const Rule& rule);
 
 // Returns true if REF computed different values for the two sides of an instance of the rule.

@@ -37,7 +37,7 @@ TEST_CASE("patterns: a named rule set has every rule that a stage applies, apart
   std::set<uint32_t> listed;
   for (const CatalogSet& s : rule_catalog())
     for (const Rule* r : s.rule_set->rules()) listed.insert(r->id);
-  std::set<std::string> others;  // the rules of stages that are not in the catalog
+  std::set<std::string> others;
   auto check_set = [&](const RuleSet& set) {
     for (const Rule* r : set.rules())
       if (!listed.contains(r->id)) others.insert(std::string(r->name) + " " + std::string(short_file(*r)));

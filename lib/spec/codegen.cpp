@@ -31,7 +31,7 @@ bool index_is_inside(UOp u) {
   for (size_t k = 1; k < u.num_src(); k++)
     for (UOp x : toposort(u.src(k)))
       if (opaque(x)) return true;
-  return u.num_src() > 2 && !u.src(2).vmax().truthy();  // the gate (condition) is never true
+  return u.num_src() > 2 && !u.src(2).vmax().truthy();
 }
 
 Int count_of(Arg axes) {
@@ -56,18 +56,15 @@ bool vconst_is_whole(UOp u) {
 
 const RuleSet& shared_codegen_spec() {
   static const RuleSet set("shared_codegen_spec", {
-      // definitions of global, local and register memory
       require("define-global", node(Op::DEFINE_GLOBAL), [](UOp u) { return points_to(u, AddrSpace::GLOBAL); }),
       require("define-local", node(Op::DEFINE_LOCAL), [](UOp u) { return points_to(u, AddrSpace::LOCAL); }),
       require("define-reg", leaf(Op::DEFINE_REG), [](UOp u) { return u.arg().is_integral(); }),
       // an AFTER has the value of its first source after the other sources were executed
       allow("after-define", any_len(Op::AFTER, node(ops::Defines | Op::AFTER))),
       allow("group", node(Op::GROUP).of(kVoid)),
-      // tensor cores and vectors
       require("wmma", node(Op::WMMA, anything(), anything(), anything()), [](UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }),
       require("vectorize", node(Op::VECTORIZE), vectorize_is_whole),
       require("gep", node(Op::GEP, anything()), [](UOp u) { return u.dtype() == u.src(0).dtype().scalar(); }),
-      // accesses to memory, custom code, SPECIAL and BARRIER
       allow("load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything())))),
       allow("store-to-index", node(Op::STORE, or_casted(node(Op::INDEX)), anything())),
       allow("custom", node({Op::CUSTOMI, Op::CUSTOM})),
@@ -83,7 +80,6 @@ const RuleSet& kernel_spec() {
   static const RuleSet own("kernel_spec", {
       // arithmetic of dtype index, which a later stage lowers to int
       allow("index-math", node(ops::Elementwise | OpSet{Op::CONST, Op::RANGE, Op::DEFINE_VAR}).of(kIndex)),
-      // CONTRACT and UNROLL, which surround a WMMA; END of several ranges; BUFFERIZE and REDUCE
       require("contract", node(Op::CONTRACT), [](UOp u) { return Int(u.dtype().count()) == count_of(u.arg()); }),
       require("unroll", node(Op::UNROLL), [](UOp u) { return Int(u.src(0).dtype().count()) == count_of(u.arg()); }),
       allow("end", any_len(Op::END, anything(), anything())),
@@ -96,11 +92,11 @@ const RuleSet& kernel_spec() {
 
 const RuleSet& program_spec() {
   static const RuleSet own("program_spec", {
-      // accesses with a gate (condition), where loads also have an alternative value; END of one range
+      // accesses with a gate (condition)
       require("gated-index", node(Op::INDEX, node(ops::Defines | Op::AFTER), anything(), anything().of(kBool)), index_is_inside),
       allow("gated-load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything().of(kBool))), anything())),
       allow("end-void", node(Op::END, anything(), node(Op::RANGE)).of(kVoid)),
-      // the dtype index and the constant Invalid are rejected, because earlier stages must have lowered them; VCONST
+      // earlier stages must have lowered the dtype index and the constant Invalid
       decide("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return Answer::No; }),
       decide("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return Answer::No; }),
       require("vconst", node(Op::VCONST), vconst_is_whole),
@@ -116,10 +112,8 @@ const RuleSet& full_spec() {
   static const RuleSet own("full_spec", {
       allow("noop", node(Op::NOOP)),
       allow("rewrite-error", node(Op::REWRITE_ERROR)),
-      // ops of the stage rangeify
       allow("buffer-view-of-access", node(Op::BUFFER_VIEW, node({Op::INDEX, Op::LOAD}))),
       allow("assign-with-shape", node(Op::ASSIGN, anything(), anything(), anything())),
-      // ops of the expander
       allow("unroll-contract", node({Op::UNROLL, Op::CONTRACT}, anything())),
       require("gep-several", node(Op::GEP),
               [](UOp u) {
@@ -131,13 +125,11 @@ const RuleSet& full_spec() {
       allow("index-of-vector", node(Op::INDEX, node({Op::VECTORIZE, Op::CAST}), anything())),
       // KERNEL nodes, which are in tensor graphs until create_schedule makes a schedule of them
       allow("kernel-void", node(Op::KERNEL).of(kVoid)),
-      // indices that are not lowered yet; nodes of several devices
       require("invalid-is-index", node(Op::CONST).arg(Const::invalid()), [](UOp u) { return u.dtype().scalar() == dtypes::index; }),
       allow("where-on-index", node(Op::WHERE, anything().of(kBool), anything(), anything().of(kIndex)).of(kIndex)),
       allow("index-dtype", node({Op::ADD, Op::MUL, Op::MOD, Op::IDIV, Op::MAX, Op::SPECIAL, Op::CAST, Op::RANGE, Op::VCONST, Op::VECTORIZE}).of(kIndex)),
       allow("bind-casted", node(Op::BIND, anything(), anything()).of({Scalar::Int32, Scalar::Index})),
       allow("several-devices", node({Op::MSELECT, Op::MSTACK})),
-      // PROGRAMs at each step of their construction
       allow("program-sink", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE)).of(kVoid)),
       allow("program-linear", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE), node(Op::LINEAR)).of(kVoid)),
       allow("program-source", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE), node(Op::LINEAR), node(Op::SOURCE)).of(kVoid)),

@@ -1,6 +1,4 @@
-// Static checks of loops beyond tinygrad's specification: they find loops whose iterations store different values to
-// the same element, and ranges of negative size. The checks use only the graph. REF detects more such stores when it
-// runs a kernel.
+// Static checks of loops beyond tinygrad's specification.
 #pragma once
 #include <span>
 

@@ -42,9 +42,7 @@ bool has_index_sources(UOp u) {
 
 const RuleSet& shared_spec() {
   static const RuleSet set("shared_spec", {
-      // a SINK may have any sources
       allow("sink", node(Op::SINK).of(kVoid)),
-      // constants and variables
       require("const", leaf(Op::CONST), const_has_the_type_of_its_dtype),
       require("define-var", node(Op::DEFINE_VAR), variable_has_integer_bounds),
       // math: result and operands have the same dtype, except conditions, comparisons, shift amounts and casts
@@ -59,7 +57,6 @@ const RuleSet& shared_spec() {
       decide("div-mod-of-integers", node({Op::IDIV, Op::MOD}), [](UOp u) { return dtypes::is_int(u.dtype()) ? Answer::Decline : Answer::No; }),
       require("alu", node(ops::ALU), [](UOp u) { return all_sources(u, 0, [&](UOp s) { return s.dtype().base() == u.dtype().base(); }); }),
       require("cast", node({Op::BITCAST, Op::CAST}, anything()), [](UOp u) { return u.arg().is_none(); }),
-      // ranges, indices of index dtype, and the ends of loops
       require("range", any_len(Op::RANGE, anything()), range_is_named),
       decide("index-by-index", any_len(Op::INDEX, anything()), [](UOp u) { return has_index_sources(u) ? Answer::Yes : Answer::Decline; }),
       allow("end-one-range", node(Op::END, anything(), node(Op::RANGE))),
@@ -72,7 +69,6 @@ const RuleSet& movement_spec() {
       allow("reshape-expand", node({Op::RESHAPE, Op::EXPAND}, anything(), anything().of(kIndex))),
       allow("pad-shrink", node({Op::PAD, Op::SHRINK}, anything(), anything().of(kIndex), anything().of(kIndex))),
       require("permute-flip", node({Op::PERMUTE, Op::FLIP}, anything()), [](UOp u) { return u.arg().is_tuple(); }),
-      // the arguments of movement ops; AFTERs of movement ops; custom kernels
       allow("sizes", node({Op::VECTORIZE, Op::VCONST}).of(kIndex)),
       allow("size-arithmetic", node({Op::ADD, Op::MUL, Op::IDIV}).of(kIndex)),
       allow("after-movement", any_len(Op::AFTER, node(ops::Movement | OpSet{Op::MULTI, Op::CONTIGUOUS}))),
@@ -83,7 +79,6 @@ const RuleSet& movement_spec() {
 
 const RuleSet& untagged_tensor_spec() {
   static const RuleSet own("_tensor_spec", {
-      // buffers and devices
       allow("unique", leaf(Op::UNIQUE).of(kVoid)),
       allow("lunique", leaf(Op::LUNIQUE).of(kVoid)),
       require("device", leaf(Op::DEVICE).of(kVoid),
@@ -103,7 +98,6 @@ const RuleSet& untagged_tensor_spec() {
       allow("kernel", each(Op::KERNEL, node({Op::BUFFER, Op::BUFFER_VIEW, Op::AFTER, Op::MSELECT, Op::MSTACK, Op::BIND, Op::CONTIGUOUS}))),
       // ASSIGN: a target, a value, and other ASSIGNs that must come first
       require("assign", node(Op::ASSIGN), [](UOp u) { return u.num_src() >= 2 && all_sources(u, 2, [](UOp s) { return s.is(Op::ASSIGN); }); }),
-      // several devices
       require("mselect", node(Op::MSELECT),
               [](UOp u) {
                 Arg devices = device_of(u.src(0));
@@ -111,19 +105,15 @@ const RuleSet& untagged_tensor_spec() {
                        u.arg().as_int() < Int(int64_t(devices.items().size()));
               }),
       require("mstack", node(Op::MSTACK), [](UOp u) { return all_sources(u, 0, [](UOp s) { return device_of(s).is_str(); }); }),
-      // variables and their values
       allow("bind", node(Op::BIND, node(Op::DEFINE_VAR), node({Op::CONST, Op::VCONST}).of(kIntOrIndex)).of(kIntOrIndex)),
       allow("bind-without-value", node(Op::BIND, node(Op::DEFINE_VAR)).of(kIntOrIndex)),
-      // constants on a device
       allow("const-on-device", node(Op::CONST, node(Op::DEVICE))),
       allow("unique-const", node(Op::CONST, node(Op::DEVICE), node({Op::LUNIQUE, Op::UNIQUE}))),
-      // detach and contiguous
       require("contiguous", node({Op::DETACH, Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD}, anything()), same_dtype_as_source),
       require("contiguous-over-ranges", any_len(Op::CONTIGUOUS, anything()),
               [](UOp u) {
                 return same_dtype_as_source(u) && all_sources(u, 1, [](UOp s) { return s.is(Op::RANGE); });
               }),
-      // copies between devices, MULTI and ENCDEC
       require("copy", node(Op::COPY, anything(), node(Op::DEVICE)), same_dtype_as_source),
       require("allreduce", node(Op::ALLREDUCE, anything(), node(Op::DEVICE)), [](UOp u) { return same_dtype_as_source(u) && u.arg().is_op(); }),
       require("multi", node(Op::MULTI),
@@ -131,7 +121,6 @@ const RuleSet& untagged_tensor_spec() {
                 return all_sources(u, 0, [&](UOp s) { return s.dtype() == u.dtype(); }) && u.arg().is_integral();
               }),
       require("encdec", node(Op::ENCDEC), [](UOp u) { return u.num_src() >= 2; }),
-      // reductions
       require("reduce-axis", node(Op::REDUCE_AXIS),
               [](UOp u) {
                 Arg a = u.arg();
@@ -141,7 +130,6 @@ const RuleSet& untagged_tensor_spec() {
       require("reduce-outer", any_len(Op::REDUCE, anything()), has_index_sources),
       // AFTERs of buffers, which exist once kernels have been created
       allow("after-buffer", any_len(Op::AFTER, node({Op::BUFFER, Op::AFTER}))),
-      // ranges and stores in tensor graphs
       allow("bind-range", node(Op::BIND, node(Op::DEFINE_VAR), node(Op::RANGE)).of(kIntOrIndex)),
       allow("store", node(Op::STORE, anything(), anything())),
   });

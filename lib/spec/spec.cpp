@@ -35,7 +35,6 @@ const RuleSet& rules_of(Spec spec) {
 }
 
 namespace {
-// The verdict nodes of a graph, created on first use.
 struct Verdicts {
   UOp yes, no;
 };

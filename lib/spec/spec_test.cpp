@@ -121,7 +121,7 @@ struct Judge {
   Arg ints(std::initializer_list<int64_t> values) { return graph.ints(std::span(values.begin(), values.size())); }
   Arg axes(int64_t size) { return graph.tuple({ints({0, size})}); }  // the arg of an UNROLL or CONTRACT
 
-  Hit hit;  // the rule that accepted or rejected the node of the last check
+  Hit hit;
   std::string of(UOp u) {
     hit = {};
     UOp answer = rules_of(spec).matcher().rewrite(u, nullptr, nullptr, hit);
@@ -149,7 +149,6 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   UOp one = t.buffer_on(t.graph.str("A")), stack = t.node(Op::MSTACK, f, {one, one});
   UOp reshaped = t.node(Op::RESHAPE, f, {t.buffer, t.i});
   t.says("no-tags: bad", t.buffer.rtag(1));
-  // rules for ops that are valid at any stage
   t.check("sink", t.sink, t.node(Op::SINK, f), "none");
   t.check("const", t.x, t.node(Op::CONST, f, {}, 3));
   t.check("define-var", t.variable, t.node(Op::DEFINE_VAR, f, {}, t.graph.tuple({t.graph.str("v"), 0.5, 1.5})));
@@ -162,7 +161,6 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   t.check("range", t.range, t.node(Op::RANGE, dtypes::index, t.i, t.graph.tuple({AxisType::LOOP})));
   t.check("index-by-index", t.buffer.index(t.i), t.buffer.index(t.n), "none");
   t.check("end-one-range", t.x.end(t.range), t.x.end(t.i), "none");
-  // movement ops and their arguments
   t.check("reshape-expand", reshaped, t.node(Op::RESHAPE, f, {t.buffer, t.n}), "none");
   t.check("pad-shrink", t.node(Op::PAD, f, {t.buffer, t.i, t.i}), t.node(Op::PAD, f, {t.buffer, t.i}), "none");
   t.check("permute-flip", t.node(Op::PERMUTE, f, t.buffer, t.ints({0})), t.node(Op::PERMUTE, f, t.buffer, 0));
@@ -171,7 +169,6 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   t.check("size-arithmetic", t.i + t.variable, t.node(Op::ADD, f, {t.i, t.i}), "alu: bad");
   t.check("after-movement", reshaped.after(t.sink), t.x.after(t.sink), "none");
   t.check("custom-kernel", t.node(Op::CUSTOM_KERNEL), t.node(Op::CUSTOM), "none");
-  // buffers, kernels, AFTERs of buffers, ASSIGN and STORE
   t.check("unique", t.unique, t.node(Op::UNIQUE, none, t.x, 0), "none");
   t.check("lunique", t.node(Op::LUNIQUE, none, {}, 0), t.node(Op::LUNIQUE, f, {}, 0), "none");
   t.check("device", t.device, t.node(Op::DEVICE, none, {}, t.graph.tuple({t.graph.str("A"), 1})));
@@ -186,14 +183,12 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   UOp assign = t.buffer.assign(t.x);
   t.check("assign", t.node(Op::ASSIGN, f, {t.buffer, t.x, assign}), t.node(Op::ASSIGN, f, {t.buffer, t.x, t.x}));
   t.check("store", t.buffer.store(t.x), t.node(Op::STORE, none, t.buffer), "none");
-  // tensors on several devices
   t.check("mselect", t.node(Op::MSELECT, f, pair, 1), t.node(Op::MSELECT, f, pair, 2));
   t.check("mstack", stack, t.node(Op::MSTACK, f, {one, pair}));
   t.check("multi", t.node(Op::MULTI, f, pair, 0), t.node(Op::MULTI, f, pair));
   t.check("allreduce", t.node(Op::ALLREDUCE, f, {pair, t.device}, Op::ADD),
           t.node(Op::ALLREDUCE, f, {pair, t.device}, 0));
   t.check("copy", t.node(Op::COPY, f, {t.buffer, t.device}), t.node(Op::COPY, dtypes::int32, {t.buffer, t.device}));
-  // variables and constants
   t.check("bind", t.node(Op::BIND, dtypes::index, {t.variable, t.i}), t.node(Op::BIND, f, {t.variable, t.i}), "none");
   t.check("bind-without-value", t.node(Op::BIND, dtypes::index, t.variable), t.node(Op::BIND, dtypes::index, t.i),
           "none");
@@ -202,7 +197,6 @@ TEST_CASE("spec: each rule of tensor graphs accepts one node and does not accept
   t.check("const-on-device", t.node(Op::CONST, f, t.device, 1.0), t.node(Op::CONST, f, t.unique, 1.0), "none");
   t.check("unique-const", t.node(Op::CONST, f, {t.device, t.unique}, 1.0), t.node(Op::CONST, f, {t.device, t.x}, 1.0),
           "none");
-  // DETACH, CONTIGUOUS, ENCDEC and reductions
   t.check("contiguous", t.node(Op::DETACH, f, t.buffer), t.node(Op::DETACH, dtypes::int32, t.buffer));
   t.check("contiguous-over-ranges", t.node(Op::CONTIGUOUS, f, {t.buffer, t.range}),
           t.node(Op::CONTIGUOUS, f, {t.buffer, t.i}));

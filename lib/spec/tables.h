@@ -1,5 +1,4 @@
-// Functions that make the rules of lib/spec (allow, require and decide), and the rule sets. Private to lib/spec, except
-// that lib/rules lists the rule sets.
+// Functions that make the rules of lib/spec (allow, require and decide), and the rule sets.
 #pragma once
 #include "lib/rewrite/rules.h"
 #include "lib/uop/graph.h"
@@ -40,7 +39,7 @@ Rule decide(RuleName name, P pattern, Answer (*test)(UOp)) {
 }
 
 const RuleSet& shared_spec();          // ops that are valid at any stage
-const RuleSet& movement_spec();        // movement ops and their arguments
+const RuleSet& movement_spec();
 const RuleSet& untagged_tensor_spec();
 const RuleSet& tensor_spec();
 const RuleSet& shared_codegen_spec();  // rules common to kernels and programs

@@ -8,7 +8,6 @@
 
 namespace tgc {
 
-// Options of a comparison.
 struct CompareOptions {
   // --expect: the name of a file with the expected arrays; {} in it stands for the name of the input (InputOptions)
   std::string expected_file = {};
@@ -26,13 +25,12 @@ struct CompareOptions {
 };
 
 // Compares each expected array with the actual array of the same name. `root` is the kernel that stored the actual
-// arrays, at any stage. Errors: an expected array is missing, or has another dtype or size.
+// arrays, at any stage. Fails if an expected array is missing, or has another dtype or size.
 Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, const Arrays& expected,
                                                 const CompareOptions& options = {});
 
-// Returns a known reason why a device stores other values than REF although the kernel is right, for the differences in
-// `arrays`, which the kernel `root` stored; "" if there is none. `renderer` is the name of the device's renderer, such
-// as "CLANG". Reports show the reason next to the difference.
+// Returns a known reason why a device stores other values than REF although the kernel `root` is right, for the
+// differences in `arrays`; "" if there is none. `renderer` is the name of the device's renderer, such as "CLANG".
 std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer);
 
 }  // namespace tgc

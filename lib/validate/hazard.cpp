@@ -13,9 +13,9 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kMostAccesses = 1 << 22;
-constexpr int64_t kAddresses = 1000000;  // number of the DEFINE_GLOBAL to which addresses() makes REF store
+constexpr int64_t kAddresses = 1000000;
 
-// The loops around an access (the last one varies fastest), their numbers of iterations, and the product of these.
+// The loops around an access, the last of which varies fastest.
 struct Loops {
   std::vector<UOp> ranges;
   std::vector<int64_t> sizes;
@@ -50,11 +50,11 @@ UOp use_of(UOp load, UOp value) {
   const UOp yes = graph.constant(dtypes::bool_, true), no = graph.constant(dtypes::bool_, false);
   auto either = [&](UOp a, UOp b) { return a == yes || b == yes ? yes : a == no ? b : b == no ? a : a.alu(Op::OR, b); };
   auto chosen = [&](UOp condition, UOp a, UOp b) { return a == b ? a : condition.where(a, b); };
-  auto gate_of = [](UOp u) {  // the condition of a factor that is 0 or 1; else the empty UOp
+  auto gate_of = [](UOp u) {
     return u.is(Op::CAST) && dtypes::is_bool(u.src(0).dtype()) ? u.src(0) : UOp();
   };
   std::unordered_map<UOp, UOp> uses;
-  UOpSet loading(graph);  // nodes that depend on loaded values
+  UOpSet loading(graph);
   for (UOp u : toposort(value)) {
     if (u.in(kLoads) || std::ranges::any_of(u.src(), [&](UOp s) { return loading.contains(s); })) loading.insert(u);
     UOp out = u == load ? yes : no;
@@ -72,8 +72,7 @@ UOp use_of(UOp load, UOp value) {
 }
 
 // Computes in REF which element the INDEX `index` accesses in each iteration of the loops; -1 in iterations without an
-// access. If `condition` is not empty, there is an access only where it is true. Returns nullopt if the address depends
-// on loaded values, or if REF fails.
+// access, or where `condition` is false. Returns nullopt if the address depends on loaded values, or if REF fails.
 std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValues& variables, UOp condition = {}) {
   Graph& graph = index.graph();
   for (UOp u : toposort(index.src(1)))
@@ -137,7 +136,7 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
   const UOp buffer = store.src(0).src(0);
   std::vector<UOp> loads = loads_of(store.src(1), buffer, places);
   std::erase_if(loads, [&](UOp load) {
-    const bool is_same_element = load == store.src(0);  // each iteration loads only the element that it stores
+    const bool is_same_element = load == store.src(0);
     return is_same_element || (only_shared && load.src(0) == buffer);
   });
   if (loads.empty()) return std::nullopt;
@@ -154,7 +153,7 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
     const std::optional<Array> loaded = is_known ? addresses(load, all, variables, condition) : std::nullopt;
     if (!loaded) continue;
     const int64_t unit = places.unit(buffer, load.src(0));
-    std::vector<std::pair<int64_t, int64_t>> by_unit;  // pairs of a unit and an iteration that stores to the unit
+    std::vector<std::pair<int64_t, int64_t>> by_unit;
     for (int64_t i = 0; i < loops.count; i++)
       if (int64_t a = stored->as<int64_t>()[size_t(i)]; a >= 0) {
         const auto [first, count] = places.units(buffer, a, unit);

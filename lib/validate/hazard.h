@@ -1,6 +1,5 @@
-// find_hazard: finds out if a kernel's result depends on the order of its iterations, because one iteration loads an
-// element that another iteration stores. A device may run iterations in any order, or at the same time.
-// accessed_elements: lists the elements that a kernel loads or stores.
+// Finds kernels whose results depend on the order of their iterations, which a device may run in any order or at the
+// same time.
 #pragma once
 #include <map>
 #include <optional>
@@ -13,16 +12,15 @@ namespace tgc {
 
 struct Hazard {
   std::string buffer;   // name of the argument through which the element is loaded, such as "data0"
-  int64_t element = 0;  // index of the element in the buffer
+  int64_t element = 0;
   // values of the loops, by name (such as "r0"), in the storing iteration and in the loading iteration
   std::map<std::string, int64_t> store_iteration, load_iteration;
-  int64_t num_iterations = 0;  // number of iterations of the loops around the store
+  int64_t num_iterations = 0;
   bool stores_first = false;   // the storing iteration is the earlier one, so the new value is loaded even in order
   // Returns "iteration r0=8 loads data0[8], which iteration r0=0 stores: the result depends on their order".
   std::string text() const;
 };
 
-// The place of a kernel's argument in memory.
 struct ArgumentPlace {
   size_t memory_number = 0;  // arguments with the same number are parts of one allocation
   int64_t offset_bytes = 0;  // where the argument begins in this allocation
@@ -30,15 +28,14 @@ struct ArgumentPlace {
 
 // Returns a hazard between two iterations of the loops around a store of `ast`, the AST of a kernel; nullopt if none is
 // found. Prefers a hazard with `stores_first`. `places` has the places of the arguments, by slot; if it is empty, each
-// argument has its own memory. Skips accesses that it cannot evaluate for each iteration: images, vectors, indices that
-// depend on loaded values, loops of unknown size or with too many iterations. With `only_shared`, considers only loads
-// through another argument than the one that the store writes through.
+// argument has its own memory. Skips accesses that it cannot evaluate for each iteration. With `only_shared`, considers
+// only loads through another argument than the store's.
 std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
                                   const std::vector<ArgumentPlace>& places = {}, bool only_shared = false);
 
 // Returns the elements of the buffer `slot` that `ast`, the AST of a kernel, stores (if `stores` is true) or loads,
-// sorted and without duplicates. Returns nullopt if a store (or a load) of any buffer accesses an image, a vector or
-// memory that is no argument, or if the elements cannot be computed, for example because they depend on loaded values.
+// sorted and without duplicates. Returns nullopt if they cannot be computed, for example because they depend on loaded
+// values.
 std::optional<std::vector<int64_t>> accessed_elements(UOp ast, int64_t slot, bool stores,
                                                       const VariableValues& variables);
 

@@ -9,10 +9,10 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostIterations = 4096;   // most iterations of one reduction
-constexpr int64_t kMostWork = 60'000'000;   // limit for estimated_work_
+constexpr int64_t kMostIterations = 4096;
+constexpr int64_t kMostWork = 60'000'000;
 constexpr int64_t kPointAxis = 1 << 20;
-constexpr int64_t kMostPositions = 256;  // limit for the number of positions on the axes of a node
+constexpr int64_t kMostPositions = 256;
 
 // Returns the ranges over which a REDUCE reduces: those of its sources after the first.
 std::vector<UOp> reduced_ranges(UOp reduce) {
@@ -25,7 +25,6 @@ std::vector<UOp> reduced_ranges(UOp reduce) {
 
 UOp element(UOp vector, int64_t i) { return vector.dtype().count() > 1 ? vector.gep(i) : vector; }
 
-// Returns the size of a RANGE that the expander will expand into vector elements; 0 for any other RANGE.
 int64_t expanded_size(UOp range) {
   AxisType type = range.arg().items().back().axis_type();
   bool expands = type == AxisType::UPCAST || type == AxisType::UNROLL;
@@ -39,7 +38,6 @@ bool counts_alike(UOp u, UOp other) {
   return u.num_src() == 0 || u.src(0) == other.src(0) || loop_size_text(u) == loop_size_text(other);
 }
 
-// Returns true if each element of the node's value is computed only from elements of its sources' values.
 bool is_elementwise(UOp u) {
   if (!u.dtype().is_value() || u.dtype() == dtypes::void_) return false;
   return u.in(ops::ALU | OpSet{Op::CAST, Op::BITCAST, Op::VECTORIZE, Op::GEP, Op::CAT});
@@ -77,8 +75,6 @@ ExprIsolator::ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays)
   set_of({});
 }
 
-// ---- sets of leaves
-
 uint32_t ExprIsolator::set_of(std::vector<uint32_t> leaves) {
   auto [it, is_new] = set_numbers_.try_emplace(leaves, uint32_t(leaf_sets_.size()));
   if (is_new) leaf_sets_.push_back(std::move(leaves));
@@ -100,8 +96,6 @@ uint32_t ExprIsolator::leaf_set_of_sources(UOp u, const Bound& bound) {
   for (size_t i = 0; i < u.num_src(); i++) out = union_set(out, source(u, i, bound).leaf_set);
   return out;
 }
-
-// ---- isolation of a node after its sources, once for each set of reductions that contain it
 
 ExprIsolator::Bound ExprIsolator::bound_at(UOp u, const Bound& bound) const {
   if (bound.empty()) return {};
@@ -266,7 +260,7 @@ IsolatedExpr ExprIsolator::where(UOp u, const Bound& bound) {
   if (!cond || !yes || !no) return leaf(u, bound);
   IsolatedExpr out{.value = u.with_src({cond, yes, no}), .leaf_set = leaf_set_of_sources(u, bound)};
   auto valid_of = [&](size_t i) { return source(u, i, bound).is_address() ? UOp() : source(u, i, bound).valid; };
-  const UOp yes_valid = valid_of(1), no_valid = valid_of(2);  // null for an address, whose load handles its gate
+  const UOp yes_valid = valid_of(1), no_valid = valid_of(2);
   if (!yes_valid && !no_valid) return out;
   int64_t n = u.dtype().count();
   auto wide = [&](UOp v) {
@@ -294,8 +288,6 @@ IsolatedExpr ExprIsolator::constant(UOp u) {
   };
   return {.value = made(u.dtype(), numbers), .valid = all ? UOp() : made(bools, valid)};
 }
-
-// ---- axes that the expander made of RANGEs (the position on such an axis is a leaf); leaves, loads and reductions
 
 IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
   return leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
@@ -337,7 +329,7 @@ IsolatedExpr ExprIsolator::unroll(UOp u, const Bound& bound) {
   return from;
 }
 
-// Returns `value` at every combination of positions on `axes`; the last axis varies fastest. None: too much work.
+// The last axis varies fastest. Returns no values if they are too much work.
 std::vector<UOp> ExprIsolator::values_at_all_positions(UOp value, std::span<const Arg> axes) {
   std::vector<UOp> out{value};
   for (Arg axis : axes) {
@@ -352,7 +344,6 @@ std::vector<UOp> ExprIsolator::values_at_all_positions(UOp value, std::span<cons
   return out;
 }
 
-// Returns the set `leaves` without the leaves that are positions on `axes`.
 uint32_t ExprIsolator::set_without(uint32_t leaves, std::span<const Arg> axes) {
   std::vector<uint32_t> rest;
   for (Arg axis : axes) (void)axis_leaf(axis[0].small_int(), axis[1].small_int());
@@ -378,7 +369,7 @@ IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
           .leaf_set = set_without(from.leaf_set, u.arg().items())};
 }
 
-// Makes a node a leaf, which is loaded from the array of leaves. Returns no value if a reduction's range decides it.
+// Returns no value if the node depends on the range of a reduction.
 IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
   if (!bound.empty()) return {};  // the node may have another value in each iteration of the reduction
   if (auto it = leaf_of_.find(u.id()); it != leaf_of_.end()) return it->second;
@@ -434,7 +425,7 @@ IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
 // Returns the elements at an address. Takes offsets modulo the memory's size, so that a wrong offset is no error.
 UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
   int64_t places = place.value.dtype().count();
-  int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;  // `each`: elements per address
+  int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;
   if (each * places != n) return {};
   auto it = std::ranges::find(memories_, place.memory, &IsolatedMemory::define);
   std::vector<UOp> elements;
@@ -464,12 +455,12 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   UOp value = load_from(place, u.dtype(), alt);
   return value ? IsolatedExpr{.value = value, .leaf_set = leaf_set_of_sources(u, bound)} : leaf(u, bound);
 }
-// Isolates a REDUCE as a reduction of its isolated term; as a leaf if that is impossible or too much work.
+// Makes the REDUCE a leaf if it cannot be isolated or is too much work.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   Bound inside = bound;
   std::vector<UOp> src(1);
   int64_t iterations = 1;
-  std::vector<Arg> axes;  // axes that the expander has made of the reduction's ranges
+  std::vector<Arg> axes;
   for (UOp r : u.src().subspan(1))
     if (r.is(Op::UNROLL)) axes.insert(axes.end(), r.arg().items().begin(), r.arg().items().end());
   for (UOp r : reduced_ranges(u)) {

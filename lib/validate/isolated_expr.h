@@ -1,8 +1,7 @@
-// ExprIsolator: turns a node of a kernel into an expression that REF can evaluate at sample points without the rest of
+// ExprIsolator turns a node of a kernel into an expression that REF can evaluate at sample points without the rest of
 // the kernel. Ranges, specials, variables and nodes that cannot be isolated (such as long reductions and tensor cores)
-// become leaves, for which the caller supplies a value for each point. Loads read the arrays of the run; local memory,
-// registers and memory after stores have no such arrays. Each node is isolated once for each set of reductions around
-// it, so evaluating all rewrites of a kernel costs little more than evaluating its graph.
+// become leaves, for which the caller supplies a value for each point. Loads read the arrays of the run. Each node is
+// isolated once for each set of reductions around it.
 #pragma once
 #include <map>
 #include <string>
@@ -23,25 +22,24 @@ struct Leaf {
 
 // Memory that loads read: a DEFINE_GLOBAL in the graph of the isolated expressions.
 struct IsolatedMemory {
-  UOp define;          // the DEFINE_GLOBAL that isolated loads read
+  UOp define;
   // the kernel's DEFINE_* of this memory, or the AFTER that makes loads wait for stores to it
   UOp source_node;
-  int64_t define_number = 0;  // the arg of `define`
+  int64_t define_number = 0;
   int64_t num_scalars = 0;    // size of the memory, in scalars
 };
 
-// The isolated expression of a node.
 struct IsolatedExpr {
   UOp value;           // the node's value; for an address ("place"), the offset in scalars; null if it has no value
   // a bool for each element: false if `value` is Invalid, or if the gate of an address is false; null: always true
   UOp valid;
   UOp memory;          // for an address: the DEFINE_GLOBAL that the address points into; else null
-  uint32_t leaf_set = 0; // number of the set of leaves on which the value depends, for ExprIsolator::leaf_set()
+  uint32_t leaf_set = 0; // the leaves on which the value depends, for ExprIsolator::leaf_set()
   bool is_address() const { return bool(memory); }  // true for an address, false for a value
 };
 
-// Returns a text that describes the size of a loop: the number or the expression of the size, without dtypes and casts
-// of integers. If the expression is large or not one of integers, it is the id of the loop. Equal texts: equal sizes.
+// Returns a text that describes the size of a loop, without dtypes and casts of integers. Loops with equal texts have
+// equal sizes.
 std::string loop_size_text(UOp loop);
 
 class ExprIsolator {
@@ -70,7 +68,7 @@ class ExprIsolator {
   int64_t num_leaf_slots() const { return num_slots_; }
 
  private:
-  using Bound = std::vector<UOp>;  // the ranges of the reductions around a node on which it depends, by node id
+  using Bound = std::vector<UOp>;
   using Memo = std::unordered_map<uint32_t, IsolatedExpr>;
 
   const IsolatedExpr& isolate(UOp u, const Bound& bound);
@@ -104,7 +102,7 @@ class ExprIsolator {
   Graph& graph_;
   std::map<int64_t, int64_t> arrays_;
   UOp point_;
-  std::map<std::vector<uint32_t>, Memo> known_exprs_;  // for each set of bound ranges (ids): expressions by node id
+  std::map<std::vector<uint32_t>, Memo> known_exprs_;
   std::vector<Leaf> leaves_;
   std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id of a leaf: the expression that loads its value
   std::vector<IsolatedMemory> memories_;

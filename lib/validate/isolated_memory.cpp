@@ -25,7 +25,7 @@ IsolatedExpr ExprIsolator::define(UOp u) {
   return memory_of(u, u, number, size);
 }
 
-// Adds a memory with `size` scalars of the dtype of `define` for the node `u`, and returns its address.
+// Returns the address of the new memory, which has `size` scalars of the dtype of `define`.
 IsolatedExpr ExprIsolator::memory_of(UOp u, UOp define, int64_t number, int64_t size) {
   UOp own = graph_.node(Op::DEFINE_GLOBAL, define.dtype().base().scalar().ptr(size), {}, Arg(number));
   memories_.push_back({own, u, number, size});

@@ -10,8 +10,7 @@ namespace tgc {
 
 namespace {
 
-// Returns the integer in the array `name`; nullopt if there is no such array. Throws Failure if the array is not a
-// single integer.
+// Throws Failure if the array `name` is not a single integer.
 std::optional<int64_t> integer_in(const Arrays& arrays, const std::string& name) {
   const Array* a = find_array(arrays, name);
   if (!a) return std::nullopt;
@@ -69,7 +68,7 @@ Result<ChosenVariables> choose_variables(const Executable& kernel, const Variabl
       } else if (auto bound = from.recorded_values.find(v.name); bound != from.recorded_values.end()) {
         out[v.name] = {bound->second, "recorded"};
       } else if (from.seed) {
-        const uint64_t values = uint64_t(v.max) - uint64_t(v.min) + 1;  // number of possible values; 0 means 2**64
+        const uint64_t values = uint64_t(v.max) - uint64_t(v.min) + 1;
         out[v.name] = {int64_t(uint64_t(v.min) + (values ? random() % values : random())), "drawn"};
       }
     }
@@ -108,7 +107,7 @@ std::string text_of(const ChosenVariables& chosen) {
 
 namespace {
 
-constexpr OpSet kMemory = {Op::DEFINE_GLOBAL, Op::BUFFER, Op::PARAM};  // ops of arrays that a caller fills
+constexpr OpSet kMemory = {Op::DEFINE_GLOBAL, Op::BUFFER, Op::PARAM};
 // Ops whose result consists of elements of their first source and zeros, so that it has the signs of this source.
 constexpr OpSet kSame = ops::Movement | OpSet{Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP, Op::GEP, Op::INDEX};
 // Ops whose result is not negative if none of their sources is negative.
@@ -151,7 +150,6 @@ class Signs {
   UOpSet at_least_zero_;
 };
 
-// Adds the arrays of floats among `nodes` to `out`.
 void add_float_arrays(std::span<const UOp> nodes, UOpSet& out) {
   for (UOp u : nodes)
     if (u.in(kMemory) && dtypes::is_float(u.dtype().base())) out.insert(u);
@@ -173,8 +171,7 @@ std::vector<UOp> reached_from(std::vector<UOp> roots, Stop stops) {
   return out;
 }
 
-// Fills the array with small whole numbers of the sign `sign` (1 or -1). Bools become true for 1 and false for -1. For
-// -1, unsigned integers become large, because the negative numbers wrap around.
+// For -1, bools become false, and unsigned integers large, because the negative numbers wrap around.
 void fill_with_sign(Array& array, std::string_view name, int sign) {
   if (dtypes::is_bool(array.dtype())) return void(std::ranges::fill(array.as<uint8_t>(), uint8_t(sign > 0)));
   std::vector<double> pool;

@@ -20,12 +20,11 @@ std::set<std::string> bound_variables(const Executable& kernel, const VariableVa
 // Returns an error, which lists the kernel's variables, if `given` names a variable that the kernel does not have.
 Status check_variables(const Executable& kernel, const VariableValues& given);
 
-// Returns an error, which lists names of `known`, if an array in `given`, the arrays of the file `file`, has a name
-// that is not in `known`. `what` is the beginning of the message, such as "the kernel has no array".
+// Returns an error, which begins with `what`, such as "the kernel has no array", if the name of an array in `given`,
+// the arrays of the file `file`, is not in `known`.
 Status check_array_names(const Arrays& given, const std::set<std::string>& known, const std::string& file,
                          std::string_view what);
 
-// The value of a variable, and its source.
 struct ChosenVariable {
   int64_t value = 0;
   std::string_view value_source;  // "--var", "--inputs", "recorded", "drawn", "the smallest" or "the largest"
@@ -34,33 +33,29 @@ using ChosenVariables = std::map<std::string, ChosenVariable>;
 
 // The sources from which values of variables are taken; the first one that has the variable is used.
 struct VariableSources {
-  VariableValues option_values = {};      // --var
+  VariableValues option_values = {};
   // --inputs: an array of one integer with the variable's name; null if not given
   const Arrays* file_arrays = nullptr;
   VariableValues recorded_values = {};  // values that the recorded program gave the variables
-  std::optional<uint64_t> seed = {};    // seed of random values within the variables' bounds; unset: draw no values
+  std::optional<uint64_t> seed = {};
 };
 
 // Returns a value for each variable of the kernel that one of the sources has. Fails if an array with the name of a
 // variable is not a single integer.
 Result<ChosenVariables> choose_variables(const Executable& kernel, const VariableSources& from);
-// Returns up to two other choices to try: all variables at their smallest values, and all at their largest. Does not
-// change values from --var and --inputs. Leaves out choices that equal `chosen`.
+// Returns up to two other choices to try: all variables at their smallest values, and all at their largest, except for
+// values from --var and --inputs.
 std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen);
 VariableValues values_of(const ChosenVariables& chosen);
 // Returns the values with their sources as text, such as "n=2, --var; pos=3, recorded"; "" if there are no variables.
 std::string text_of(const ChosenVariables& chosen);
 
-// Returns the arrays of floats (DEFINE_GLOBAL, BUFFER, PARAM) of the graph under `root`, a kernel at any stage or a
-// tensor graph, whose negative numbers may make the operand of a square root, logarithm or power negative; all arrays
-// of floats if stores, local memory, registers, calls or custom code hide which arrays these are. Their random inputs
-// must be Floats::Unit, because devices may differ for NaNs: renderers compare NaNs differently (C's `<` is false for a
-// NaN, tinygrad's LLVM IR true), and a maximum depends on the order of its operands. The result depends only on the
-// graph, so that all devices have the same inputs.
+// Returns the arrays of floats of the graph under `root`, a kernel at any stage or a tensor graph, whose negative
+// numbers may make the operand of a square root, logarithm or power negative. Their random inputs must be Floats::Unit,
+// because devices may differ for NaNs. The result depends only on the graph, so that all devices have the same inputs.
 std::vector<UOp> arrays_without_negatives(UOp root);
 // Returns the distribution of the random inputs for the kernel `root` at any stage: Floats::Unit for the arrays in
-// arrays_without_negatives(), and Floats::Normal for other arrays. It is Floats::Unit for all arrays if one in
-// arrays_without_negatives() is no DEFINE_GLOBAL.
+// arrays_without_negatives(), and Floats::Normal for other arrays.
 InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 // Returns a note for reports on the distribution of the random floats and its reason; "" if all are Floats::Normal.
 std::string note_on_floats(const InputDistribution& draw);
@@ -71,21 +66,20 @@ std::string note_on_floats(const InputDistribution& draw);
 std::set<std::string> constrained_inputs(UOp root);
 
 // The kinds of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide_range(). BelowZero and
-// AboveZero: small whole numbers of one sign (bools are all false or all true; below zero, unsigned integers wrap
-// around). These show if a reduction starts with a wrong number, such as a maximum that starts with 0.
+// AboveZero: small whole numbers of one sign, which show if a reduction starts with a wrong number, such as a maximum
+// that starts with 0.
 enum class InputSet : uint8_t { Usual, AllSizes, BelowZero, AboveZero };
 
 // Returns the name of a set in reports, such as "of all sizes"; "" for Usual.
 std::string_view name_of(InputSet set);
 
-// Returns the sets other than Usual with which the kernel `root` should be tested. Includes those of one sign only if
-// the kernel reduces with another op than ADD or has an accumulator, and if `draw.floats` is not Floats::Unit. Arrays
-// of Floats::Unit have no negative numbers in any set.
+// Returns the sets other than Usual with which the kernel `root` should be tested. Includes those of one sign for
+// kernels with an accumulator that may start with a wrong number.
 std::vector<InputSet> further_input_sets(UOp root, const InputDistribution& draw);
 
 // Fills the arrays in `inputs` that the kernel `root` uses with the values of `set`, except constrained_inputs() and
-// those in `given`. Arrays that the kernel only stores are filled too, so that an element that it should store, but
-// does not, is wrong. Returns the names of the filled arrays.
+// those in `given`. Fills arrays that the kernel only stores, too, so that a missing store leaves a wrong value.
+// Returns the names of the filled arrays.
 std::set<std::string> redraw_inputs(UOp root, InputSet set, const InputDistribution& draw, const Arrays& given,
                                     Arrays& inputs);
 

@@ -17,10 +17,9 @@
 
 namespace tgc {
 
-// The inputs and options of a trial.
 struct TrialInputs {
   Arrays arrays = {};                      // given arrays, by name (data0), and variables as arrays of one integer
-  std::string arrays_file = {};            // the file of `arrays`, for messages
+  std::string arrays_file = {};
   std::optional<uint64_t> seed = 0;        // seed of random arrays and variables; unset: all values must be given
   VariableValues variables = {};           // --var
   VariableValues recorded_variables = {};  // values that the recorded program gave the variables
@@ -37,7 +36,7 @@ class KernelTrial {
   KernelTrial(UOp root, std::span<const UOp> list, TrialInputs given, const ExecuteOptions& ref = {});
 
   // Chooses the values of the variables of `kernel`, which computes the same as the trial's kernel, and its arrays.
-  // Errors: an array is missing or has another dtype or size, a variable has no value or one outside of its bounds.
+  // Fails if an array or a value is missing or does not fit.
   Status begin_trial(const Executable& kernel);
   // Instead of choosing, uses the variables and arrays of an earlier trial of the kernel.
   void begin_trial(ChosenVariables chosen, Arrays inputs);
@@ -50,12 +49,11 @@ class KernelTrial {
   const std::optional<InputDistribution>& distribution() const { return input_distribution_; }
   bool draws_arrays(const Executable& kernel) const;  // returns true if an array that `kernel` reads is drawn
   // Returns the arrays for another executable of the kernel. Takes those that inputs() lacks from the given arrays, or
-  // draws them. Errors: an array is missing, or has another dtype or size.
+  // draws them. Fails if an array is missing or does not fit.
   Result<Arrays> inputs_for(const Executable& kernel) const;
   // Returns inputs of the trial's kernel, with arrays redrawn from `set` (redraw_inputs); no arrays if none is redrawn.
   Result<Arrays> inputs_of(InputSet set) const;
 
-  // Runs the trial's kernel in REF.
   Result<Execution> run_reference() const;
   // Calls ReferenceRunner::compare_arrays() for `actual`, the arrays that a candidate stored, and the expected arrays.
   // In a trial of a linear list, elements that differ are not rechecked.

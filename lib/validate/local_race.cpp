@@ -12,11 +12,11 @@
 namespace tgc::local_races {
 namespace {
 
-constexpr int64_t kMostPoints = 1 << 18;  // largest product of the numbers of threads and iterations of one access
+constexpr int64_t kMostPoints = 1 << 18;
 constexpr size_t kMostAccesses = 1 << 14;  // most accesses since a barrier; those in a loop may count twice
 constexpr size_t kMostPairs = 1 << 18;
 constexpr size_t kMostComparisons = 1 << 24;  // of elements, for one pair of accesses
-constexpr size_t kMostLoops = 6;  // most loops around an access
+constexpr size_t kMostLoops = 6;
 constexpr int64_t kMostOperand = 1 << 30;  // largest operand that is evaluated, so that no product overflows 64 bits
 
 using Values = std::unordered_map<UOp, int64_t>;
@@ -86,15 +86,14 @@ struct Access {
   std::vector<Iteration> loops;  // those around the access, from the outermost
 };
 
-// An element that a thread accesses in some iteration of the loops around the access: kAny where the loop has no
-// influence.
+// kAny stands for a loop that has no influence.
 struct Touch {
   int64_t element, thread;
   std::array<int64_t, kMostLoops> iteration;
   auto operator<=>(const Touch&) const = default;
 };
 constexpr int64_t kAny = -1;
-using Touched = std::vector<Touch>;  // sorted
+using Touched = std::vector<Touch>;
 
 class RaceFinder {
  public:
@@ -110,7 +109,6 @@ class RaceFinder {
   }
 
  private:
-  // Returns the position in the list of the END of the loop that begins at `at`; `end` if there is none before it.
   size_t end_of(size_t at, size_t end) const {
     size_t depth = 0;
     for (size_t i = at; i < end; i++) {
@@ -169,7 +167,6 @@ class RaceFinder {
     return same < std::min(before.loops.size(), now.loops.size()) && before.loops[same].loop == now.loops[same].loop;
   }
 
-  // Looks for a race between two accesses that are in the same iteration of the first `same` loops.
   bool races(const Access& a, const Access& b, size_t same) {
     if (pairs_.size() > kMostPairs || !pairs_.insert({a.node.id(), b.node.id(), same}).second) return false;
     const Touched *x = touched(a), *y = touched(b);
@@ -206,8 +203,8 @@ class RaceFinder {
     return false;
   }
 
-  // Returns the elements that an access touches in the first work group, each with its thread and iteration. Returns
-  // null if the index or a gate cannot be evaluated, or if there are too many combinations of threads and iterations.
+  // Returns the elements that an access touches in the first work group, each with its thread and iteration; null if
+  // they cannot be evaluated.
   const Touched* touched(const Access& a) {
     auto [it, is_new] = touched_.try_emplace(a.node);
     if (is_new) it->second = compute(a);
@@ -259,7 +256,7 @@ class RaceFinder {
   std::span<const UOp> list_;
   std::vector<UOp> threads_;
   std::vector<UOp> conditions_;   // those around the present place of the list
-  std::vector<Iteration> loops_;  // those around it
+  std::vector<Iteration> loops_;
   std::vector<Access> since_;  // the accesses since the last barrier
   std::set<std::tuple<uint32_t, uint32_t, size_t>> pairs_;  // the node ids and `same` of the calls of races()
   std::unordered_map<UOp, std::optional<Touched>> touched_;

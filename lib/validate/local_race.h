@@ -1,4 +1,3 @@
-// find_local_race: finds two threads of a workgroup that race for an element of shared memory, in a linear list.
 #pragma once
 #include <optional>
 #include <span>
@@ -9,7 +8,7 @@
 namespace tgc {
 
 struct LocalRace {
-  std::string memory;        // name of the shared memory, such as "local0"
+  std::string memory;
   bool loads_first = false;  // true: an iteration of a loop loads, a later one stores; false: a load follows a store
   int64_t element = 0, first_thread = 0, second_thread = 0;  // the threads in the order of their accesses
   // Returns a text such as "thread 3 loads local0[5], which thread 5 stores, with no barrier in between".
@@ -17,8 +16,8 @@ struct LocalRace {
 };
 
 // Returns two accesses to one element by two threads with no BARRIER in between: a load after a store, or a store after
-// a load in an earlier iteration. Returns nullopt if none are found. Skips accesses whose index cannot be evaluated,
-// for example because it depends on loaded values, and those beyond the limits of local_race.cpp.
+// a load in an earlier iteration; nullopt if none are found. Skips accesses whose index cannot be evaluated, and those
+// beyond the limits of local_race.cpp.
 std::optional<LocalRace> find_local_race(std::span<const UOp> list);
 
 }  // namespace tgc

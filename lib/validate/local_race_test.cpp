@@ -60,7 +60,7 @@ TEST_CASE("find_local_race: a load of another thread's element without a barrier
 }
 
 TEST_CASE("find_local_race: accesses whose gates exclude each other do not race") {
-  for (const int64_t loading : {4, 3}) {  // threads 0 to 3 store; those from `loading` load
+  for (const int64_t loading : {4, 3}) {
     ListBuilder index, block;
     const UOp stores = index.less(index.thread, index.number(4));
     index.store(index.thread % 4, stores), index.load(index.thread, stores);
@@ -86,7 +86,7 @@ TEST_CASE("find_local_race: iterations of a loop race only for elements that bot
     CHECK(race.has_value() == !moves);
     if (race) CHECK(race->loads_first);
   }
-  ListBuilder before;  // each iteration stores what the next one loads, without a barrier
+  ListBuilder before;
   const UOp i = before.loop(4);
   before.load(i * 8 + before.thread), before.store(i * 8 + 8 + (before.thread + 1) % 8), before.end(i);
   CHECK(find_local_race(before.list).has_value());

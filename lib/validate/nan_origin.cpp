@@ -12,11 +12,11 @@ namespace tgc {
 namespace {
 
 // Limits for a NanOrigin, because a kernel of a user can have any size.
-constexpr int64_t kMostEvaluated = 200'000'000;  // most evaluations of nodes, plus iterations of loops
+constexpr int64_t kMostEvaluated = 200'000'000;
 // most calls of follow_origin(), which visits the nodes on all paths from the output to an origin
 constexpr int kMostFollowed = 10'000;
-constexpr int kMostDepth = 100'000;              // largest depth of an expression
-constexpr size_t kMostLoops = 256;               // most loops on which a node depends
+constexpr int kMostDepth = 100'000;
+constexpr size_t kMostLoops = 256;
 
 bool is_nan(Const c) { return c.is_float() && std::isnan(c.as_float()); }
 bool is_infinite(Const c) { return c.is_float() && std::isinf(c.as_float()); }
@@ -85,7 +85,7 @@ Result<std::vector<NanStep>> NanOrigin::find_steps(std::string_view output, int6
   });
 }
 
-// Returns true if an iteration of the loops in the index of `store` stores to the element; sets them to this iteration.
+// If an iteration of the loops in the index of `store` stores to the element, sets the loops to it and returns true.
 bool NanOrigin::is_stored_at(UOp store, int64_t element) {
   const UOp index = store.src(0).src(1);
   const std::vector<UOp> ranges = ranges_of(index);
@@ -245,7 +245,6 @@ Const NanOrigin::reduce_value(UOp u) {
   return sum;
 }
 
-// Adds the steps that lead to the value of `u`, a NaN or infinity in the current iteration of the loops.
 void NanOrigin::follow_origin(UOp u) {
   if (++num_followed_ > kMostFollowed) throw Failure("too many operations lead to the bad element");
   call_one_level_deeper([&] { follow_operands(u); });
@@ -315,7 +314,7 @@ void NanOrigin::add_step(UOp u, std::span<const Const> operands, Const result) {
                     .loop_values_text = loop_values_text()});
 }
 
-// Returns how an operand was computed: "0 = exp2(-250.1)"; "" for constants, loops, infinities and NaNs.
+// Returns a text such as "0 = exp2(-250.1)"; "" for constants, loops, infinities and NaNs.
 std::string NanOrigin::origin_of(UOp operand) {
   while (operand.in({Op::BIND, Op::AFTER, Op::LOAD, Op::WHERE}))
     operand = operand.src(!operand.is(Op::WHERE) ? 0 : value_of(operand.src(0)).truthy() ? 1 : 2);

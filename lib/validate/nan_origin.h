@@ -1,6 +1,5 @@
-// NanOrigin: finds the operations of a kernel that make a NaN of numbers, or an infinity of finite numbers. Evaluates
-// the kernel's AST at one element of an output, node by node with the rounding of each dtype, and follows the bad value
-// back to its origin.
+// NanOrigin finds the operations of a kernel that make a NaN of numbers, or an infinity of finite numbers. Evaluates
+// the kernel's AST at one element of an output, and follows the bad value back to its origin.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -13,8 +12,8 @@
 
 namespace tgc {
 
-// A step from the origin of a bad value (a NaN or an infinity) to the output: an operation that makes an infinity from
-// finite numbers, or a NaN from operands that are not NaN; or a load of a bad value.
+// A step from the origin of a bad value (a NaN or an infinity) to the output: the operation that makes it, or a load of
+// it.
 struct NanStep {
   UOp node;              // the node of the AST
   std::string operation_text;      // the operation with its values, such as "log2(0) = -inf"
@@ -30,19 +29,17 @@ class NanOrigin {
       : ast_(ast), arrays_(arrays), variables_(variables) {}
 
   // Returns the steps to an element of an output, the origin first. Fails if no store of the AST stores to the element,
-  // if the element is finite in REF's arithmetic, or if the AST cannot be evaluated at one element, for example because
-  // it exceeds a limit of nan_origin.cpp.
+  // if the element is finite in REF's arithmetic, or if the AST cannot be evaluated at one element.
   Result<std::vector<NanStep>> find_steps(std::string_view output, int64_t element);
 
  private:
   struct KnownNode {
-    std::vector<UOp> ranges;            // the loops on which the node's value depends
-    std::vector<int64_t> range_values;  // the values of these loops when `value` was computed
+    std::vector<UOp> ranges;
+    std::vector<int64_t> range_values;
     bool has_value = false;
     Const value;
   };
 
-  // These functions throw Failure.
   Const value_of(UOp u);
   Const compute_value(UOp u);
   Const load_value(UOp index);
@@ -69,12 +66,12 @@ class NanOrigin {
   const Arrays& arrays_;
   const VariableValues& variables_;
   std::unordered_map<UOp, KnownNode> known_nodes_;
-  std::unordered_map<UOp, int64_t> loop_values_;  // values of the loops around the node that is evaluated
-  std::vector<UOp> loop_nest_;                    // the loops around the node that is evaluated
+  std::unordered_map<UOp, int64_t> loop_values_;
+  std::vector<UOp> loop_nest_;
   std::vector<NanStep> steps_;
-  int64_t work_done_ = 0;    // number of evaluations of nodes, plus number of iterations of loops
-  int num_followed_ = 0;     // number of calls of follow_origin()
-  int recursion_depth_ = 0;  // depth of the current recursion
+  int64_t work_done_ = 0;
+  int num_followed_ = 0;
+  int recursion_depth_ = 0;
 };
 
 }  // namespace tgc

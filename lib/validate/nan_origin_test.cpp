@@ -1,4 +1,3 @@
-// Tests which operations NanOrigin names as origins of a NaN or an infinity, with which numbers, and its limits.
 #include "lib/validate/nan_origin.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +30,6 @@ Arrays floats(std::vector<float> a, std::vector<float> b) {
   return out;
 }
 
-// Returns the texts of the steps to an element of data0, one in each line; or the error.
 std::string steps(const InputGraph& in, const Arrays& arrays, int64_t element) {
   auto found = NanOrigin(in.root, arrays, {}).find_steps("data0", element);
   if (!found) return found.diag().message;

@@ -76,7 +76,6 @@ class Shaker {
     if (computed || std::ranges::any_of(u.src(), [&](UOp s) { return is_float(s) && computed_.contains(s); }))
       computed_.insert(u);
   }
-  // Returns true if the float operation `u` rounds its result.
   static bool rounds(UOp u) {
     if (u.is(Op::MUL)) return !is_power_of_two(u.src(0)) && !is_power_of_two(u.src(1));
     return u.in(kRounds) || (u.is(Op::CAST) && is_narrowing(u));
@@ -89,7 +88,6 @@ class Shaker {
     return dtypes::is_float(cast.src(0).dtype()) && epsilon(cast.dtype()) > epsilon(cast.src(0).dtype());
   }
 
-  // Returns true if this way of perturbing changes rounded results, as all ways except 0 do.
   bool has_noise() const { return way_ > 0; }
   bool turns_comparisons() const { return way_ < kPerturbations / 2; }
   bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
@@ -138,7 +136,6 @@ class Shaker {
     return has_noise() && rounds(u) ? scaled(same, up(number), 1) : same;
   }
 
-  // If `u` is a REDUCE that sums floats, returns the sum computed in float64; else nullopt.
   static std::optional<UOp> wide_sum(UOp u, std::vector<UOp> src) {
     const DType d = u.dtype(), wide = dtypes::float64.vec(d.count());
     if (!u.is(Op::REDUCE) || u.arg().op() != Op::ADD || !dtypes::is_float(d)) return std::nullopt;
@@ -209,7 +206,7 @@ class Shaker {
   bool roundings_only_;
   UOpMap<UOp> made_;
   UOpSet inexact_;
-  UOpSet computed_;  // floats that arithmetic may have computed
+  UOpSet computed_;
 };
 
 }  // namespace

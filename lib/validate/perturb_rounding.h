@@ -1,6 +1,5 @@
-// perturb_rounding: perturbs the roundings of a kernel, to find elements that two correct devices may store
-// differently. Devices round differently, and may give any result that C leaves undefined. No tolerance covers an
-// element that jumps if the last bit of an operand changes (x == maximum, a cast of 2.9999998 to an integer).
+// Perturbs the roundings of a kernel, to find elements that two correct devices may store differently: no tolerance
+// covers an element that jumps if the last bit of an operand changes (x == maximum, a cast of 2.9999998 to an integer).
 #pragma once
 #include "lib/uop/uop.h"
 
@@ -24,12 +23,10 @@ inline constexpr int kPerturbations = 4;
 // Throws Failure.
 UOp perturb_rounding(UOp root, int way);
 
-// For `way + kRoundingsOnlyOffset`, perturb_rounding() perturbs as for `way`, but leaves the results that C leaves
-// undefined as REF computes them.
+// Added to a way, this makes perturb_rounding() leave the results that C leaves undefined as REF computes them.
 inline constexpr int kRoundingsOnlyOffset = 8;
 
-// A further way for perturb_rounding(): it perturbs nothing, but computes sums of floats in float64, which is more
-// exact than adding the terms in their dtype in any order.
+// A further way for perturb_rounding(): it perturbs nothing, but computes sums of floats in float64.
 inline constexpr int kWideSums = kPerturbations;
 
 }  // namespace tgc

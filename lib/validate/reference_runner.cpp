@@ -49,7 +49,7 @@ Array with_expected_elements(const Array& actual, const Array& expected, const s
 }  // namespace
 
 bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared) {
-  constexpr double kCheap = 1e6;  // most UOps that REF evaluates in a cheap run
+  constexpr double kCheap = 1e6;
   bool few = std::ranges::all_of(compared, [](const Comparison& c) { return 10 * c.num_different <= c.num_elements; });
   return few || work_of(root) <= kCheap;
 }

@@ -1,6 +1,6 @@
-// ReferenceRunner: runs kernels in the reference interpreter (REF) and compares stored arrays with the expected ones.
-// Two correct devices may round differently, so differing elements may be rechecked: an element that also changes in
-// REF if roundings are perturbed (perturb_rounding.h) depends on rounding, and is left out of the comparison.
+// ReferenceRunner runs kernels in the reference interpreter (REF) and compares stored arrays with the expected ones. An
+// element that also changes in REF if roundings are perturbed (perturb_rounding.h) depends on rounding, and can be left
+// out of the comparison.
 #pragma once
 #include <optional>
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace tgc {
 
-// When to recheck elements that differ. A recheck runs REF at most 1 + kPerturbations times. The time limit of one run
-// is the limit of all these runs together; a recheck that does not end in time sets Comparison::was_recheck_cut.
+// When to recheck elements that differ. A recheck that exceeds the time limit of one run sets
+// Comparison::was_recheck_cut.
 enum class Recheck : uint8_t {
   Never,    // for example for linear lists, which cannot be perturbed
   IfCheap,  // only if a run evaluates at most 1e6 UOps, or if at most a tenth of each array differs
@@ -24,16 +24,14 @@ bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared);
 class ReferenceRunner {
  public:
   // `inputs` has an array for each buffer, by name (data0); `variables` a value for each variable. Both must outlive
-  // the runner, and no run changes them. Arrays that a graph reads and `inputs` lacks are drawn from `missing`; without
-  // `missing`, they are an error. `options` sets the process and the time limit of each run; without a time limit, REF
-  // stops after Limit::RefSeconds.
+  // the runner. Arrays that a graph reads and `inputs` lacks are drawn from `missing`; without `missing`, they are an
+  // error. `options` sets the process and the time limit of each run.
   ReferenceRunner(const Arrays& inputs, const VariableValues& variables, const ExecuteOptions& options = {},
                   std::optional<InputDistribution> missing = {})
       : inputs_(inputs), variables_(variables), options_(options), missing_inputs_(missing) {}
 
-  // Run a graph at any stage, a linear list, or an Executable in REF. Errors: REF cannot run the kernel, an input is
-  // missing or has another dtype or size, a variable has no value or one outside of its range, the kernel accesses
-  // memory outside of its buffers, or it exceeds a limit.
+  // Runs a graph at any stage, a linear list, or an Executable in REF. Fails if REF cannot run the kernel, if an input
+  // is missing or does not fit, or if the kernel accesses memory out of bounds or exceeds a limit.
   Result<Execution> run_reference(UOp root) const { return run_reference(Executable::for_ref(root)); }
   Result<Execution> run_reference(std::span<const UOp> list) const { return run_reference(Executable::for_ref(list)); }
   Result<Execution> run_reference(Result<Executable> kernel) const;
@@ -41,18 +39,14 @@ class ReferenceRunner {
   Result<Arrays> inputs_for(const Executable& kernel) const;
 
   // Calls compare_outputs(). If arrays differ and `recheck` allows it, runs the graph `root` again to find the elements
-  // that depend on rounding. Differences in these elements are counted in Comparison::num_left_out, and an array that
-  // differs only there passes. If `settled` is not null, stores in it a copy of `actual` in which these elements have
-  // their expected values. With options.accepts_rounding, the other differences are accepted if rounding explains all
-  // of them; if it explains only some, `settled` also has the expected values of these. Errors: those of
-  // compare_outputs(), or a recheck fails.
+  // that depend on rounding: their differences are counted in Comparison::num_left_out. With options.accepts_rounding,
+  // accepts the other differences if rounding explains all of them. `settled` (may be null) gets a copy of `actual` in
+  // which elements that rounding explains have their expected values. Fails if compare_outputs() or a recheck does.
   Result<std::vector<Comparison>> compare_arrays(UOp root, const Arrays& actual, const Arrays& expected,
                                                  const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                                  Arrays* settled = nullptr) const;
 
  private:
-  // Counts differences of `out` in elements that depend on rounding as left out, and sets these elements of `settled`
-  // to the expected values.
   void leave_out_sensitive_elements(UOp root, const Arrays& expected, const CompareOptions& options,
                            std::vector<Comparison>& out, Arrays& settled) const;
 

@@ -1,4 +1,3 @@
-// Tests which differences count as failures, and which are explained by rounding or by a known divergence.
 #include "lib/validate/reference_runner.h"
 
 #include <doctest/doctest.h>

@@ -40,7 +40,6 @@ RefBuffer buffer_of(const NamedArray& a) {
 
 std::string array_of(const PlainStore& s) { return "data" + std::to_string(s.memory.arg().small_int()); }
 
-// Returns the stores of a plain AST (reference_sample.h); nullopt for any other graph.
 std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
   std::vector<PlainStore> out;
   for (UOp end : ast.src()) {
@@ -84,7 +83,6 @@ double work_below(UOp root, const std::unordered_set<UOp>& without) {
   return out;
 }
 
-// Returns the offset of a store if the range `one` is 1 and all other ranges are 0.
 int64_t offset_at(const PlainStore& s, UOp one) {
   Substitution numbers;
   for (UOp r : s.ranges) numbers.emplace_back(r, r.const_like(Const(int64_t(r == one))));
@@ -96,7 +94,7 @@ int64_t offset_at(const PlainStore& s, UOp one) {
 // The offset of a store as the sum of `base` and all ranges times their strides.
 struct Offsets {
   int64_t base;
-  std::vector<std::pair<int64_t, UOp>> strides;  // the largest stride first
+  std::vector<std::pair<int64_t, UOp>> strides;
 
   explicit Offsets(const PlainStore& s) : base(offset_at(s, UOp())) {
     for (UOp r : s.ranges) strides.emplace_back(extent_of(r) > 1 ? offset_at(s, r) - base : 0, r);
@@ -186,7 +184,7 @@ class Sampling {
 
   struct Stored {
     std::string name;
-    size_t offsets, values;  // indices into own_
+    size_t offsets, values;
   };
 
   Graph graph_;

@@ -1,5 +1,5 @@
-// Computes some of the elements that a kernel stores, in REF: a sample, or those at given indices. REF is too slow for
-// all elements of large kernels, and a wrong kernel is usually wrong at many elements.
+// Computes some of the elements that a kernel stores, in REF, because REF is too slow for all elements of large
+// kernels.
 #pragma once
 #include <map>
 #include <string>
@@ -15,7 +15,6 @@ struct Sample {
   Arrays values;                                             // the elements at these indices, in the same order
 };
 
-// Returns the elements at the flat indices `places`. Throws Failure if the array has no such element.
 Array elements_of(const Array& array, const std::vector<int64_t>& places);
 
 // Returns an estimate of how many UOps REF evaluates in one run of `ast`. Assumes one iteration for a RANGE whose size
@@ -29,19 +28,17 @@ UOp constant_size_of(UOp range);
 // evaluations of UOps, or if the AST is not plain; else as many elements as `work` allows, within fixed limits. An AST
 // is plain if each of its stores writes, in every iteration of loops of constant sizes, one scalar to an array (not an
 // image) of its own without a gate, and if it has no local memory, registers, barriers, BUFFERIZE or order of stores
-// (AFTER). Errors: REF cannot run the kernel, or the fewest elements that can be computed (all, if the AST is not
-// plain) need far more than `work`.
+// (AFTER). Fails if REF cannot run the kernel, or if it is far too large.
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
 // Returns, for each array, the indices of elements that the element `place` of the stored array `array` is computed
-// from. For reductions, considers only the first `most` + 1 iterations of one loop, with all other loops at 0. Leaves
-// out indices that depend on loaded values. Empty if the AST is not plain or does not store the element.
+// from. For reductions, considers only the first `most` + 1 iterations of one loop. Leaves out indices that depend on
+// loaded values. Empty if the AST is not plain or does not store the element.
 std::map<std::string, std::vector<int64_t>> elements_read(UOp ast, const std::string& array, int64_t place,
                                                           const VariableValues& variables, size_t most);
 
 // Returns the elements that `ast` stores at `places`. With `in_process`, REF runs in this process. Fails if the AST is
-// not plain, if `places` lacks a stored array, if the iteration that stores an element of `places` cannot be found, or
-// if REF cannot run the kernel.
+// not plain, if `places` does not fit the stored arrays, or if REF cannot run the kernel.
 Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& variables,
                          const std::map<std::string, std::vector<int64_t>>& places, bool in_process = false);
 

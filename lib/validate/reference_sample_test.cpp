@@ -49,7 +49,7 @@ TEST_CASE("sample_stores_in_ref: elements at irregular distances, and stores of 
   REQUIRE(places.size() == 100);
   std::set<int64_t> remainders;
   for (int64_t i : places) remainders.insert(i % 10);
-  CHECK(remainders.size() == 10);  // so an error in every tenth element is found
+  CHECK(remainders.size() == 10);
   CHECK(!once.has_overlaps);
   CHECK(stored(r.alu(Op::IDIV, r.const_like(Const(int64_t(2))))).has_overlaps);
 }

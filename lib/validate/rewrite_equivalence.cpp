@@ -36,14 +36,13 @@ std::map<int64_t, int64_t> sizes_of(const Arrays& arrays) {
   return out;
 }
 
-// A pair of numbers to compare, one from each side.
 struct Part {
   int64_t before, after;                        // slots of the two results in the output array
   int64_t before_valid = -1, after_valid = -1;  // slots of bools that are false where a result is Invalid; -1: never
   bool is_float = false;
   DType dtype;
-  bool ends_alone = false;  // compare only at points 0 and 1, where integer leaves have their smallest or largest value
-  double tolerance = 0;     // largest relative difference that rounding explains; 0: a default for the dtype
+  bool ends_alone = false;
+  double tolerance = 0;
   uint32_t memory = 0;      // for stores: node id of the memory that they store to
 };
 
@@ -81,7 +80,6 @@ class Evaluation {
   }
 
  private:
-  // Adds a Part for each element of `v`.
   void add(std::vector<Part>& to, const ComparedValues& v, double tolerance) {
     bool is_float = dtypes::is_float(v.before.dtype());
     int64_t before = slot_of(v.before), after = slot_of(v.after);
@@ -109,8 +107,6 @@ class Evaluation {
     }
     return it->second;
   }
-
-  // ---- evaluation
 
   void evaluate() {
     UOp root = graph_.sink(graph_.group(stores_).end(isolator_.point()));
@@ -183,12 +179,9 @@ class Evaluation {
     return least + int64_t((r >> 8) % span);
   }
 
-  // ---- comparison
-
   bool holds(int64_t slot, int64_t point) const { return slot < 0 || long_at(slot, point); }
 
-  // Returns the parts of stores sorted by the stores' addresses at a point, because the order of stores does not
-  // matter.
+  // The order of stores does not matter, so sorts the parts of stores by the stores' addresses at a point.
   std::vector<Part> by_place(const std::vector<Part>& parts, int64_t point) const {
     auto sorted = [&](int64_t Part::*place, int64_t Part::*valid) {
       std::vector<size_t> out(parts.size() / 2);
@@ -256,7 +249,7 @@ class Evaluation {
 
   std::map<std::string, std::string> point_of(UOp u, int64_t point) const {
     std::map<std::string, std::string> out;
-    auto& sides = const_cast<SideIsolator&>(sides_);  // leaves_of() changes nothing, because `u` is isolated already
+    auto& sides = const_cast<SideIsolator&>(sides_);
     uint32_t set = sides.leaves_of(u);
     for (uint32_t number : isolator_.leaf_set(set)) {
       const Leaf& leaf = isolator_.leaf_list()[number];
@@ -275,7 +268,7 @@ class Evaluation {
   SideIsolator sides_;
   const ExprIsolator& isolator_ = sides_.isolator();
   UOp doubles_, longs_;
-  std::unordered_map<uint32_t, int64_t> slots_;  // by node id of a value: the result of slot_of()
+  std::unordered_map<uint32_t, int64_t> slots_;
   std::vector<UOp> stores_;
   int64_t num_doubles_ = 0, num_longs_ = 0;
   Array doubles_out_, longs_out_;

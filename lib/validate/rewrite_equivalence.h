@@ -1,7 +1,6 @@
-// compare_sides: tests whether the two sides of a rewrite compute the same. Evaluates both sides in REF at sample
-// points, with the arrays of a run. Leaves such as ranges (isolated_expr.h) have random values within their bounds, and
-// the bounds themselves; variables have the values of the run. Equal results do not prove that the sides are equal, but
-// the sides of most wrong rewrites differ at nearly every point.
+// compare_sides tests whether the two sides of a rewrite compute the same, in REF at sample points. Leaves such as
+// ranges (isolated_expr.h) have random values within their bounds, and the bounds themselves. Equal results do not
+// prove that the sides are equal, but the sides of most wrong rewrites differ at nearly every point.
 #pragma once
 #include <map>
 #include <string>
@@ -25,7 +24,7 @@ struct EquivalenceResult {
     Open,    // unknown: for example, a side has no value, or `after` depends on leaves that `before` does not
   };
   Kind kind = Kind::Open;
-  bool is_beyond_rounding = false;  // the sides differ by more than rounding can explain; true if `kind` is Unlike
+  bool is_beyond_rounding = false;
   // at how many of the ExprIsolator::kPoints sample points the sides differ
   int num_differing_points = 0;
   bool is_exact = true;          // if `kind` is Same: the sides are equal to the last bit, not only up to rounding
@@ -37,8 +36,8 @@ struct EquivalenceResult {
 };
 
 // Compares the two sides of each pair. All sides are nodes of one graph, to which new nodes are added. `arrays` (by
-// name, data0) and `variables` are those of the run. `seed` selects the sample points between the bounds. Error: REF
-// cannot run the combined graph.
+// name, data0) and `variables` are those of the run. `seed` selects the sample points. Fails if REF cannot run the
+// graph.
 Result<std::vector<EquivalenceResult>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
                                                      const VariableValues& variables, uint64_t seed = 1);
 

@@ -8,7 +8,6 @@
 namespace tgc {
 namespace {
 
-// Nodes from which tests build small kernels: a range, a variable, an array of 100 ints.
 struct Parts {
   Graph g;
   UOp r = g.range(Const(int64_t(100)), 0, AxisType::LOOP), n = g.variable("n", 1, 8);
@@ -50,7 +49,7 @@ TEST_CASE("compare_sides: a WHERE of an element and an Invalid value is Invalid 
   const UOp invalid = p.g.constant(dtypes::int32, Const::invalid());
   const UOp value = p.g.node(Op::INDEX, dtypes::int32, element.src());
   CHECK(p.see(small.where(value, invalid), small.where(value + value - value, invalid)).kind == Kind::Same);
-  CHECK(p.see(small.where(value, invalid), value).kind == Kind::Same);  // Invalid may become any value
+  CHECK(p.see(small.where(value, invalid), value).kind == Kind::Same);
   CHECK(p.see(value, small.where(value, invalid)).kind == Kind::Differ);
 }
 
@@ -65,7 +64,7 @@ TEST_CASE("compare_sides: sides with other dtypes or numbers of elements are Unl
   CHECK(is_unlike(float2, two.bitcast(dtypes::float32)));
   CHECK(is_unlike(float2, number));
   CHECK(is_unlike(number, number.cast(dtypes::float64)));
-  UOp torn = p.g.node(Op::CAST, dtypes::float32, {two});  // a scalar that is cast from a vector of two
+  UOp torn = p.g.node(Op::CAST, dtypes::float32, {two});
   CHECK(is_unlike(float2, p.g.node(Op::CAST, dtypes::float32.vec(2), {torn})));
   // A load from two addresses loads two elements, whatever its dtype is, so the dtype does not make the sides unlike.
   UOp places = p.g.node(Op::VECTORIZE, p.data.dtype().vec(2),
@@ -86,7 +85,7 @@ TEST_CASE("compare_sides: a range stays the same with another dtype, a cast size
     CHECK(p.see(half_lowered, same.cast(dtypes::index)).kind == Kind::Same);
     EquivalenceResult off = p.see(half_lowered, same.cast(dtypes::index) + Const(int64_t(1)));
     CHECK(off.is_beyond_rounding);
-    CHECK(off.num_differing_points == 32);  // at all points, not only at the bounds of the range
+    CHECK(off.num_differing_points == 32);
   }
   UOp fewer = p.g.node(Op::RANGE, dtypes::int32, {p.g.constant(dtypes::int32, Const(int64_t(99)))}, p.r.arg());
   CHECK(p.see(half_lowered, fewer.cast(dtypes::index)).kind == Kind::Differ);
@@ -154,7 +153,7 @@ TEST_CASE("compare_sides: a store of a vector equals scalar stores of its elemen
     return p.g.group({out.index_ptr(p.r + Const(int64_t(1))).store(x + Const(int64_t(1))),
                       out.index_ptr(p.r + Const(first)).store(x)});
   };
-  CHECK(p.see(wide, backwards(0)).kind == Kind::Same);  // the same elements, stored in another order
+  CHECK(p.see(wide, backwards(0)).kind == Kind::Same);
   CHECK(p.see(wide, backwards(2)).kind == Kind::Differ);
 }
 

@@ -20,11 +20,10 @@ UOp grown(UOp exact, DType dtype) {
   return exact + size * Const(epsilon(dtype));
 }
 
-// Returns the kernel with all arithmetic of scalar floats in double precision. With `sums_grow`, also increases every
-// term of each sum by the relative rounding error of its dtype, which shows how much rounding may change a small sum of
-// large terms.
+// With `sums_grow`, also increases every term of each sum by the relative rounding error of its dtype, which shows how
+// much rounding may change a small sum of large terms.
 UOp with_exact_floats(UOp root, bool sums_grow) {
-  UOpMap<UOp> same(root.graph()), exact(root.graph());  // by node: its copy; by float node: its copy as a double
+  UOpMap<UOp> same(root.graph()), exact(root.graph());
   for (UOp u : toposort(root)) {
     bool computes = u.in(ops::ALU | OpSet{Op::CAST, Op::REDUCE}) && (is_float(u) || u.in(ops::Comparison));
     std::vector<UOp> src;

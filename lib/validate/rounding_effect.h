@@ -1,4 +1,4 @@
-// RoundingEffect: computes how much rounding may change each element that a kernel stores. It distinguishes rounding
+// RoundingEffect computes how much rounding may change each element that a kernel stores. It distinguishes rounding
 // from faults where a fixed tolerance cannot: a sum of bfloat16 that stops growing at 256 may be wrong by half of its
 // value.
 #pragma once
@@ -20,10 +20,9 @@ class RoundingEffect {
 
   // Returns true if rounding explains every difference between `settled` and the expected arrays: each is at most a
   // fixed multiple of the effect of rounding in the AST or, if `root` is not empty, in the AST and in `root` together;
-  // for fp8, plus two units in the last place. Values that may overflow by rounding count as equal. `root` is the graph
-  // that stored the arrays `actual`. The effects in `root` are kept for later calls if they explain the differences,
-  // because a graph after the AST may round with bit operations (bfloat16), which cannot be perturbed. `settled` is
-  // `actual` with the expected values for elements that rounding decides (ReferenceRunner::compare_arrays).
+  // for fp8, plus two units in the last place. `root` is the graph that stored the arrays `actual`. The effects in
+  // `root` are kept for later calls if they explain the differences. `settled` is `actual` with the expected values for
+  // elements that rounding decides (ReferenceRunner::compare_arrays).
   bool explains_differences(const Arrays& actual, const Arrays& settled, UOp root = {});
 
   // After a call of explains_differences() that returned false: sets the elements of `settled` that rounding does
@@ -35,7 +34,7 @@ class RoundingEffect {
   bool is_non_finite() const { return unexplained_kind_ == DifferenceKind::NonFinite; }
 
  private:
-  using Effects = std::vector<std::vector<double>>;  // the effect on each element of each array
+  using Effects = std::vector<std::vector<double>>;  // by array and element
 
   bool are_explained(const Effects& effects, const Arrays& actual);
   // Returns true if the effects explain that element `k` of the expected array `i` has the actual value `was`.
@@ -49,7 +48,6 @@ class RoundingEffect {
   // effects_in_ast_ plus the effects in the last `root` that were needed to explain all differences
   Effects effect_bounds_;
   enum class DifferenceKind : uint8_t { None, NonFinite, Finite };
-  // the kind of the unexplained differences in the last call of explains_differences()
   DifferenceKind unexplained_kind_ = DifferenceKind::None;
 };
 

@@ -54,7 +54,7 @@ bool is_torn(UOp u, int depth) {
 bool are_unlike(const Sides& s) {
   if (!is_computed(s.before) || !is_computed(s.after)) return false;
   if (s.before.dtype() != s.after.dtype()) return true;
-  constexpr int kDepth = 4;  // number of levels of a side that are checked, because rules seldom make more new levels
+  constexpr int kDepth = 4;
   return is_torn(s.after, kDepth) && !is_torn(s.before, kDepth);
 }
 
@@ -76,8 +76,6 @@ UOp all_offsets(UOp u, const IsolatedExpr& place, int64_t n) {
   return u.graph().node(Op::VECTORIZE, dtypes::index.vec(n), out);
 }
 
-
-// Returns true if `u` is the element at `index`, the target of a STORE.
 bool is_element_at(UOp u, UOp index) {
   if (u.is(Op::LOAD) && u.num_src() == 1) u = u.src(0);
   return u.is(Op::INDEX) && index.is(Op::INDEX) && std::ranges::equal(u.src(), index.src());
@@ -85,12 +83,12 @@ bool is_element_at(UOp u, UOp index) {
 
 // The value that a STORE writes, and the conditions under which it writes the value.
 struct GatedValue {
-  UOp value;  // the value; null if the element keeps its old value
-  std::vector<std::pair<UOp, bool>> gates = {};  // conditions, each with the value that it must have
+  UOp value;
+  std::vector<std::pair<UOp, bool>> gates = {};
 };
 
-// Returns the value of `store`. A choice between a new value and the element itself becomes a gate, because storing the
-// element's own value changes nothing.
+// A choice between a new value and the element itself becomes a gate, because storing the element's own value changes
+// nothing.
 GatedValue stored_value(UOp store) {
   GatedValue out{store.src(1)};
   while (out.value.is(Op::WHERE) && out.value.src(0).dtype().count() == 1) {
@@ -106,7 +104,6 @@ GatedValue stored_value(UOp store) {
 
 }  // namespace
 
-// The store of one element.
 struct SideIsolator::Effect {
   UOp memory, offset, valid, value;
   uint32_t leaves;
@@ -143,7 +140,6 @@ std::vector<ComparedValues> SideIsolator::values_of(std::vector<Effect>& before,
   return same ? out : std::vector<ComparedValues>();
 }
 
-// Returns the pairs to compare if both sides are values, or both are addresses.
 std::vector<ComparedValues> SideIsolator::values_of(const Sides& s) {
   std::vector<ComparedValues> out;
   const IsolatedExpr a = isolator_.expr_of(s.before), b = isolator_.expr_of(s.after);
@@ -190,7 +186,7 @@ bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
   UOp value = isolator_.load_value(stored.value);
   if (!place.is_address() || !value) return false;
   uint32_t leaves = isolator_.union_set(place.leaf_set, isolator_.expr_of(stored.value).leaf_set);
-  UOp gate;  // the condition of the store, which includes that the value is not Invalid
+  UOp gate;
   auto add_gate = [&](UOp g) { gate = !gate ? g : gate == g ? gate : gate.alu(Op::AND, g); };
   if (const IsolatedExpr& v = isolator_.expr_of(stored.value); !v.is_address() && v.valid) add_gate(v.valid);
   if (gate && gate.dtype().count() > 1) return false;
@@ -233,8 +229,8 @@ namespace {
 
 // Chooses the two expressions that are compared for an application. For a substitution, they are its result and the
 // requested replacement. tinygrad simplifies an expression under a condition by substituting placeholder variables for
-// parts of the expression, and the parts for the placeholders afterwards. Rewrites in between have placeholders in
-// their sides, which are replaced by the parts here.
+// parts of it, and the parts for the placeholders afterwards. The sides of rewrites in between get the parts in place
+// of placeholders.
 class SidesBuilder {
  public:
   SidesBuilder(UOp ast, std::span<const Application> list) : list_(list) {
@@ -246,7 +242,6 @@ class SidesBuilder {
   void advance(size_t i) {
     if (list_[i].substitution_target) track_placeholder(list_[i]);
   }
-  // Returns the two sides of application `i`, for which the last call of advance() was made.
   Sides sides(size_t i) const {
     const Application& a = list_[i];
     // Compare a substitution's result with the requested replacement; the calling rule's comparison checks the request.
@@ -297,9 +292,9 @@ class SidesBuilder {
 
   std::span<const Application> list_;
   std::unordered_set<UOp> own_variables_;  // the kernel's variables, which are not placeholders
-  std::unordered_set<UOp> inserted_;       // placeholders that are in the graph now
+  std::unordered_set<UOp> inserted_;
   std::unordered_map<UOp, UOp> meanings_;  // by placeholder: the expression that it replaced
-  mutable std::unordered_map<UOp, bool> has_placeholder_;  // by node: true if there is a placeholder below the node
+  mutable std::unordered_map<UOp, bool> has_placeholder_;
 };
 
 // Returns true for a rewrite of the stage that adds loops to tensors. Its result may depend on loops that the graph
@@ -314,11 +309,10 @@ std::optional<bool> are_equal_except_places(TensorElementExpr& elements, const S
   return has_meaning ? std::optional(false) : std::nullopt;
 }
 
-// Most times that batches which REF cannot run are halved. This is enough to find a few bad pairs among thousands.
+// Enough to find a few bad pairs among thousands.
 constexpr int kMostHalvings = 40;
 
-// Runs compare_sides(). If REF cannot run a batch of pairs, halves the batch, so that one bad pair does not prevent the
-// comparison of all other pairs. `halvings` is the number of times that batches may still be halved.
+// `halvings` is the number of times that batches may still be halved.
 Result<std::vector<EquivalenceResult>> compare_in_halves(std::span<const Sides> sides, const Arrays& arrays,
                                                          const VariableValues& variables, uint64_t seed,
                                                          int& halvings) {

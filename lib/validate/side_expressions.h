@@ -1,6 +1,4 @@
-// SideIsolator: makes the expressions whose equality decides whether the two sides of a rewrite compute the same. REF
-// evaluates the expressions at sample points (rewrite_equivalence.h), and lib/prove proves them equal for all values of
-// the leaves. Other functions collect and compare the sides of many applications of rules.
+// SideIsolator makes the expressions whose equality decides whether the two sides of a rewrite compute the same.
 #pragma once
 #include <functional>
 #include <map>
@@ -21,14 +19,14 @@ struct ComparedValues {
   UOp before_valid = {}, after_valid = {};  // bools: false if it is Invalid or not stored; null: always true
   // compare only the smallest and the largest value, because the size of a loop changed
   bool compares_bounds_only = false;
-  UOp stored_memory = {};          // for stores: the DEFINE_GLOBAL that they store to
+  UOp stored_memory = {};
 };
 
 struct SideExpressions {
   // Values, Stores: `compared_values` decide. Same, Unlike, Open: as in EquivalenceResult::Kind
   enum class Kind : uint8_t { Same, Unlike, Values, Stores, Open };
   Kind kind = Kind::Open;
-  std::vector<ComparedValues> compared_values = {};  // the pairs to compare, if `kind` is Values or Stores
+  std::vector<ComparedValues> compared_values = {};
 };
 
 class SideIsolator {
@@ -38,7 +36,6 @@ class SideIsolator {
   SideExpressions expressions_of(const Sides& sides);
   ExprIsolator& isolator() { return isolator_; }
   const ExprIsolator& isolator() const { return isolator_; }
-  // Returns the number of the set of leaves on which the expressions of `u` depend.
   uint32_t leaves_of(UOp u);
 
  private:
@@ -54,26 +51,24 @@ class SideIsolator {
   ExprIsolator isolator_;
 };
 
-// Returns the sides to compare for each application in `list`, which the compilation `c` made; with `wanted`, only for
-// the applications for which `wanted` returns true. Adds to `wrong` the indices of results whose sides differ for
-// certain. Must be called in an UninstrumentedScope, because it makes nodes by substitution.
+// Returns the sides to compare for each application in `list`, which the compilation `c` made, and for which `wanted`
+// (if set) returns true. Adds to `wrong` the indices of results whose sides differ for certain. Must be called in an
+// UninstrumentedScope, because it makes nodes by substitution.
 std::vector<Sides> sides_of_applications(Compilation& c, std::span<const Application> list, std::vector<size_t>& wrong,
                                          const std::function<bool(const Application&)>& wanted = {});
 
 // Returns the sides of a list of applications to a kernel, of any release.
 std::vector<Sides> sides_of_list(UOp ast, std::span<const Application> list);
 
-// Compares both sides of each application in `list`, which the compilation `c` made. With `wanted`, compares only the
-// applications for which `wanted` returns true. `arrays` and `variables` are those of the failing run. `seed` selects
-// the sample points. Rewrites made for the comparison are not recorded, and a seeded fault does not change them.
+// Compares both sides of each application in `list`, which the compilation `c` made, and for which `wanted` (if set)
+// returns true. `arrays` and `variables` are those of the failing run. `seed` selects the sample points.
 Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Application> list,
                                                       const Arrays& arrays, const VariableValues& variables,
                                                       const std::function<bool(const Application&)>& wanted = {},
                                                       uint64_t seed = 1);
 
-// Calls compare_sides() for all pairs at once. If REF cannot run them together, halves the batch, so that one bad pair
-// does not prevent the comparison of all other pairs. Fails if REF cannot run the batches after a fixed number of
-// halvings.
+// Calls compare_sides() for all pairs at once. If REF cannot run them together, halves the batch, up to a limit, so
+// that one bad pair does not prevent the comparison of all other pairs.
 Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
                                                           const VariableValues& variables, uint64_t seed = 1);
 

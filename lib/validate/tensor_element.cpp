@@ -54,8 +54,6 @@ bool TensorElementExpr::are_equal_except_places(UOp before, UOp after) {
   return without_places(before) == without_places(is_padded ? after.src(1) : after);
 }
 
-// ---- the positions of elements
-
 UOp TensorElementExpr::make_range(UOp size, int64_t number) {
   const Arg arg[] = {kFirstAxis + number, AxisType::LOOP};
   return graph_.range(size, arg);
@@ -76,8 +74,6 @@ UOp TensorElementExpr::flat_index(Shape shape, const Place& place) {
     if (!is_one(shape[i])) out = out ? out * to_uop(shape[i], graph_) + place[i] : place[i];
   return out ? out : graph_.constant(dtypes::index, Const(int64_t(0)));
 }
-
-// ---- expressions
 
 UOp TensorElementExpr::element(UOp u, const Place& place) {
   std::vector<uint32_t> key{u.id()};
@@ -114,7 +110,7 @@ UOp TensorElementExpr::make_element(UOp u, const Place& place) {
       if (u.dtype().itemsize() == u.src(0).dtype().itemsize()) return element_in_loops(u, place);
       break;
     case Op::REDUCE_AXIS: return element_of_reduce(u, place);
-    case Op::BUFFERIZE: {  // replace the BUFFERIZE's loops by the indices in `place`
+    case Op::BUFFERIZE: {
       UOp value = element(u.src(0), {});
       if (!value || place.size() + 1 != u.num_src()) return {};
       Substitution loops;
@@ -147,7 +143,7 @@ bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
     to.emplace_back(element(index, {}), value);
     return !is_too_large_;
   }
-  std::vector<std::pair<Int, UOp>> loops;  // pairs of a stride and its loop
+  std::vector<std::pair<Int, UOp>> loops;
   for (UOp loop : ranges_of(index)) {
     Substitution at_one;
     for (UOp other : ranges_of(index)) at_one.emplace_back(other, other.const_like(Const(int64_t(other == loop))));
@@ -198,7 +194,7 @@ UOp TensorElementExpr::element_of_reshape(UOp u, const Place& place) {
   Shape to = shape_of(u), from = shape_of(u.src(0));
   UOp rest = flat_index(to, place);
   Place inner(from.size());
-  size_t first = 0;  // the first axis whose size is not 1; its index needs no remainder
+  size_t first = 0;
   while (first < from.size() && is_one(from[first])) first++;
   for (size_t i = from.size(); i-- > 0;) {
     UOp size = to_uop(from[i], graph_);
@@ -240,8 +236,6 @@ UOp TensorElementExpr::element_of_reduce(UOp u, const Place& place) {
   return graph_.node(Op::REDUCE, u.dtype(), src, u.arg()[0]);
 }
 
-// ---- memory, and nodes without places or tags
-
 UOp TensorElementExpr::memory_load(UOp u, const Place& place) {
   auto shape = shape_or_none(u);
   if (!shape || shape->size() != place.size() || !u.dtype().is_value() || u.dtype().is(Scalar::Index)) return {};
@@ -272,7 +266,6 @@ UOp TensorElementExpr::without_places(UOp root) {
   return placeless_nodes_.at(root);
 }
 
-// Returns the node ids of the memories that an expression reads.
 std::vector<uint32_t> TensorElementExpr::memories(UOp expression) {
   std::vector<uint32_t> out;
   for (UOp u : toposort(expression))
@@ -281,7 +274,6 @@ std::vector<uint32_t> TensorElementExpr::memories(UOp expression) {
   return out;
 }
 
-// Returns the node without any tags, because tags do not affect its value.
 UOp TensorElementExpr::without_tags(UOp root) {
   if (auto it = untagged_nodes_.find(root); it != untagged_nodes_.end()) return it->second;
   for (UOp u : toposort(root)) {

@@ -1,7 +1,5 @@
-// TensorElementExpr: makes an expression that REF can compute for one element of a node in a tensor graph. Movement ops
-// change the element's index, and reductions become loops. The graph may already have loops (BUFFERIZE, INDEX). With
-// these expressions, rewrite_equivalence.h can compare the two sides of a rewrite in the tensor stages, although the
-// graphs are no kernels yet.
+// TensorElementExpr makes an expression that REF can compute for one element of a node in a tensor graph. Movement ops
+// change the element's index, and reductions become loops.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -20,8 +18,7 @@ class TensorElementExpr {
 
   // Returns the expressions of one element of both nodes. The element's index is a RANGE for each axis of `before` (0
   // for an axis of size 1). The sides are null if `after` reads memory that `before` does not. Returns the sides
-  // unchanged if they are indices, have no value (stores, ends), no expression or different numbers of axes, or if the
-  // expressions are too large.
+  // unchanged if there are no such expressions, or if they are too large.
   Sides element_sides(UOp before, UOp after);
 
   // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources. While a
@@ -48,13 +45,13 @@ class TensorElementExpr {
   static std::vector<uint32_t> memories(UOp expression);
 
   Graph& graph_;
-  std::map<std::vector<uint32_t>, UOp> known_elements_;  // expressions, by node ids of the node and its indices
+  std::map<std::vector<uint32_t>, UOp> known_elements_;
   std::unordered_map<UOp, UOp> untagged_nodes_, placeless_nodes_;
-  std::unordered_map<UOp, UOp> memories_;  // by node: the memory with the node's values
+  std::unordered_map<UOp, UOp> memories_;
   int64_t num_loops_ = 0;
   UOp whole_node_;        // a node to treat as memory although it has an expression; null: no node
   int recursion_depth_ = 0, work_done_ = 0;
-  bool is_too_large_ = false;  // true if an expression exceeded a limit
+  bool is_too_large_ = false;
 };
 
 }  // namespace tgc

@@ -1,6 +1,5 @@
-// truncate_loops: shortens the outermost loops of a kernel, at any stage, that is too large for REF. The shortened
-// kernel stores only some of the elements, with the same values as the whole kernel. sample_stores_in_ref: returns a
-// sample of these elements.
+// Shortens the outermost loops of a kernel, at any stage, that is too large for REF, so that it stores only some of the
+// elements, with the same values.
 #pragma once
 #include <map>
 #include <string>
@@ -16,16 +15,15 @@ namespace tgc {
 // if even one iteration of these loops needs more than `work`.
 UOp truncate_loops(Graph& into, UOp root, double work, bool at_end = false);
 
-// A sample of the elements that a kernel stored, with their indices.
 struct StoredSample {
   std::map<std::string, std::vector<int64_t>> flat_indices;  // flat indices in each stored array, ascending
-  Arrays values;                                       // the elements at these indices
+  Arrays values;
   bool has_overlaps = false;  // different values were stored to one element; only known if REF ran in this process
 };
 
 // Runs the graph in REF on `inputs`, an array for each buffer; in a worker or, with `in_process`, in this process.
-// Returns at most `most` stored elements of each array. Errors: an array is missing, REF cannot run the graph, or the
-// graph reads an array that it also stores to, or stores nothing to an array.
+// Returns at most `most` stored elements of each array. Fails if an array is missing, if REF cannot run the graph, or
+// if the graph reads an array that it also stores to, or stores nothing to an array.
 Result<StoredSample> sample_stores_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
                                      bool in_process = false);
 
