@@ -1,4 +1,3 @@
-// Strategies for culprits other than rewrites: the renderer, the compiler and the device.
 #include <algorithm>
 #include <unordered_set>
 
@@ -19,7 +18,7 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// Returns the target of this computer's CPU with the other renderer, LLVM or clang; "" if `target` is no CPU target.
+// Returns the target of this computer's CPU with the other renderer; "" if `target` is no CPU target.
 std::string other_renderer(const Target& target) {
   if (target.device != "CPU") return "";
   return target.renderer == RendererKind::Clang ? "CPU:LLVM" : "CPU:CLANG";

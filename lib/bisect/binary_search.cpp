@@ -1,5 +1,3 @@
-// Strategies that binary-search for the first stage, and then for the first rewrite, after which the graph is wrong.
-
 #include "lib/bisect/veto.h"
 #include "lib/bisect/strategies.h"
 #include "lib/support/first_wrong.h"

@@ -26,8 +26,7 @@ constexpr const char* kOneKernel = "one of its kernels as the input: FILE#ID or 
 using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
-// Strategy for a linear list, which has no rewrites: returns Same if the list passes, else Unresolved; nullopt if the
-// input is no list.
+// Returns nullopt if the input is no linear list.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.linear_list.empty()) return std::nullopt;
   if (executor.first_outcome().passes()) return Verdict{Kind::Same};
@@ -118,8 +117,7 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
   return Diag{.message = "no record '" + id + "' to be against", .file = against, .expected = "FILE#ID"};
 }
 
-// Returns true if tgc should reproduce the record's texts of stages exactly: no option or seeded fault changes the
-// compilation, and the record's graphs are not kept as nodes (JSON).
+// Returns true if tgc should reproduce the record's texts of stages exactly.
 bool is_as_recorded(const Session& session, const InputGraph& in) {
   const char* fault = std::getenv("TGC_FAULT");
   return in.record && detect_kind(in.record->ast) != InputKind::Json && !session.overrides.changes_compilation() &&
@@ -190,8 +188,7 @@ BisectReport reported(const Session& whole, double seconds, const std::string& n
   return report;
 }
 
-// If no kernel fails, bisects the schedule. `whole` is the tensor graph, from which the repro command is made; it is
-// empty for a model.
+// `whole` is the tensor graph, from which the repro command is made; it is empty for a model.
 void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
   const Session& session = repro.session;
   RunOptions options = repro.options;

@@ -23,7 +23,7 @@ struct BisectReport {
   double wall_seconds = 0;
   std::string failure_text = {};        // the error or the difference of the failing run
   // The first wrong element of a recorded kernel's failing run: "element" is its place ("data0[5]"), "before" the
-  // expected value, "after" the computed one. Other keys are variables and elements of inputs.
+  // expected value, "after" the computed one. Other keys are inputs.
   std::map<std::string, std::string> wrong_element = {};
   std::string repro_command = {};        // the shell command that repeats this bisection; empty if there is none
   std::set<std::string> variables = {};  // the kernel's variables that --var sets; for a recorded schedule, all
@@ -51,16 +51,15 @@ struct BisectPlan {
 };
 
 // Finds why a kernel fails. Runs the kernel as run_kernel() does and, if it fails, looks for the culprit; if it passes,
-// compares its stages with those in its golden record, if possible. A kernel of another release (without --native) is
-// bisected by bisect_recorded() (recorded.h). With `plan.golden_input` or `plan.tinygrad_command`, only compares tgc's
-// stages with tinygrad's. Errors are in BisectReport::error.
+// compares its stages with those in its golden record, if possible. With `plan.golden_input` or
+// `plan.tinygrad_command`, only compares tgc's stages with tinygrad's. Errors are in BisectReport::error.
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan = {});
 
 // Bisects a model (an ONNX file): finds the first kernel whose results differ from those of its AST in REF, and bisects
-// it. If each kernel is right, but the final results are wrong, bisects the schedule.
+// it. If each kernel is right, bisects the schedule.
 BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options,
                           const BisectPlan& plan = {});
-// Does the same for a tensor graph. One of another release is bisected by bisect_recorded_schedule() (recorded.h).
+// Does the same for a tensor graph.
 BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options,
                                  const BisectPlan& plan = {});
 

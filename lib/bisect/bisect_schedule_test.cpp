@@ -1,4 +1,3 @@
-// Tests bisecting tensor graphs whose kernels are compiled correctly, but whose schedule may be wrong.
 #include <doctest/doctest.h>
 
 #include <cstring>

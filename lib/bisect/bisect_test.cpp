@@ -36,7 +36,6 @@ constexpr const char* kElementwise =
     "z = y.maximum(a*UOp.const(dtypes.float, 2.0)+b)+(n^UOp.const(dtypes.int, 5)).cast(dtypes.float)\n"
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 0).index(i, ptr=True).store(z).end(i).sink()\n";
 
-// The kernel computes data0[i] = sqrt(a*a + 1).
 constexpr const char* kSqrt =
     "i = UOp.range(24, 0, AxisType.LOOP)\n"
     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i)\n"

@@ -1,4 +1,3 @@
-// Tests verdicts in difficult cases, such as nested rewrites, rounding and endless rewrites.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -34,7 +33,6 @@ void check_named_in_ref(const std::string& text, const std::string& stage, const
   if (!proof.empty()) CHECK(report.verdict.proof == proof);
 }
 
-// The kernel computes data0[i] = a[i % 5] * 3 + b[i // 5].
 const std::string kDivided =
     "i = UOp.range(40, 0, AxisType.LOOP)\n"
     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(5), (), 1).index(i%5)\n"
@@ -120,7 +118,7 @@ TEST_CASE("bisect: names a nested rewrite that is wrong at few points, not the e
 }
 
 TEST_CASE("bisect: does not name a right nested rule that only enables the wrong enclosing one") {
-  // The kernel is a sum over r < 256, where r combines three loops: the indices use r // 64, r // 8 % 8 and r % 8.
+  // The kernel is a sum over r < 256, where r combines three loops.
   const std::string text =
       "i = UOp.range(32, 1, AxisType.LOOP)\n"
       "r = UOp.range(256, 0, AxisType.REDUCE)\n"
@@ -164,7 +162,7 @@ TEST_CASE("bisect: reports a constant that its dtype cannot represent") {
 }
 
 TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain compilation") {
-  const std::string text =  // the kernel computes data0[i] = i * -127 % 8
+  const std::string text =
       "i = UOp.range(4, 0, AxisType.LOOP)\n"
       "v = ((i*UOp.const(dtypes.index, -127))%UOp.const(dtypes.index, 8)).cast(dtypes.int)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";

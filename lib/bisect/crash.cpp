@@ -1,5 +1,3 @@
-// Two strategies: find_kernel_fault (REF finds a kernel fault in the input kernel) and find_compiler_crash (tgc
-// crashes, or does not end, while it compiles).
 #include <cstring>
 
 #include "lib/bisect/strategies.h"
@@ -22,8 +20,7 @@ void put(char (&to)[N], std::string_view text) {
   to[n] = 0;
 }
 
-// Writes the current stage and rewrite to a Progress. Suppresses the rewrite with the number `left_out`; 0 suppresses
-// none.
+// Suppresses the rewrite with the number `left_out`; 0 suppresses none.
 class ProgressWatcher : public ApplicationWatcher {
  public:
   ProgressWatcher(Progress& progress, uint64_t left_out) : progress_(progress), left_out_(left_out) {}

@@ -1,4 +1,3 @@
-// Strategy: finds the first stage and rewrite where tgc's compilation of a kernel differs from tinygrad's.
 #include <map>
 #include <set>
 #include <unordered_set>
@@ -76,8 +75,8 @@ class Divergence {
     return std::nullopt;
   }
 
-  // Names the first rewrite that tinygrad does not make. If the recorded rewrites do not show it, names the first one
-  // whose result is in tgc's graph after the stage (`ours`), but not in tinygrad's graph (`theirs`).
+  // Names the first rewrite that tinygrad does not make or, if this is not known, the first one whose result is in
+  // tgc's graph after the stage (`ours`), but not in tinygrad's graph (`theirs`).
   void name_culprit(const StageRun& run, const std::string& ours, const std::string& theirs) {
     const Application* culprit = nullptr;
     if (!record_->rewrites_json.empty()) culprit = first_not_in_tinygrad(run);

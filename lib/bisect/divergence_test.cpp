@@ -1,5 +1,4 @@
-// Tests that bisect finds divergences from tinygrad. Records of the native pipeline, partly without one rule, replace
-// tinygrad's, and small scripts the process that runs tinygrad.
+// Tests that bisect finds divergences from tinygrad, for which other records and small scripts stand in.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Strategy: finds the stage that ends a loop twice, if the loops of a later stage cannot be ordered because of that.
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,4 +1,3 @@
-// Strategy: finds why a stage's rewriting does not end: a wrong rewrite, a cycle of rules, or only a deep graph.
 #include <algorithm>
 #include <unordered_map>
 

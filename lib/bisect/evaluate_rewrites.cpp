@@ -1,5 +1,3 @@
-// Strategies: evaluate both sides of every rewrite in REF, and name a rewrite whose sides differ as the culprit, with a
-// proof or, if there is none, without.
 #include "lib/bisect/veto.h"
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/bisect/strategies.h"

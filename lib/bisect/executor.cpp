@@ -22,7 +22,6 @@
 namespace tgc {
 namespace {
 
-// A watcher that ends a compilation, between two rewrites, when the session is cancelled.
 class CancelWatcher : public Watcher, public RewriteObserver {
  public:
   explicit CancelWatcher(const Session& session) : session_(session) {}
@@ -268,8 +267,7 @@ Outcome Executor::compare_execution(const Result<Execution>& done) {
   auto wrong = std::ranges::find_if_not(*arrays, &Comparison::has_passed);
   if (wrong == arrays->end()) return {};
   const Outcome fails{Outcome::Kind::Fails, {.message = wrong->text().substr(0, wrong->text().find('\n'))}};
-  // Compare again without the elements that depend on rounding, if that is cheap, unless an earlier such comparison
-  // found no such elements.
+  // Compare again without the elements that depend on rounding, if that is cheap.
   const bool can_recheck = may_depend_on_rounding_ && repro_.is_small && repro_.input_graph.list.empty();
   if (!can_recheck || !is_recheck_cheap(repro_.input_graph.root, *arrays)) return fails;
   const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);

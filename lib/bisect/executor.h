@@ -1,5 +1,4 @@
-// Runs a failing kernel again, as it is or changed. Functions that begin a compilation or run a graph throw Failure if
-// the session is cancelled.
+// Runs a failing kernel again, as it is or changed.
 #pragma once
 #include <memory>
 
@@ -18,8 +17,8 @@ struct WatchedRun {
   Compilation compilation;
   std::vector<UOp> linear_list = {};  // empty if the compilation was refused
   Outcome outcome = {};
-  // The comparison of the two sides of each application, in the order of the log. Empty until compare_sides() ran, or
-  // if it failed; shorter than the log if compare_sides() had a limit.
+  // The comparison of the two sides of each application, in the order of the log. Empty or shorter than the log if not
+  // all were compared.
   std::vector<EquivalenceResult> compared_sides = {};
   std::string comparison_error = {};  // why compare_sides() failed; empty if it did not
   std::map<uint32_t, Outcome> graph_outcomes = {};
@@ -27,8 +26,7 @@ struct WatchedRun {
   size_t index_of(const Application& a) const { return size_t(&a - application_log.all_rewrites().data()); }
   EquivalenceResult sides_of(const Application& a) const;  // Kind::Open if the sides of `a` were not compared
   bool is_exactly_same(const Application& a) const;
-  // Returns the applications whose sides differ. Those whose sides differ by more than rounding come first; among
-  // equals, those of rules with a known counterexample, then in the order of the log.
+  // Returns the applications whose sides differ, the most suspicious first.
   std::vector<const Application*> suspects() const;
 };
 
@@ -39,19 +37,18 @@ class Executor {
       : repro_(repro), counts_(counts), settings_(repro.input_graph.graph->settings()) {}
 
   // Returns the outcome of the first of two runs, which the first call makes. If the kernel was refused or died, this
-  // call tests the device with a kernel that stores one number, and throws Failure if this kernel fails, too. The call
-  // may also raise REWRITE_STACK_LIMIT to its default, because compilations with a watcher need a higher limit.
+  // call also tests the device with a kernel that stores one number, and throws Failure if this kernel fails, too. The
+  // call may raise REWRITE_STACK_LIMIT to its default, because compilations with a watcher need a higher limit.
   const Outcome& first_outcome();
   const Outcome& second_outcome() { return first_outcome(), second_outcome_; }
   bool is_flaky() { return first_outcome().passes() != second_outcome().passes(); }
   // Returns the watched run. The first call compiles the kernel with its rewrites recorded and, except with --cmd, runs
-  // the result (with --each-stage, also the graph after each stage, in REF).
+  // the result.
   WatchedRun& watched_run();
   // Compares the two sides of each of the first `most` applications, and sets compared_sides or comparison_error of
   // watched_run().
   void compare_sides(size_t most = SIZE_MAX);
-  // Returns the first outcome that did not pass, of those of first_outcome(), second_outcome() and watched_run() so
-  // far; a passing one if there is none.
+  // Returns the first outcome so far that did not pass; a passing one if there is none.
   Outcome failing_outcome();
 
   // Returns a compilation of the kernel, before its first stage.
@@ -59,20 +56,18 @@ class Executor {
   // Returns true if the kernel passes if it is compiled for `target` and runs there; false if any error occurs.
   bool passes_on(const std::string& target);
   // Compiles the kernel (or continues the compilation `c`), runs the result, and returns the outcome. `watcher` may
-  // observe or suppress rewrites. With --each-stage, also runs the graph after each stage, in REF. With --cmd, the
-  // command decides the outcome.
+  // observe or suppress rewrites. With --cmd, the command decides the outcome.
   Outcome attempt(Watcher* watcher = nullptr);
   Outcome attempt(Compilation& c, Watcher* watcher = nullptr);
   // Returns true if no rewriting exceeds this REWRITE_STACK_LIMIT when the kernel is compiled.
   bool fits_stack_limit(int64_t rewrite_stack_limit) const;
 
-  // Runs `root`, the kernel's graph after any stage, in REF. If the kernel is large, shortens the outer loops, and
-  // compares only some of the stored elements. With --cmd, the command decides the outcome instead.
+  // Runs `root`, the kernel's graph after any stage, in REF; a large kernel only in part. With --cmd, the command
+  // decides the outcome instead.
   Outcome run_graph(UOp root);
   // Returns run_graph(root) for a graph of watched_run(), and caches the outcome.
   Outcome run_watched_graph(UOp root);
 
-  // ---- linear lists
   Outcome run_list(std::span<const UOp> list);  // runs `list` on the kernel's device
   // Returns the executable of `list` for the device and target with which the kernel fails.
   Result<Executable> make_executable(std::span<const UOp> list) const;
@@ -80,11 +75,10 @@ class Executor {
   // Run a list on the device, or in REF. `more` has the arrays for buffers that the list has and the kernel lacks.
   Result<Execution> run_on_device(std::span<const UOp> list, const Arrays& more = {});
   Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Returns true if the list stores the same values on the device and in REF, within the tolerance for two devices;
-  // false if one of the two cannot run it.
+  // Returns true if the list stores the same values on the device and in REF, within the tolerance for two devices.
   bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Returns true if the unchanged linear list stores the same values in REF and on the device, dies in both, or if this
-  // is not known. If it returns false, runs of other graphs in REF prove nothing about the device.
+  // Returns false if the unchanged linear list is known to store other values in REF than on the device: then runs of
+  // other graphs in REF prove nothing about the device.
   bool does_ref_agree();
   ToleranceOptions tolerance(const Array& expected) const {
     return CompareOptions().tolerance_for(repro_.input_graph.root, expected);

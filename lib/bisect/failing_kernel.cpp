@@ -9,8 +9,8 @@
 namespace tgc {
 namespace {
 
-// Limits for the UOps that REF evaluates for one kernel. kRepeatedWork is for a kernel whose AST is that of an earlier
-// kernel, which was right.
+// Limits for the UOps that REF evaluates for one kernel; kRepeatedWork if an earlier kernel with the same AST was
+// right.
 constexpr double kWork = 2e7, kRepeatedWork = 1e6;
 
 }  // namespace

@@ -16,7 +16,7 @@ struct FailingKernel {
 };
 
 // Observes a run of many kernels, and keeps the first kernel that ends the run, or that stores other values than its
-// AST does in REF. Compares only a sample of a large kernel's elements.
+// AST does in REF.
 class FailingKernelFinder {
  public:
   explicit FailingKernelFinder(const Session& session) : session_(session) {}
@@ -29,7 +29,7 @@ class FailingKernelFinder {
   void blame_unfinished_kernel();
 
   FailingKernel* found_kernel() { return has_found_ ? &*kernel_ : nullptr; }  // null if none has been found so far
-  // Returns the error of the first kernel whose AST itself, before any rewrite, fails in REF (a kernel fault); else "".
+  // Returns the error of the first kernel whose AST itself fails in REF (a kernel fault); else "".
   const std::string& kernel_fault() const { return kernel_fault_; }
   size_t num_compared() const { return num_compared_; }
   // Returns the numbers of elements that the right kernels stored, and of those that were not compared.

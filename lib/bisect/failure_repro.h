@@ -1,5 +1,4 @@
-// FailureRepro: all that is needed to repeat a failing run of a kernel. It does not change while an Executor
-// (executor.h) runs the kernel again.
+// FailureRepro: all that is needed to repeat a failing run of a kernel.
 #pragma once
 #include <map>
 #include <optional>
@@ -64,12 +63,10 @@ struct FailureRepro {
   Arrays expected_at(const KnownElements& elements) const;
 };
 
-// Starts a repro: chooses where the kernel runs. The target is set even for --device=REF, because bisection compiles
-// the kernel. Throws Failure if an option does not fit.
+// Starts a repro: chooses where the kernel runs. Throws Failure if an option does not fit.
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options);
-// Returns `repro` with inputs and expected results: from a file, from the device that --reference names, or from REF,
-// which computes only a sample of the elements of a large kernel. Throws Failure if they cannot be made, or if the
-// kernel stores nothing.
+// Returns `repro` with inputs and expected results: from a file, from the device that --reference names, or from REF.
+// Throws Failure if they cannot be made, or if the kernel stores nothing.
 FailureRepro add_expected_results(FailureRepro repro);
 // Returns `repro` with the expected values of all elements; nullopt if it has them already, or the kernel dies in REF.
 std::optional<FailureRepro> add_all_expected_elements(FailureRepro repro);

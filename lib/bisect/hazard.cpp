@@ -1,4 +1,3 @@
-// Strategy: recognizes an input kernel whose result depends on the order of its iterations.
 #include "lib/validate/hazard.h"
 
 #include "lib/bisect/strategies.h"

@@ -8,8 +8,7 @@
 namespace tgc {
 
 // Makes variants of a linear list that also store the values of its nodes. Each watched node gets an array (a vector:
-// one for each of its elements), with one element per iteration of the loops around the node, so that two runs can be
-// compared node by node.
+// one for each of its elements), with one element per iteration of the loops around the node.
 class ObservedList {
  public:
   static constexpr int64_t kMostIterations = 4096;
@@ -21,7 +20,7 @@ class ObservedList {
   // Returns true if, after loops were shortened, no node is evaluated more than kMostIterations times. SPECIALs and
   // loops with a variable bound cannot be shortened.
   bool is_short() const { return is_short_; }
-  // Returns the indices of the nodes whose values can be stored, which excludes, for example, pointers.
+  // Returns the indices of the nodes whose values can be stored.
   std::vector<size_t> storable_nodes() const;
   size_t num_arrays_of(size_t node) const { return size_t(list_[node].dtype().count()); }
   std::string array_name(size_t node, size_t element) const;
@@ -58,8 +57,6 @@ class ObservedList {
   std::vector<int64_t> first_array_numbers_;             // for each node: the number of its first array
   bool is_short_ = true, stores_words_ = false;
 };
-
-// ---- splitting of vector accesses: if it makes a wrong kernel right, the renderer prints a vector access wrongly
 
 // Returns true if `u` stores a vector, or loads one without an alternative value, at an INDEX of a buffer of scalars.
 // If a wrong kernel becomes right when its vector accesses are split, the renderer prints one wrongly.

@@ -94,8 +94,8 @@ std::vector<int64_t> ObservedList::moment(size_t node, int64_t iteration) const 
   return out;
 }
 
-// Builds one variant of the list. Tags the nodes that it adds, except arrays, so that a fault seeded in a renderer
-// (misprint.h) does not count them.
+// Builds one variant of the list. Tags the nodes that it adds, except arrays, so that a seeded fault (misprint.h) does
+// not count them.
 class ObservedList::Builder {
  public:
   Builder(const ObservedList& of, const Variant& variant) : of_(of), variant_(variant), graph_(of.list_[0].graph()) {}

@@ -87,7 +87,7 @@ class RecordedBisection {
   }
 
   // If threads race for shared memory in the linear list, names the rewrite that drops a barrier or, if there is none,
-  // the stage that should add the barrier. Results in REF cannot show a race, because REF runs the threads in lockstep.
+  // the stage that should add the barrier. REF cannot show a race, because it runs the threads in lockstep.
   std::optional<Verdict> find_dropped_barrier() {
     const auto race = find_recorded_race(*pipeline_);
     if (!race) return std::nullopt;
@@ -128,8 +128,7 @@ class RecordedBisection {
 
   // Looks for the first stage that differs for the inputs of `t`, and returns the verdict on its culprit. If a known
   // fault explains the culprit, continues the search after it, and sets `known` to the verdict on the first one.
-  // Returns nullopt if no other culprit is found, or if the recorded source is right although REF cannot run the last
-  // stage: a stage in between that looks wrong is then imported wrongly.
+  // Returns nullopt if no other culprit is found, or if wrong_stages_are_unlikely().
   std::optional<Verdict> search(Trial& t, const std::vector<const Row*>& rows, std::optional<Verdict>& known) {
     constexpr int kMostKnown = 8;
     first_row_ = nullptr, first_rewrite_ = 0;
@@ -214,7 +213,7 @@ class RecordedBisection {
   }
 
   // Looks for a rewrite that changes bits which IEEE 754 defines: of the result of a cast or, if must_be_exact(), of
-  // any result. All comparisons before this call are only up to rounding.
+  // any result.
   std::optional<Verdict> find_inexact_cast(const std::vector<const Row*>& rows) {
     std::set<const Row*> suspicious;
     const Trial &usual = comparer_.trials().front(), &t = comparer_.trials().back();
@@ -254,8 +253,7 @@ class RecordedBisection {
            (m.before.dtype() == m.after.dtype() && !found->second.is_exact);
   }
 
-  // Returns true if the sides of `m` must be equal to the last bit, and are not. In a kernel whose floats are defined
-  // to the last bit, this is so for all rewrites that keep the dtype; in other kernels, only for casts.
+  // Returns true if the sides of `m` must be equal to the last bit, and are not.
   bool is_inexact(const Rewrite& m) const {
     if (!comparer_.must_be_exact() || m.before.is(Op::CAST)) return is_inexact_cast(m);
     auto found = sides_.find(&m);

@@ -20,15 +20,14 @@ struct FailingInputs {
 // `in` is the imported AST of a kernel record. Compares the recorded stages, the linear list and, on its device, the
 // recorded source with the AST in REF, for the inputs of `options` or for several draws. Returns the verdict on the
 // first rewrite that makes the kernel compute something else or, if there is none, on a missing barrier or the recorded
-// source. Sets fields of `report`, and `failing` if it is not null. Throws Failure if the AST cannot be run, or if
-// nothing can be compared with it.
+// source. Sets fields of `report`, and `failing` if it is not null. Throws Failure if the kernel cannot be run or
+// compared.
 Verdict bisect_recorded(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
                         const RecordedPlan& plan = {}, FailingInputs* failing = nullptr);
 
 // Bisects a recorded schedule of another tinygrad release, and sets the verdict and other fields of `report`. Runs the
-// recorded kernels and stages as `tgc run --each-stage` does. If they compute something else than the tensor graph,
-// looks for the cause, such as the first rewrite whose sides differ. Throws Failure if the schedule cannot be run or
-// compared.
+// recorded kernels and stages, and if they compute something else than the tensor graph, looks for the cause. Throws
+// Failure if the schedule cannot be run or compared.
 void bisect_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options,
                               BisectReport& report);
 

@@ -1,4 +1,3 @@
-// Tests the verdicts of bisect on recordings in testdata/verdicts, most of which have a fault.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -44,8 +44,8 @@ const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& vari
   return nullptr;
 }
 
-// Compares the two sides of `m`. The result is Differ if they differ with the arrays of --inputs (`given`), or in both
-// of two runs with drawn arrays. With `of_all_sizes`, one run that differs suffices, because few values show a fault.
+// The sides differ if they do with the arrays of --inputs (`given`), or in both of two runs with drawn arrays; with
+// `of_all_sizes`, in one run, because few values show a fault.
 EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parameters, const Arrays& given,
                                 bool of_all_sizes) {
   auto compare = [&](uint64_t seed, const ContentOfBuffer& content = {}) {
@@ -82,7 +82,7 @@ bool has_loops(UOp root) {
   return root && std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::END); });
 }
 
-// Returns why the sides of `m` cannot be compared; "" if they can be imported.
+// Returns "" if the sides can be imported.
 std::string import_error_of(const Rewrite& m, const TensorVariables& variables) {
   auto sides = import_tensor_sides(m.before, m.after, variables);
   return sides ? "" : m.source_place + ": " + sides.diag().message;
@@ -97,8 +97,7 @@ void set_order_verdict(Verdict& v, const ScheduleFault& f, const ModelReport& ru
     if (report.failure_text.empty() && !c.has_passed()) report.failure_text = c.text();
 }
 
-// Sets the verdict on a record that tinygrad refused to schedule. If tinygrad stopped because of an infinite loop,
-// names the rules that undo each other.
+// Sets the verdict on a record that tinygrad refused to schedule.
 void set_refused_verdict(const GoldenRecord& record, const InputGraph& in, Verdict& v) {
   constexpr size_t kMany = 50;
   v.kind = Kind::Refused;
@@ -125,7 +124,6 @@ std::string why_not_compared(const ModelReport& run) {
   return out;
 }
 
-// Returns the Tensor methods for which the faulty kernels were made, as text; "" if no methods were recorded.
 std::string methods_of_kernels(const GoldenRecord& record, const ModelReport& run) {
   std::set<size_t> numbers = run.wrong_kernels;
   if (!run.order_report.faults.empty())
@@ -166,9 +164,9 @@ void set_rewrite_verdict(Verdict& v, const Pipeline::Row& row, const Rewrite& m,
 
 class RewriteSearch {
  public:
-  // `begin` is the time when the work on the record began, from which --timeout counts. `is_out_of_bounds` says that a
-  // kernel accesses memory out of bounds: then a rewrite that makes an index out of bounds is wrong. `of_all_sizes`
-  // says that the run failed only with inputs of all magnitudes.
+  // `begin` is the time when the work on the record began, from which --timeout counts. With `is_out_of_bounds`, a
+  // rewrite that makes an index out of bounds is wrong. `of_all_sizes`: the run failed only with inputs of all
+  // magnitudes.
   RewriteSearch(const InputGraph& in, const RunOptions& options, const TensorParameters& parameters,
                 Clock::time_point begin, bool is_out_of_bounds, bool of_all_sizes, BisectReport& report)
       : parameters_(parameters), report_(report), begin_(begin), cpu_begin_(thread_seconds()),
@@ -228,8 +226,7 @@ class RewriteSearch {
     return false;
   }
 
-  // Returns the first rewrite nested in `m` that makes an index out of bounds: its side before has no error, and its
-  // side after has one. Returns null if there is none.
+  // Returns the first rewrite nested in `m` that makes an index out of bounds; null if there is none.
   const Rewrite* out_of_bounds_inside(const Pipeline::Row& row, const Rewrite& m, EquivalenceResult& sides) const {
     const Rewrite* first = &m;
     while (first > row.rewrites.data() && first[-1].depth > m.depth) first--;

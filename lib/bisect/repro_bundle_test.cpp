@@ -1,4 +1,3 @@
-// Tests repro bundles and failure signatures.
 #include "lib/run/repro_bundle.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The kernel computes data0[i] = data1[i * 3] / 7 for i < 8.
 const char* kDivision =
     "i = UOp.range(8, 0, AxisType.LOOP)\n"
     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(24), (), 1).index(i*3)\n"

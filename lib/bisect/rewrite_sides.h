@@ -7,15 +7,13 @@
 
 namespace tgc {
 
-// Returns one side of a rewrite as text: short expressions of indices, integers and bools as one line, other nodes as a
-// tree.
+// Returns one side of a rewrite as text: short expressions as one line, other nodes as a tree.
 std::string side_text(UOp u);
 
 // Returns a node and the nodes below it as a tree of `depth` levels. Folds repeated lines and truncates long trees.
 std::string tree_text(UOp u, int depth);
 
-// Sets the fields of `verdict` that identify the rewrite `a`: stage, rule, branch, both locations, number, node and
-// both sides. If a substitution made another node than requested, the side before is the requested node.
+// Sets the fields of `verdict` that identify the rewrite `a` and its sides.
 void name_rewrite(const Application& a, Verdict& verdict);
 
 // Returns text such as "number 2 of substitute in 'cut store ranges', lib/rewrite/substitute.cpp:37".

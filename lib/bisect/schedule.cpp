@@ -1,5 +1,3 @@
-// Strategy: finds the rewrite of the tensor stages that makes a schedule wrong, if every kernel of the schedule is
-// compiled correctly.
 #include <algorithm>
 #include <cstring>
 
@@ -34,8 +32,8 @@ struct Suspect {
   Verdict named = {};                  // stage, rule and sides of the application; set if its sides differ
 };
 
-// Compares both sides of every application when the schedule is complete, and then ends the run, because the kernels
-// need not run. Suppresses the application with the number `left_out`; 0 suppresses none.
+// Compares both sides of every application when the schedule is complete, and then ends the run. Suppresses the
+// application with the number `left_out`; 0 suppresses none.
 class SidesWatcher : public ApplicationLog {
  public:
   explicit SidesWatcher(uint64_t left_out = 0) : left_out_(left_out) {}
@@ -71,8 +69,8 @@ class SidesWatcher : public ApplicationLog {
   const uint64_t left_out_;
 };
 
-// Finds the rewrite that gives a new buffer a number that a buffer of the graph already has. This happens if an earlier
-// rewrite folded every reader of that buffer, so that its number seems free. Ends the run when the schedule is made.
+// Finds the rewrite that gives a new buffer a number that a buffer of the graph already has: the number seems free if
+// an earlier rewrite folded every reader of that buffer. Ends the run when the schedule is made.
 class ReuseWatcher : public ApplicationLog {
  public:
   Verdict reuse, folding;
@@ -190,8 +188,7 @@ class ScheduleBisection {
     return out_;
   }
 
-  // Returns the verdict for a model that could not be scheduled or run because of `error`; nullopt if the schedule did
-  // not cause the error.
+  // Returns nullopt if the schedule did not cause the error.
   std::optional<Verdict> check_error(const std::string& error) {
     out_.detail = error;
     unscheduled_ = repro_.run(unscheduled_options());
@@ -266,8 +263,7 @@ class ScheduleBisection {
   }
 
   // Copies the elements of result `i` that depend on how REF rounds from the reference to `to`, so that they count as
-  // equal. These are the elements that change if roundings are perturbed, and those that, in `to`, equal the results
-  // with sums in float64.
+  // equal.
   void leave_out_sensitive_elements(Array& to, size_t i, const ToleranceOptions& tolerance) const {
     const Array& expected = unscheduled_.schedule_result.values[i];
     const auto bytes = size_t(to.dtype().itemsize());
@@ -286,8 +282,8 @@ class ScheduleBisection {
     }
   }
 
-  // Runs the kernels with `options`. Returns the name of the first kernel that stores other values than its AST in REF;
-  // if there is none, the kernel fault; if there is none, the error of the run, or "".
+  // Returns the name of the first kernel that stores other values than its AST in REF; if there is none, the kernel
+  // fault; if there is none, the error of the run, or "".
   std::string wrong_kernel(const RunOptions& options) const {
     FailingKernelFinder finder(repro_.session);
     RunOptions watched = options;

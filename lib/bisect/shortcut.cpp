@@ -1,12 +1,10 @@
-// Strategy: finds a shortcut whose result differs from that of the slow function that it replaces.
 #include "lib/bisect/strategies.h"
 #include "lib/rewrite/shortcut.h"
 
 namespace tgc {
 namespace {
 
-// Makes one shortcut call the slow function that it replaces, until this object is destroyed. For other shortcuts,
-// calls the trial that was set before.
+// Makes one shortcut call the slow function that it replaces, until this object is destroyed.
 class FaithfulShortcut : public ShortcutTrial {
  public:
   FaithfulShortcut(const Shortcut& shortcut, Graph& graph)

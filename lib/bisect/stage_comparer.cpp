@@ -92,9 +92,8 @@ UOp with_magnitudes(UOp root) {
   return stored.empty() ? UOp() : substitute(root, stored);
 }
 
-// Returns true if rounding cannot explain the difference of the arrays. With inputs of all magnitudes, roundings can
-// add up to more than the usual tolerance, and another order of operations can overflow: can_overflow(i) says whether
-// it can for element i. With large inputs, intermediate results can overflow although the result is small.
+// Returns true if rounding cannot explain the difference of the arrays. can_overflow(i) says whether another order of
+// operations can overflow for element i.
 template <class CanOverflow>
 bool is_beyond_rounding(const Comparison& c, const Array& actual, const Array& expected, bool has_large_inputs,
                         CanOverflow can_overflow) {
@@ -143,9 +142,8 @@ std::vector<double> large_numbers(DType d, int part, int most_bits, Floats float
   return out;
 }
 
-// Returns the largest exponent of inputs for which the kernel is defined. It is small for kernels that cast floats to
-// integers, which C leaves undefined if the integer cannot represent the number, and for kernels with SIN, because
-// tinygrad's sine of a double is wrong for very large numbers.
+// Returns the largest exponent of inputs. It is small where large ones show nothing: C leaves a cast to an integer that
+// cannot represent the number undefined, and tinygrad's sine of a double is wrong for very large numbers.
 int most_exponent(UOp root) {
   for (UOp u : toposort(root))
     if (u.is(Op::SIN) || (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && dtypes::is_int(u.dtype().base())))
@@ -153,8 +151,8 @@ int most_exponent(UOp root) {
   return std::numeric_limits<int>::max();
 }
 
-// Sets the denormal numbers of 8-bit floats to zero: where tinygrad emulates these dtypes, it treats denormals as zero
-// (codegen/decomp/dtype.py:f2f), and a random 8-bit float is often denormal.
+// Sets the denormal numbers of 8-bit floats to zero, as tinygrad does where it emulates these dtypes
+// (codegen/decomp/dtype.py:f2f).
 void flush_denormals(Arrays& arrays) {
   for (NamedArray& a : arrays) {
     const DType d = a.array.dtype();
@@ -171,7 +169,7 @@ VariableValues at_end(const Executable& kernel, VariableValues given, bool at_ma
 }
 
 // Returns true if the arrays are equal to the last bit. All NaNs are equal, and 0 equals a denormal number that the AST
-// stores, because tinygrad sets denormals to zero where it emulates a dtype.
+// stores.
 bool are_identical(const Array& actual, const Array& expected) {
   if (actual.nbytes() != expected.nbytes()) return false;
   if (std::equal(actual.data(), actual.data() + actual.nbytes(), expected.data())) return true;

@@ -1,5 +1,5 @@
-// StageComparer runs the recorded stages of a kernel in REF with several draws of inputs, and compares the arrays that
-// they store with those that the kernel's AST stores.
+// StageComparer runs the recorded stages of a kernel in REF, and compares the arrays that they store with those that
+// the kernel's AST stores.
 #pragma once
 #include <deque>
 #include <map>
@@ -38,8 +38,8 @@ class StageComparer {
                 const RecordedPlan& plan)
       : session_(session), input_(in), options_(options), report_(report), plan_(plan) {}
 
-  // Chooses the inputs of all trials, and runs the AST. Throws Failure if REF cannot run the AST, or if the AST is too
-  // large or stores nothing.
+  // Chooses the inputs of all trials, and runs the AST. Throws Failure if this fails, or if the AST is too large or
+  // stores nothing.
   void make_trials();
   std::deque<RecordedTrial>& trials() { return trials_; }
 
@@ -50,8 +50,8 @@ class StageComparer {
   // some uses of the loop have been rewritten.
   StageResult outcome_of_part(const RecordedTrial& t, UOp original);
   StageResult compare_results(const RecordedTrial& t, const Result<Arrays>& done);
-  // Returns, for each array that the AST stores, a bound for the magnitude of each element's intermediate results
-  // (with_magnitudes); no arrays if the bounds are unknown.
+  // Returns, for each array that the AST stores, a bound for the magnitude of each element's intermediate results; no
+  // arrays if the bounds are unknown.
   const Arrays& magnitudes(const RecordedTrial& t);
   // From now on, compares the results of trial `t` with those of the recorded graph `original` instead of the AST's.
   // Does nothing if REF cannot run `original`.

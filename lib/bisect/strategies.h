@@ -17,8 +17,7 @@ std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor& ex
 // Checks whether an iteration of the input kernel loads an element that another iteration stores. In hazard.cpp.
 std::optional<Verdict> find_hazard_between_iterations(const FailureRepro& repro, Executor& executor);
 
-// Checks whether tgc crashes, or does not end in time, while it compiles the kernel in a worker. The verdict names the
-// last rewrite before, and is confirmed if the worker survives without that rewrite. In crash.cpp.
+// Checks whether tgc crashes, or does not end in time, while it compiles the kernel in a worker. In crash.cpp.
 std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor);
 
 // If the stage 'add control flow' cannot order the loops, finds the first stage that ends a loop twice. In
@@ -28,23 +27,22 @@ std::optional<Verdict> find_double_end(const FailureRepro& repro, Executor& exec
 // Finds why the rewriting of a stage does not end: a wrong rewrite, a cycle of rules, or only a deep graph. In
 // endless.cpp.
 std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor& executor);
-// Returns the last cycle of a log: the applications since the last rewritten node was rewritten before. If there is no
-// such cycle of limited length, returns rules that the end of the log repeats three times, or the last few
-// applications.
+// Returns the last cycle of a log: the applications since the last rewritten node was rewritten before. If no short
+// cycle is found, returns the end of the log.
 std::span<const Application> last_cycle(std::span<const Application> all);
 
-// Finds the wrong shortcut if only unobserved or only observed rewriting makes the kernel fail. A shortcut is a fast
-// path that replaces a slow function while nothing observes it (lib/rewrite/shortcut.h). In shortcut.cpp.
+// Finds the wrong shortcut (lib/rewrite/shortcut.h) if only unobserved or only observed rewriting makes the kernel
+// fail. In shortcut.cpp.
 std::optional<Verdict> find_shortcut(const FailureRepro& repro, Executor& executor);
 
-// Evaluates both sides of every rewrite in REF at a few points. If the sides of a rewrite differ, tries to prove that
-// this rewrite is the culprit (veto.h). In evaluate_rewrites.cpp.
+// Evaluates both sides of every rewrite in REF at a few points, and tries to prove that a rewrite whose sides differ is
+// the culprit. In evaluate_rewrites.cpp.
 std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& executor);
 // Names a rewrite whose sides clearly differ, although there is no proof that it is the culprit. In
 // evaluate_rewrites.cpp.
 std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, Executor& executor);
 
-// Suppresses several rewrites at once, because the kernel may fail as long as one of them applies. In veto.cpp.
+// Suppresses several rewrites at once. In veto.cpp.
 std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& executor);
 
 // Binary-searches for the first stage, and then for its first rewrite, after which the graph is wrong in REF. In
@@ -53,28 +51,22 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
 // The strategy for --cmd: a shell command decides which graphs fail. Always returns a verdict. In binary_search.cpp.
 std::optional<Verdict> search_by_command(const FailureRepro& repro, Executor& executor);
 // Returns the first stage that fails, or after which the graph is wrong in REF; null if none is found. Binary-searches,
-// except with --each-stage, so it finds none if the last graph is right. Shortens the loops of a large kernel. In
-// binary_search.cpp.
+// except with --each-stage, so it finds none if the last graph is right. In binary_search.cpp.
 const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor);
 
 // Finds out whether the renderer, the compiler or the device is the culprit of a refused kernel. In backend.cpp.
 std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executor);
 // Finds out whether the renderer, the compiler or the device is the culprit, if the graph is right in REF after every
-// stage. On this computer's CPU, compiles without LLVM's optional passes, with another compiler, with another renderer,
-// and with vectors accessed element by element, and names the pass or the node. In backend.cpp.
+// stage. In backend.cpp.
 std::optional<Verdict> bisect_backend(const FailureRepro& repro, Executor& executor);
-// Finds the first node that the renderer prints wrongly, in a list that is right in REF and wrong on the device. Runs
-// the list on both, with every node's value stored to its own array (list_variants.h). The suspect is the node whose
-// value differs first. It is the culprit if the results are right once its users read its right value from an array.
-// Returns the empty UOp if no node is proven to be the culprit. `stores_words`: see ObservedList. In
-// first_wrong_node.cpp.
+// Finds the first node that the renderer prints wrongly, in a list that is right in REF and wrong on the device. The
+// suspect is the node whose value differs first. It is the culprit if the results are right once its users read its
+// right value from an array. Returns the empty UOp if no node is proven to be the culprit. `stores_words`: see
+// ObservedList. In first_wrong_node.cpp.
 UOp first_wrong_node(Executor& executor, std::span<const UOp> list, bool stores_words = false);
 
-// ---- strategies that do not take a FailureRepro
-
-// Compares the compilation of `in` with a golden record, and names the first rewrite of the first differing stage that
-// tinygrad does not make, or whose result is not in the record's graph. If tinygrad makes a rewrite that tgc lacks, the
-// verdict's detail describes it instead. In divergence.cpp.
+// Compares the compilation of `in` with a golden record. If they differ, the verdict is about the first differing
+// stage. In divergence.cpp.
 std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, const GoldenRecord& record);
 
 // Compares the compilation of `in`, which must name a target, with that of a running tinygrad, up to `stage` (empty:
@@ -89,7 +81,6 @@ struct ModelRepro {
   std::function<ModelReport(const RunOptions&)> run;
 };
 
-// Result of a run of all kernels in which no kernel was found to be miscompiled.
 struct ModelOutcome {
   ModelReport report;
   size_t num_compared_kernels = 0;  // number of kernels that were compared with REF
@@ -97,9 +88,8 @@ struct ModelOutcome {
 };
 
 // Finds the rewrite, or the missing edge between two kernels, that makes a schedule wrong: its results differ from the
-// graph itself in REF or, if REF cannot run the graph, from a schedule without fusion. Compares both sides of each
-// rewrite of the tensor stages in REF. The culprit is a rewrite without which the results are right, or the only one
-// whose sides differ. Returns nullopt if the schedule did not cause the run's error. In schedule.cpp.
+// graph itself in REF or, if REF cannot run the graph, from a schedule without fusion. Returns nullopt if the schedule
+// did not cause the run's error. In schedule.cpp.
 std::optional<Verdict> check_schedule(const ModelRepro& repro, const ModelOutcome& outcome, BisectCounts& counts);
 
 }  // namespace tgc

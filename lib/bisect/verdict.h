@@ -1,4 +1,4 @@
-// Verdict: the result of a bisection, which is the culprit of a failing kernel, model or schedule, and its proof.
+// Verdict: the result of a bisection.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -21,9 +21,9 @@ struct Verdict {
 
   Kind kind = Kind::Same;
   std::string detail = {};
-  // The culprit rewrite, for Rewrite, Known, Divergence, Schedule, Endless, Crash and Barrier: its stage, its rule, the
-  // branch of the rule's function, and the rule's file and line. For Shortcut, `rule` and `location` are those of the
-  // shortcut; for Renderer, `location` is a line of the source. Other kinds may have a `stage`, too.
+  // The culprit rewrite, if there is one: its stage, its rule, the branch of the rule's function, and the rule's file
+  // and line. For Shortcut, `rule` and `location` are those of the shortcut; for Renderer, `location` is a line of the
+  // source.
   std::string stage = {}, rule = {}, branch = {}, location = {};
   std::string tinygrad_location = {};  // the rule's file and line in tinygrad, "uop/symbolic.py:113"; empty if unknown
   // Only for a recorded stage: the call in tinygrad that runs the stage, and the function that makes the rewrite.
@@ -33,12 +33,11 @@ struct Verdict {
   // The two sides of the culprit rewrite as text. For Renderer: the node that is printed wrongly, and its source lines.
   std::string before = {}, after = {};
   std::string node_tree = {};                 // the rewritten node as a tree, deeper than `before`
-  // for Endless: one round of the cycle of rules; for Refused: the rules that undo each other, if they were the cause
+  // for Endless: one round of the cycle of rules; for Refused: the rules that undo each other
   std::vector<CycleStep> rule_cycle = {};
-  // A point where the sides differ: maps ranges and variables to values, "before" and "after" to the sides' values.
+  // A point where the sides differ: values of ranges and variables, and of both sides ("before", "after").
   std::map<std::string, std::string> witness = {};
-  // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of tinygrad,
-  // such as the one that should make the missing edge.
+  // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of tinygrad.
   std::string pass_name = {}, function = {};
   std::vector<size_t> kernel_numbers = {};  // for Order: the numbers of the two kernels, in the right order
   // for Order: the buffer of both kernels, and the kind of the missing edge
@@ -48,7 +47,7 @@ struct Verdict {
   std::string known_fault_name = {}, known_fault_text = {}, issue_url = {}, program_text = {};
   bool is_shown_by_given_inputs = false;  // for Known: the arrays of --inputs show the fault, and not only drawn arrays
   bool is_confirmed = false;  // it is proven that the culprit causes the failure
-  std::string proof = {};  // how the culprit was confirmed, or why not; empty if only runs without the culprit decided
+  std::string proof = {};  // how the culprit was confirmed, or why not
 
   bool can_be_confirmed() const;  // returns true if `is_confirmed` has a meaning for this kind of verdict
 };
@@ -59,10 +58,8 @@ inline constexpr std::string_view kOutOfRangeConstant = "a constant that its dty
 
 struct BisectCounts {
   size_t num_runs = 0;
-  // number of rewrites of the compilation, and of those whose sides were compared
   size_t num_rewrites = 0, num_compared = 0;
-  // Numbers of elements that a kernel or graph stores: of all, and of those that were not compared, because rounding,
-  // or what C leaves undefined, decides them.
+  // Numbers of elements that a kernel or graph stores: of all, and of those that were not compared.
   int64_t num_elements = 0, num_left_out = 0;
 
   // Counts the elements of `arrays`, unless an earlier call has counted more elements that were not compared.

@@ -61,8 +61,7 @@ Outcome RewriteProver::run_without(const Application& a, const Application* seco
   return executor_.attempt(&veto);
 }
 
-// Compiles without `a`, up to the end of the stage of `a`, and runs this graph in REF: later stages might make the same
-// error again.
+// Runs the graph after the stage of `a` in REF, without `a`: later stages might make the same error again.
 Outcome RewriteProver::run_stage_without(const Application& a) {
   Veto veto([&](uint64_t number, const Hit&, UOp) { return number == a.rewrite_number; });
   Compilation c = executor_.begin_compilation();
@@ -139,8 +138,7 @@ Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
           .stage = std::string(whole.stage->name)};
 }
 
-// Evaluates the rewrites list[first..end) at other sample points (with other seeds), until the sides of a rewrite
-// differ. A rewrite that is wrong only for negative quotients, for instance, may be right at all points of one seed.
+// Evaluates the rewrites list[first..end) at other sample points, until the sides of a rewrite differ.
 void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   constexpr uint64_t kMostSeeds = 9;
   const auto& list = watched_.application_log.all_rewrites();
@@ -162,8 +160,7 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
 }
 
 // The rewrites in list[first..end) are nested in `whole`. Returns one such that the kernel passes without its rule
-// although `whole` still applies; null if there is none. This finds rewrites with small errors, which show only in the
-// final results, and rewrites that a later application of the same rule would repeat.
+// although `whole` still applies; null if there is none.
 const Application* RewriteProver::nested_culprit(const Application& whole, size_t first, size_t end) {
   const std::string node = describe(whole.before);
   auto is_candidate = [&](const Application& a) { return !watched_.is_exactly_same(a) && a.rule != whole.rule; };

@@ -1,5 +1,4 @@
-// RewriteProver: proves that a rewrite is the culprit, because the kernel passes if the rewrite is suppressed (a
-// "veto"), or because graphs in REF are right without the rewrite and wrong with it.
+// RewriteProver: proves that a rewrite is the culprit by runs with and without it.
 #pragma once
 #include <optional>
 #include <set>
@@ -21,16 +20,14 @@ class RewriteProver {
   RewriteProver(const FailureRepro& repro, Executor& executor)
       : repro_(repro), executor_(executor), watched_(executor.watched_run()) {}
 
-  // Tries to prove that the rewrite is the culprit: by a veto, or by running in REF the graphs before and after it, or
-  // the graph after its stage with and without it.
+  // Tries to prove that the rewrite is the culprit: by suppressing it, or by graphs in REF.
   Proof prove_culprit(const Application& a);
   // Tries to prove that the rewrite is the culprit by suppressing it, then all applications of its rule and branch.
   Proof prove_by_veto(const Application& a);
   // Tries to prove that the rewrite's rule is the culprit by suppressing all applications of its rule and branch.
   Proof prove_by_rule_veto(const Application& a);
 
-  // Runs the kernel without the rewrites `a` and `second`. Recognizes `second` by its rule and node, because its
-  // number changes if `a` is suppressed.
+  // Recognizes `second` by its rule and node, because its number changes if `a` is suppressed.
   Outcome run_without(const Application& a, const Application* second = nullptr);
   // Runs in REF the graph after the first `count` applications of the top-level rewrite `r`.
   Outcome run_after(const TopRewrite& r, size_t count);
@@ -51,8 +48,7 @@ class RewriteProver {
   WatchedRun& watched_;
 };
 
-// Returns the verdict on two rewrites such that the kernel passes only if both are suppressed. The verdict names the
-// first one, and mentions the second.
+// Returns the verdict on two rewrites such that the kernel passes only if both are suppressed.
 Verdict verdict_on_two_rewrites(RewriteProver& prover, const Application& first, const Application& second);
 
 // Returns true if REF can run the graphs before and after the top-level rewrite, because it rewrites a whole kernel.
@@ -60,9 +56,8 @@ inline bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 
 inline bool is_unlike(const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Unlike; }
 
-// Returns the first application of list[first..end) for which is_candidate() and is_culprit() are true; null if there
-// is none. Calls is_culprit() for only one application of each rule and branch, and for a limited number of
-// applications.
+// Returns the first application of list[first..end) for which is_candidate() and is_culprit() are true; null if none is
+// found. Calls is_culprit() for only one application of each rule and branch, and for a limited number of applications.
 template <class IsCandidate, class IsCulprit>
 const Application* first_by_rule(std::span<const Application> list, size_t first, size_t end, IsCandidate is_candidate,
                                  IsCulprit is_culprit) {

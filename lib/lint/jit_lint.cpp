@@ -146,7 +146,7 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
 }
 
 // Setting a variable to another tensor is correct only if replays compute the new tensor and no kernel reads the old
-// tensor. Then the variable always has the latest result.
+// tensor.
 void JitLint::check_rebinds(const Jit& jit, const Call& now) {
   for (const Call::Rebind& r : now.rebinds) {
     const std::string reader = now.kernel_of(r.old_buffer, &Call::Kernel::reads);

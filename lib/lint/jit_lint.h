@@ -1,6 +1,6 @@
 // `tgc lint`: finds wrong uses of TinyJit in a recording of TinyJit calls (out.jit.jsonl.gz, which
-// scripts/tinygrad_export.py writes). A TinyJit captures the kernels of a function once and replays only these kernels,
-// so a replay does nothing else that the function does.
+// scripts/tinygrad_export.py writes). A replay only runs the kernels that a TinyJit captured, and does nothing else
+// that the function does.
 #pragma once
 #include <map>
 #include <memory>
@@ -50,8 +50,7 @@ class JitLint {
   // Returns the notes, each about code that is correct only because of a precaution.
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t num_calls() const { return num_calls_; }
-  // Returns false if the recording lacks facts that some kinds of findings need, for example because an older exporter
-  // wrote it.
+  // Returns false if the recording lacks facts that some kinds of findings need.
   bool is_decided() const { return !lacks_late_tensors_ && !lacks_kernels_; }
   // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
   std::string text(bool all_notes = false) const;
@@ -75,8 +74,8 @@ class JitLint {
   void add_lost_gradient(size_t number, const std::string& place, const std::string& from);
   void add_error(const Jit& jit, const Call& now);
   void add_note(const Jit& jit, std::string_view kind, const std::string& where, std::string problem, std::string fix);
-  // `once` is the key of the finding, such as the name of a variable; "": `where` is the key. Adds nothing and returns
-  // null if the jitted function already has a finding of this `kind` with this key.
+  // `once` is the key of the finding; "": `where` is the key. Adds nothing and returns null if the jitted function
+  // already has a finding of this `kind` with this key.
   JitFinding* add_finding(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
                           std::string fix, const std::string& once = {});
 

@@ -1,4 +1,3 @@
-// Private to lib/lint.
 #pragma once
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -40,7 +39,7 @@ struct JitLint::Call {
   struct Rebind {               // a variable that the captured call set to another tensor
     std::string name;
     int64_t old_buffer = -1, new_buffer = -1;
-    bool is_computed = false;                  // the new tensor is computed, not constant
+    bool is_computed = false;
   };
   std::vector<Rebind> rebinds;
   std::vector<std::string> unread_arguments;  // the arguments that no captured kernel uses
@@ -59,8 +58,7 @@ struct JitLint::Call {
 struct JitLint::LateTensor {
   size_t jit, call;
   std::string place;
-  // numbers of the buffers that the tensor reads: those that the memory planner replaced in the captured calls, and
-  // those of the call's arguments
+  // numbers of buffers that the tensor reads: those that the memory planner replaced, and those of the call's arguments
   std::vector<int64_t> moved_buffers, input_buffers;
 };
 

@@ -128,7 +128,8 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
 }
 
 // Reports an argument `name` whose buffer is an output of the captured kernels, if a replay writes this output before
-// the last kernel that reads the argument. Does nothing for 0.13 and later, whose replays copy such an argument.
+// the last kernel that reads the argument. Does nothing for tinygrad 0.13 and later, whose replays copy such an
+// argument.
 void JitLint::check_feedback(const Jit& jit, const Call& now, const std::string& name) {
   const std::vector<Call::Kernel>& kernels = jit.capturing_call->kernels;
   const int64_t passed = now.args.at(name).value("buffer", int64_t(-1)),

@@ -21,7 +21,7 @@
 namespace tgc {
 namespace {
 
-// A part of the cache key. Increase it if errors are measured in another way.
+// A part of the cache key: increase it if errors are measured in another way.
 constexpr std::string_view kMeasurement = "1";
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -112,8 +112,6 @@ void run_in_ref(UOp sink, std::span<float> to) {
   program.run({&buffer, 1}, {{"first", 0}}).value_or_throw();
 }
 
-// ---- errors
-
 float float_of(uint32_t bits, DType d) {
   if (d == dtypes::bfloat16) bits <<= 16;
   if (d == dtypes::float16) return float(std::bit_cast<_Float16>(uint16_t(bits)));
@@ -131,9 +129,8 @@ class Ulp {
         least_(2 - (1 << (dtypes::finfo(d).exponent_bits - 1))),
         limit_(std::ldexp(1.0, 1 << (dtypes::finfo(d).exponent_bits - 1))) {}
 
-  // Returns the difference in units in the last place of `exact`. For a sine, the unit is that of 1, because a sine is
-  // tiny near a multiple of pi, which no float can represent. An infinity counts as the smallest number that is too
-  // large for the dtype.
+  // Returns the difference in units in the last place of `exact` (of 1 for a sine). An infinity counts as the smallest
+  // number that is too large for the dtype.
   double error(double value, double exact) const {
     if (std::isnan(value) || std::isnan(exact)) return std::isnan(value) == std::isnan(exact) ? 0 : kInfinity;
     value = std::clamp(value, -limit_, limit_), exact = std::clamp(exact, -limit_, limit_);
@@ -150,7 +147,7 @@ class Ulp {
   double limit_;
 };
 
-// Adds to `sum` the errors of `values`, which are for the operands with the bits `first`, `first` + 1, and so on.
+// `values` are for the operands with the bits `first`, `first` + 1, and so on.
 void add_errors(const Approximation& a, std::span<const float> values, uint32_t first, ApproximationError& sum) {
   const Op function = a.function.op();
   const DType d = a.operand.dtype();

@@ -8,7 +8,6 @@
 
 namespace tgc {
 
-// A function of a float, and the arithmetic that replaces it.
 struct Approximation {
   UOp function;
   UOp expansion;
@@ -16,8 +15,8 @@ struct Approximation {
   std::string key;  // SHA-256 of both expressions in hexadecimal, the same in each build and graph
 };
 
-// Returns the approximation of `function` by `expansion`, with a leaf in place of `operand` in both. Returns nullopt
-// unless scalar arithmetic replaces LOG2, EXP2 or SIN of a scalar float of 32 or 16 bits.
+// Puts a leaf in place of `operand` in both. Returns nullopt unless scalar arithmetic replaces LOG2, EXP2 or SIN of a
+// scalar float of 32 or 16 bits.
 std::optional<Approximation> approximation_of(UOp function, UOp expansion, UOp operand);
 
 // The largest error that counts as rounding, in units of the last place.
@@ -31,8 +30,8 @@ struct ApproximationError {
   uint64_t num_special_inputs = 0;
 };
 
-// Returns the error of an approximation: from the compile cache, from known_approximations.def, or measured. Measuring
-// 2^32 values takes minutes. Fails if the measurement fails or too little time is left.
+// Measures the error if it is not known already, which takes minutes for 2^32 values. Fails if the measurement fails or
+// too little time is left.
 Result<ApproximationError> error_of(const Approximation& a);
 
 }  // namespace tgc

@@ -70,9 +70,8 @@ std::vector<Const> special_values(const Input& in) {
           -1074.0, 4096.5, 1e5, -3e7};
 }
 
-// Returns combinations of one value of values[k] for each input k. If at most 3/4 of `most_points` exist, returns all,
-// ordered by the sum of the indices of their values. Else returns `most_points` points: all combinations of the first
-// few values of each input, and random ones.
+// Returns combinations of one value of values[k] for each input k: all, ordered by the sum of the indices of their
+// values, or `most_points` if they are many: those of the first few values of each input, and random ones.
 std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size_t most_points) {
   std::vector<Point> out;
   if (values.empty()) return {Point()};
@@ -112,7 +111,7 @@ std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size
   return out;
 }
 
-// Adds `count` points of random numbers. Small integers are frequent.
+// Adds `count` points of random numbers.
 void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_t count) {
   std::mt19937_64 random(2);
   for (size_t i = 0; i < count; i++) {
@@ -131,8 +130,8 @@ void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_
   }
 }
 
-// Adds points in which one integer is next to or equal to a constant of the sides or its negative, where conversions
-// and comparisons are often wrong. All other values are those of an earlier point.
+// Adds points in which one integer is next to or equal to a constant of the sides or its negative, and all other values
+// are those of an earlier point.
 void add_near_constants(std::vector<Point>& points, std::span<const Input> inputs, const ComparedValues& values) {
   if (points.empty()) return;
   constexpr size_t kMostNear = 192;
@@ -157,8 +156,7 @@ void add_near_constants(std::vector<Point>& points, std::span<const Input> input
   }
 }
 
-// Adds points in which one float is special, for example near the middle of two numbers of a narrower dtype. All other
-// values are those of an earlier point.
+// Adds points in which one float is special, and all other values are those of an earlier point.
 void add_all_exponents(std::vector<Point>& points, std::span<const Input> inputs) {
   if (points.empty()) return;
   const size_t earlier = points.size();

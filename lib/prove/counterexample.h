@@ -1,5 +1,5 @@
-// Functions that search for a point (a value for each leaf) at which the two sides of a rewrite differ. REF evaluates
-// both sides, so a counterexample is confirmed.
+// Functions that search for a point (a value for each leaf) at which REF computes different values for the sides of a
+// rewrite.
 #pragma once
 #include <map>
 #include <optional>
@@ -19,20 +19,18 @@ struct Counterexample {
   std::map<std::string, std::string> point = {};
 };
 
-// Returns the first counterexample of kind Value; nullopt if none is found. Skips points at which `before` is
-// undefined. `rlimit` limits Z3's work, in Z3's unit; with 0, Z3 is not used, and fewer points are tried.
+// Returns the first counterexample of kind Value. Skips points at which `before` is undefined. `rlimit` limits Z3's
+// work, in Z3's unit; 0: without Z3.
 std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, const ComparedValues& values,
                                                   uint64_t rlimit = 300'000);
 
-// Returns the first counterexample for any pair of values of the two sides. Finds none for sides that are no values,
-// such as stores.
+// As above, for any pair of values of the two sides; sides such as stores have none.
 std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides,
                                                   uint64_t rlimit = 300'000);
 
 // Returns a counterexample of any kind, from points with special floats, such as NaN and -0.0.
 std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values);
-// Returns a counterexample of any kind for any pair of values of the two sides. Finds none for sides that are no
-// values, such as stores.
+// As above, for any pair of values of the two sides.
 std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides);
 
 // Searches for a point at which a mutant of a rule is wrong and the rule is not: only the sides of the mutant
@@ -41,8 +39,8 @@ std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator
 std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
                                                 const ComparedValues* right);
 
-// Returns the largest error of a rewrite of floats at random points, in units in the last place. Returns nullopt if the
-// error was not measured, for example because the sides are large.
+// Returns the largest error of a rewrite of floats at random points, in units in the last place; nullopt if it was not
+// measured.
 std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides);
 
 }  // namespace tgc

@@ -33,8 +33,8 @@ std::optional<int> shift_of(const Interval& i) {
   return int(n->bit_length()) - 1;
 }
 
-// Returns true if no bit can be set in both operands of the sum a + b, as in x*8 + y for y < 8. Then the sum can be
-// encoded as a bitwise `or`, about which Z3 can prove more.
+// Returns true if no bit can be set in both operands of the sum, as in x*8 + y for y < 8. Z3 can prove more about a
+// bitwise `or`.
 bool has_no_carry(UOp sum, const SmtValue& a, const SmtValue& b) {
   for (size_t i : {0, 1}) {
     const UOp scaled = sum.src(i);

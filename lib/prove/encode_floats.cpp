@@ -33,7 +33,7 @@ bool Encoder::is_exact_real(UOp u, int depth) const {
   return u.in({Op::MAX, Op::NEG, Op::VECTORIZE, Op::GEP, Op::CAT}) && all(0);
 }
 
-// Encodes a value that rounding may change by any amount, such as a comparison of sums, as an unknown value.
+// Encodes a value that rounding may change by any amount as an unknown value.
 SmtValue Encoder::rounded_value(UOp u, int lane) {
   has_unknown_ = true;
   SmtValue out = fresh_value(u, u.dtype().scalar(), intervals_.interval_of(u, lane), lane);
@@ -81,8 +81,7 @@ SmtValue Encoder::float_op(UOp u, int lane) {
   return out;
 }
 
-// Throws Unencodable if the estimated effort of all IEEE ops is too large: Z3 translates them to circuits, which are
-// large for products and quotients of wide dtypes.
+// Throws Unencodable if the estimated effort of all IEEE ops is too large for Z3.
 void Encoder::add_ieee_cost(Op op, DType d, const std::vector<std::string>& x) {
   constexpr double kMost = 8;
   const double by_width = d.bitsize() == 64 ? 1 : d.bitsize() == 32 ? 0.5 : 0.125;

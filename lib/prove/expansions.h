@@ -12,10 +12,9 @@
 
 namespace tgc {
 
-// A stage without its approximations.
 struct UnexpandedStage {
   struct Expansion {
-    size_t rewrite_index;  // of the rewrite that replaces the function
+    size_t rewrite_index;
     UOp function;
     Approximation approximation;
     ApproximationError approximation_error;
@@ -29,9 +28,9 @@ struct UnexpandedStage {
   UOp replay_rewrites(size_t last) const;
 };
 
-// Returns the stage without those approximations whose errors are known and at most kMaxUlp. Returns nullopt if there
-// are none, or if the remaining rewrites, repeated on the input of the stage, do not give the same result. Adds to
-// `open`, by the number of the rewrite, why an error is unknown or too large.
+// Returns the stage without those approximations whose errors are known and at most kMaxUlp; nullopt if there are none,
+// or if the remaining rewrites do not give the same result. Adds to `open`, by the number of the rewrite, why an error
+// is unknown or too large.
 std::optional<UnexpandedStage> remove_expansions(RewriteHistory& history, const HistoryStage& stage,
                                                   std::map<size_t, std::string>& open);
 

@@ -30,8 +30,7 @@ class NodeKeys {
 class KnownVerdicts {
  public:
   std::optional<RewriteProof> find_verdict(const std::string& key);  // the first call reads the compile cache
-  // Ignores all verdicts but proven and sampled: a report of a refuted rewrite needs the values from REF, and an
-  // unknown one may be decided if there is more time.
+  // Ignores all verdicts but proven and sampled.
   void add_verdict(const std::string& key, const RewriteProof& proof);
   void write_verdicts();  // writes the verdicts to the compile cache, if there are new ones
 

@@ -122,8 +122,7 @@ class LiveRulesProver {
                                              : "instances";
   }
 
-  // If all instances of the rule are proven, tries to prove its sides with unknown values in place of operands. Leaves
-  // out pairs with fp8 dtypes that are not decided.
+  // If all instances of the rule are proven, tries to prove its sides with unknown values in place of operands.
   void generalize(LiveRuleProof& rule, std::span<const Rewrite* const> sides) {
     if (rule.verdict != "instances" || sides.empty()) return;
     for (const Rewrite* m : sides) {
@@ -211,7 +210,7 @@ class LiveRulesProver {
     else rule.special_counterexample = std::move(found);
   }
   // Returns true if the left side is a float expression of constants whose value is NaN or infinite, and the right side
-  // differs. Only the bit-exact senses define what the right side must be then.
+  // differs.
   bool is_nan_of_constants(const SidePairs& pairs) {
     if (pairs.size() != 1 || !dtypes::is_float(pairs[0].before.dtype())) return false;
     const auto point = prover_.special_counterexample(pairs);
@@ -247,8 +246,7 @@ class LiveRulesProver {
     return !rule.refuted_instances.empty();
   }
 
-  // Moves the instances that REF refutes, at points found without Z3, to the front: the others need no proof if one of
-  // them differs under all conditions.
+  // Moves the instances that REF refutes, at points found without Z3, to the front.
   void put_wrong_first(std::span<const Rewrite*> instances) {
     size_t num_wrong = 0;
     for (const Rewrite*& m : instances) {
@@ -352,7 +350,7 @@ class LiveRulesProver {
 
   // Refutes sides that are equal in REF if `after` is undefined at a point at which `before` is defined. Prefers points
   // at which `before` is not 0: devices often compute 0 where C leaves a result undefined. Skips sides that cast floats
-  // to integers, because most devices compute what REF does where a float does not fit.
+  // to integers.
   void find_undefined(const SidePairs& pairs, RewriteProof& proof) {
     for (bool of_any_value : {false, true}) {
       SidePairs changed;  // `after` becomes a value that differs from `before` where only the old `after` is undefined
@@ -410,7 +408,6 @@ class LiveRulesProver {
 
   static bool is_proven(const RewriteProof& proof) { return proof.kind == Kind::Proven; }
 
-  // Decides an instance or, if `general` is empty, a pair of general sides.
   RewriteProof decide(const Rewrite& m, SidePairs& pairs, std::span<const Rewrite* const> general = {}) {
     pairs = sides_of(m);
     if (pairs.empty()) return {};

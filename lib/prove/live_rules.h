@@ -1,5 +1,5 @@
-// prove_live_rules: proves the rules of a running tinygrad. tgc.export.rules makes instances of each rule's pattern,
-// and records the nodes to which tinygrad rewrites them. prove_live_rules compares both sides of each instance.
+// prove_live_rules: proves the rules of a running tinygrad. It compares both sides of instances that tgc.export.rules
+// recorded.
 #pragma once
 #include <functional>
 #include <map>
@@ -68,7 +68,7 @@ struct LiveRuleOptions {
   std::function<bool()> should_stop = {};            // prove_live_rules() fails soon after this returns true
   // time limit for one rule, 0 for no limit; unset: 30 seconds of processor time
   std::optional<double> limit_seconds = {};
-  size_t max_refuted = 1;  // number of refuted instances of a rule after which the search ends
+  size_t max_refuted = 1;  // number of refuted instances after which the search in a rule ends
   bool lists_instances = false;
 };
 

@@ -1,4 +1,4 @@
-// Decides whether new loops run the same iterations as the loops that a rewrite replaced by them.
+// Decides whether new loops run the same iterations as the loops that they replaced.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,8 +16,8 @@ using RangeMap = std::vector<std::pair<UOp, UOp>>;
 // replaced ranges is one to one and onto.
 bool has_same_iterations(const RangeMap& map);
 
-// Returns true if different values of the loops in `index` give different indices, all of them in 0..size-1. Returns
-// false if they cannot be enumerated, for example because there are too many.
+// Returns true if different values of the loops in `index` give different indices, all of them in 0..size-1; false if
+// they do not, or if this is not known.
 bool is_injective_index(UOp index, int64_t size);
 
 // An iteration of the replaced loops, as values of their RANGEs, that the new loops never run or run more than once.
@@ -25,8 +25,7 @@ struct WrongIteration {
   std::vector<std::pair<UOp, int64_t>> loop_values;
   bool is_lost = false;
 };
-// Returns an iteration that is lost or, if no lost one is found, one that runs more than once; nullopt if neither is
-// found. Enumerates the iterations unless there are too many.
+// Returns an iteration that is lost or, if none is found, one that runs more than once; nullopt if neither is found.
 std::optional<WrongIteration> wrong_iteration(const RangeMap& map);
 
 // Returns the value of an integer expression of constants, such as 2 * 4 + 1; nullopt for other nodes, and for Invalid.

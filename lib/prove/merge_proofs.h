@@ -13,11 +13,11 @@ struct MergedProofs {
   bool is_refuted = false;
 };
 
-// Returns the last line of the report of a shard. If a report lacks this line, its run was stopped before the end.
+// Returns the last line of the report of a shard, by which merge_proofs() sees that the report is complete.
 std::string end_of_shard(const Shard& shard);
 
-// Merges the reports in `files`, in the order of a run without shards if the files have the order of their shards.
-// Fails if a file is no complete report, if a shard is missing, or if some reports are of kernels and some of rules.
+// Merges the reports in `files`. Fails if a file is no complete report, if a shard is missing, or if some reports are
+// of kernels and some of rules.
 Result<MergedProofs> merge_proofs(const std::vector<std::string>& files);
 
 }  // namespace tgc

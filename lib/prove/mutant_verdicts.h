@@ -19,8 +19,7 @@ struct MutantOptions {
 struct MutantReport {
   size_t num_candidates = 0;  // number of mutants from which some were drawn
   size_t num_refuted = 0;     // REF confirms each counterexample
-  // The number of mutants that are refuted only by comparison with their rules: a rule, for example, preserves a NaN
-  // that its mutant changes.
+  // The number of mutants that are refuted only by comparison with their rules.
   size_t num_refuted_by_rule = 0;
   size_t num_equivalent = 0;
   size_t num_open = 0;

@@ -41,8 +41,8 @@ uint64_t names_in(const PatNode* n) {
   return n->capture >= 0 ? out | uint64_t(1) << n->capture : out;
 }
 
-// Returns, as a bit set, the names whose nodes are parts of a right side. Leaves out names of which only the number is
-// used, as in the folded constant c1 + c2.
+// Returns, as a bit set, the names whose nodes are parts of a right side, and not only their numbers, as in the folded
+// constant c1 + c2.
 uint64_t nodes_in(const PatNode* right) {
   if (!right || right->form == "fold") return 0;
   uint64_t out = right->capture >= 0 ? uint64_t(1) << right->capture : 0;
@@ -186,8 +186,8 @@ UOp call_mutant(const Rule& rule, const Match& match) {
   return changed_at(out, right.change.path, right.change, match, left_side);
 }
 
-// Returns the right sides of a mutant as data (Rule::list): those of its rule, with the guard that the mutant drops or
-// negates. If the mutant changes the right side, which only call_mutant() can compute, lists a function instead.
+// Returns the right sides of a mutant as data (Rule::list). If the mutant changes the right side, which only
+// call_mutant() can compute, lists a function instead.
 std::vector<Folding> list_mutant(const Rule& rule) {
   const auto& right = *static_cast<const MutantRight*>(rule.right);
   std::vector<Folding> out = right.foldings;

@@ -13,7 +13,7 @@ namespace tgc {
 struct ResultChange {
   enum class Kind : uint8_t {
     Constant,   // `value` is added to a constant number; a constant bool becomes the other bool
-    Op,         // the op becomes another op
+    Op,
     Dropped,    // the node is replaced by its source number `value`, so that the other sources are dropped
     Exchanged,  // the last two sources are exchanged
     Name,       // the node that the pattern binds to one name becomes the node that it binds to another name

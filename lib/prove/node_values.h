@@ -10,9 +10,8 @@
 
 namespace tgc {
 
-// Returns a line for each node, such as "%2 = ADD dtypes.int %0, %1 = 7". `point` has the values of leaves by name, and
-// `result` is the value of `side` that REF computed. Returns no lines for large sides, or if the nodes do not give this
-// value.
+// Returns a line for each node, such as "%2 = ADD dtypes.int %0, %1 = 7", at a point (values of leaves by name).
+// Returns no lines for large sides, or if the nodes do not give `result`, which REF computed for `side`.
 std::vector<std::string> node_values(UOp side, const std::map<std::string, std::string>& point,
                                      const std::string& result);
 

@@ -11,7 +11,6 @@
 
 namespace tgc {
 
-// One object is used for all pairs of a graph.
 class NormalForms {
  public:
   explicit NormalForms(Intervals& intervals) : intervals_(intervals) {}

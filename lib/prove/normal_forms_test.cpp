@@ -108,7 +108,7 @@ TEST_CASE("NormalForms: a choice whose condition holds where the value is valid"
   CHECK_FALSE(f.are_equal(f.num(3).lt(f.i / f.num(64)), f.num(256).lt(f.i)));
 }
 
-// `known` must have the values of the loops; the values of evaluated nodes are added to it.
+// `known` must have the values of the loops.
 Const evaluated(UOp u, std::map<uint32_t, Const>& known) {
   if (auto it = known.find(u.id()); it != known.end()) return it->second;
   std::vector<Arg> operands;

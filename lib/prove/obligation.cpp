@@ -53,7 +53,7 @@ void ProofCache::write_answers() {
 }
 
 // The nodes at which the encoding of both sides stops: they become unknown values. The near frontier consists of nodes
-// that both sides contain, so that a proof is valid for all values of these nodes. The far frontier is below them.
+// that both sides contain; the far frontier is below them.
 struct Prover::Frontier {
   std::vector<UOp> cuts;
   std::vector<std::pair<UOp, UOp>> aliases;  // pairs of a reduction of `after` and an equal one of `before`
@@ -248,8 +248,8 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
   return out;
 }
 
-// Returns true if `before` is a transcendental op such as SIN, and `after` computes it without this op. Z3 cannot prove
-// that they are equal in any sense, because the op is an unknown function for Z3.
+// Returns true if `before` is a transcendental op such as SIN, which is an unknown function for Z3, and `after`
+// computes it without this op.
 static bool is_approximation(const ComparedValues& v) {
   constexpr OpSet kTranscendental{Op::EXP2, Op::LOG2, Op::SIN, Op::POW};
   if (!v.before.in(kTranscendental) || v.before_valid) return false;
@@ -349,7 +349,7 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
            (dtypes::is_float(v.before.dtype()) && try_sense(FloatSense::Finite));
   };
   constexpr size_t kNear = 2;
-  // tries only the nodes near the root, because IEEE arithmetic takes much time and a rule's operands are near the root
+  // IEEE arithmetic takes much time, and a rule's operands are near the root
   auto attempt_near_root = [&] {
     const Frontier shallow = frontier(v, lane, 0, kNear);
     return attempt_ieee([&](FloatSense sense) { return attempt(shallow, sense, IntSense::Bits, true); });

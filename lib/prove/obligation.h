@@ -17,13 +17,12 @@ namespace tgc {
 
 enum class SmtAnswer : uint8_t { Unsat, Sat, Unknown };
 
-// The answers to questions, by their text, which has no names of the kernel. Several threads may use one cache.
+// The answers to questions, by their text. Several threads may use one cache.
 class ProofCache {
  public:
   std::optional<SmtAnswer> find_answer(const std::string& text);
   void add_answer(const std::string& text, SmtAnswer answer);
-  // Makes the cache use the compile cache, in which only answers of the same version of Z3 and of the encoding are
-  // found.
+  // Makes the cache use the compile cache.
   void keep_verdicts() { is_kept_ = true; }
   void write_answers();
   KnownVerdicts* verdicts() { return is_kept_ ? &verdicts_ : nullptr; }  // null before keep_verdicts()

@@ -1,5 +1,4 @@
-// Time limits for the proof of one kernel or rule. A limit of processor time lets a busy machine prove as much as an
-// idle one.
+// Time limits for the proof of one kernel or rule.
 #pragma once
 #include <functional>
 #include <limits>
@@ -31,7 +30,7 @@ class ProcessorLimit {
 };
 
 // Makes proofs on the calling thread end soon once `should_stop` returns true, while the object exists. Several threads
-// call `should_stop`. The verdict of a proof that was stopped must not be used.
+// call `should_stop`.
 class StopScope {
  public:
   explicit StopScope(std::function<bool()> should_stop) : outer_(std::exchange(check(), std::move(should_stop))) {}

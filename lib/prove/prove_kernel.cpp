@@ -182,9 +182,8 @@ class KernelProver {
     }
   }
 
-  // Adds a finding if the linear list does not define buffers in the order of their numbers: a renderer declares
-  // arguments in the order of the list, but the runtime passes them in the order of their numbers. REF cannot show this
-  // error, because it finds buffers by number.
+  // Adds a finding if the linear list does not define buffers in the order of their numbers, in which the runtime
+  // passes them. REF cannot show this error, because it finds buffers by number.
   void check_arguments() {
     UOp last;
     for (UOp u : history_.linear_list()) {
@@ -210,7 +209,7 @@ class KernelProver {
   }
 
   // Sets a rewrite that is proven in a weak sense to unknown if an op that may turn a tiny difference into a large one
-  // depends on its value, or if this is not known.
+  // depends on its value, or may do so.
   void check_weak_values(size_t number) {
     constexpr size_t kMost = 64;
     const HistoryStage& stage = stages()[number];
@@ -278,7 +277,7 @@ class KernelProver {
     r.after_nodes = node_values(s.after, r.counterexample, b->second);
   }
 
-  // Measures the errors of proofs over the reals, for the first rewrite of a rule in a stage, up to a limit.
+  // Measures the errors of some proofs over the reals.
   void measure_errors() {
     constexpr size_t kMost = 8;
     std::set<std::pair<std::string_view, std::string_view>> seen;

@@ -43,8 +43,8 @@ struct KernelProof {
 
 struct KernelProofOptions {
   bool checks_stages = true;  // run the graphs of stages in REF, also if all rewrites are proven
-  // Time limit for one kernel in seconds of wall time, after which the remaining rewrites are unknown; 0 for no limit.
-  // Unset: 30 s of processor time and 1500 s of wall time.
+  // Time limit for one kernel in seconds of wall time; 0 for no limit. Unset: 30 s of processor time and 1500 s of wall
+  // time.
   std::optional<double> timeout_seconds = {};
 };
 

@@ -43,7 +43,7 @@ Ranges ranges_in(UOp root) {
 }
 
 // Returns the expression of the loops `after` by which `range` was replaced; null if there is none. `targets` maps the
-// id of a range to its replacements, which may contain ranges that were replaced, too.
+// id of a range to its replacements, which may contain replaced ranges, too.
 UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, const Ranges& after, int depth) {
   auto it = targets.find(range.id());
   if (it == targets.end() || depth > 8) return {};
@@ -162,7 +162,7 @@ bool ListProver::has_same_iterations_as(const RangeMap& map, std::optional<Wrong
 }
 
 // Returns pairs of a loop that the rule of application `i` replaced by substitutions, and its expression of loops in
-// the result of the rule. The rule may have tried further substitutions, and may have replaced new loops again.
+// the result of the rule.
 RangeMap ListProver::replaced_loops(size_t i) const {
   std::map<uint32_t, std::vector<UOp>> targets;  // by node id of a RANGE: its replacements, the last one first
   for (size_t k = i; k-- > first_nested_rewrite(applications_, i);)

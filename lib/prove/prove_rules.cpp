@@ -122,8 +122,7 @@ class RuleProver {
     std::string why = {};
   };
 
-  // Proves the sides with Z3. With `notes_special`, also searches for special values for which a proof that is not
-  // bit-exact does not hold.
+  // With `notes_special`, also searches for special values for which a proof that is not bit-exact does not hold.
   Answer prove(Graph& graph, const Sides& sides, bool notes_special = false) {
     SideIsolator isolator(graph, memory_sizes(sides.before));
     SideExpressions e = isolator.expressions_of(sides);
@@ -240,8 +239,8 @@ class RuleProver {
     return matcher.rewrite(before, const_cast<Target*>(&target), type_key<Target>(), hit);
   }
 
-  // Applies the rule to `before`. If the right side is data, builds it from `captured`, the nodes that the instance
-  // bound to the names, because the matcher might bind other nodes.
+  // If the right side is data, builds it from `captured`, the nodes that the instance bound to the names: the matcher
+  // might bind other nodes.
   UOp run_code(const Matcher& own, UOp before, const Captured& captured) {
     if (right_kind(rule_) != RightKind::Algebra) return apply(own, before);
     Match match{before, captured.data(), nullptr, nullptr};
@@ -249,7 +248,7 @@ class RuleProver {
   }
 
   // Runs the C++ code on instances with constants. Returns true if the rule's data describe the results of the code.
-  // Sets out_.kind to Refuted if REF computes different values for the sides of an instance.
+  // Sets out_.kind to Refuted if the sides of an instance differ in REF.
   bool run_instances(const std::vector<const Rule*>& specs, bool is_general) {
     const bool is_data = right_kind(rule_) == RightKind::Algebra;
     const bool has_shapes = !is_data || needs_shapes(rule_);

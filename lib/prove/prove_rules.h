@@ -1,5 +1,4 @@
-// prove_rule: proves a rule itself. Both sides of the rule must compute the same for all values that its pattern
-// admits.
+// prove_rule: proves that both sides of a rule compute the same for all values that its pattern admits.
 #pragma once
 #include <map>
 #include <string>
@@ -39,7 +38,7 @@ std::string_view name_of(RuleProof::Kind kind);
 // Returns the name of a proof's float sense (name_of(FloatSense)); "none" if it compares no floats.
 std::string_view sense_name(const RuleProof& proof);
 
-// Limits for one rule. They limit work instead of time, so that verdicts do not depend on the machine.
+// Limits for one rule, of work instead of time, so that verdicts do not depend on the machine.
 struct RuleLimits {
   uint64_t rlimit = 300'000;
   uint64_t symbolic_rlimit = 4'000'000;  // Z3's limit if constants are unknown values; 1 million takes about 0.3 s

@@ -28,7 +28,6 @@ RewriteProof over_the_reals(UOp before, std::string_view by) {
   return out;
 }
 
-// Returns true if the value depends on no leaf.
 bool is_closed(UOp u) {
   return std::ranges::all_of(toposort(u), [](UOp x) {
     return x.in(ops::ALU | OpSet{Op::CONST, Op::VCONST, Op::CAST, Op::BITCAST, Op::VECTORIZE, Op::GEP});
@@ -47,7 +46,7 @@ std::vector<UOp> outermost_reduces(UOp root) {
   return out;
 }
 
-// Returns the largest relative difference that a few roundings of the dtype explain.
+// Returns the relative difference that a few roundings of the dtype explain.
 double rounding_of(DType d) {
   return dtypes::is_float(d) ? std::ldexp(4.0, -dtypes::finfo(d.scalar()).mantissa_bits) : 0;
 }
@@ -215,7 +214,7 @@ void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, st
     is_open[&r] |= (e.kind != EquivalenceResult::Kind::Same && !differs) || compares_bounds_only(all[i]);
     if (r.kind == Kind::Refuted) continue;
     if (differs && !e.is_beyond_rounding) continue;
-    // prefer this counterexample to the sample point, because its values are small and it names elements of memory
+    // prefer this counterexample to the sample point, because it is easier to read
     if (auto found = asks_z3 ? find_counterexample(isolator_, all[i]) : find_counterexample(isolator_, all[i], 0)) {
       r.kind = Kind::Refuted, r.counterexample = found->point;
     } else if (differs) {

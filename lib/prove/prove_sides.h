@@ -1,5 +1,4 @@
-// SidesProver: decides whether the two sides of rewrites compute the same, by contracts and Z3, or else at sample
-// points in REF.
+// SidesProver: decides whether the two sides of rewrites compute the same.
 #pragma once
 #include <map>
 #include <optional>
@@ -48,7 +47,7 @@ struct RewriteProof {
 // The pairs of nodes that must be equal if a rewrite is right.
 using SidePairs = std::vector<Sides>;
 
-// Decides rewrites of one graph. May be used by one thread only.
+// May be used by one thread only.
 class SidesProver {
  public:
   // `sizes` maps the number of each DEFINE_GLOBAL to its number of elements.

@@ -12,7 +12,6 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-// Keeps the answers of Z3 between the calls for one file.
 std::map<std::string, std::unique_ptr<KernelProof>> proofs_of(const std::string& file, bool checks_stages) {
   std::map<std::string, std::unique_ptr<KernelProof>> out;
   static std::map<std::string, ProofCache> caches;

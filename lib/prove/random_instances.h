@@ -1,5 +1,5 @@
 // RandomInstances makes nodes that the pattern of a rule matches, with small random expressions for its names, and
-// random constants. They show errors of rules that depend on the bounds or the form of their operands.
+// random constants.
 #pragma once
 #include <random>
 

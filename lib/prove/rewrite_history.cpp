@@ -288,7 +288,6 @@ class RecordedHistory : public RewriteHistory {
     graph_rewrites_.push_back(std::move(top));
   }
 
-  // How to repeat a stage's rewrites so that they lead from its input to its result.
   struct Plan {
     RewriteOrder order = kRewriteOrders[0];
     // Places of calls whose rewrites are skipped: they rewrite a graph from which the stage's function then makes a

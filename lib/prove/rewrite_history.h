@@ -1,5 +1,4 @@
-// RewriteHistory: the stages and rewrites of one compilation, for the prover. They are those of tgc's own pipeline, or
-// those of another tinygrad release that tinygrad_export.py --rewrites recorded.
+// RewriteHistory: the stages and rewrites of one compilation, by tgc or by another tinygrad release.
 #pragma once
 #include <memory>
 #include <span>
@@ -36,8 +35,7 @@ class RewriteHistory {
   // Returns true if the rewrite `part` may be nested in the rewrite `whole`.
   bool is_part_of(size_t part, size_t whole) const;
 
-  // Returns false if the rewrite is known to change another graph than that of its stage (one that a function
-  // rewrites).
+  // Returns false if the rewrite is known to change another graph than that of its stage.
   virtual bool is_used(size_t) { return true; }
   // Returns the kernel's AST in tgc's IR; the empty UOp if it cannot be imported.
   virtual UOp ast() = 0;

@@ -119,7 +119,6 @@ class Builder {
 
   static bool is_number(const PatNode* n) { return is_literal(n) || !is_node_form(n->form); }
 
-  // Returns the nodes of two operands. A number becomes a constant with the dtype of the other operand.
   std::pair<UOp, UOp> operands(const PatNode* x, const PatNode* y) {
     if (is_number(x)) {
       UOp b = node(y);

@@ -23,8 +23,7 @@ std::optional<std::vector<RightSide>> right_sides_of(const Rule& rule, UOp root,
 
 // Returns true if a guard of the rule depends on the bounds of a node (vmin, vmax).
 bool depends_on_bounds(const Rule& rule);
-// Returns true if a guard of the rule depends on the bounds of a node, or on its form, such as on whether it is a
-// constant.
+// Returns true if a guard of the rule depends on the bounds of a node or on its form.
 bool needs_shapes(const Rule& rule);
 
 inline UOp conjunction(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }

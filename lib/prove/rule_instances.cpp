@@ -61,8 +61,6 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
   return all.empty() ? dtypes::void_ : all[pick_alternative(all.size())];
 }
 
-// Returns an unknown value: for an index, a variable in -2**40..2**40; for another dtype, a load from a new memory.
-// With has_shapes_, returns shaped_leaf().
 UOp RuleInstances::leaf(DType d) {
   if (has_shapes_) return shaped_leaf(d);
   if (d.is(Scalar::Index)) return variable(-Int::pow2(40), Int::pow2(40));
@@ -73,8 +71,8 @@ UOp RuleInstances::variable(const Int& least, const Int& most) {
   return graph_->variable("v" + std::to_string(++num_leaves_), least, most);
 }
 
-// Returns a load of the element p<n> of the memory data<n>. The index p<n> is a variable instead of a loop, because
-// some rules decline nodes that depend on loops.
+// Returns a load of the element p<n> of the memory data<n>. The index is no loop, because some rules decline nodes that
+// depend on loops.
 UOp RuleInstances::loaded(DType d, int64_t n) {
   UOp at = graph_->variable("p" + std::to_string(n), Const(int64_t(0)), Const(int64_t(63)));
   return graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, n).index_ptr(at).load();

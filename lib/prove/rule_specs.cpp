@@ -15,7 +15,7 @@ constexpr DTypeSet kBool{Scalar::Bool}, kHalf{Scalar::Float16}, kBFloat16{Scalar
 // A guard for the specifications below, with the name and the meaning of a guard in passes/symbolic.
 bool always_positive(UOp u) { return py_less(0, u.vmin()); }
 
-// Adds the specifications op(x, ...) -> narrow(op(float(x), ...)), one for each number of operands.
+// Adds the specifications op(x, ...) -> narrow(op(float(x), ...)).
 void add_ops_as_float(std::vector<Rule>& to, std::string_view name, DTypeSet narrow) {
   to.push_back(rule(name, node(ops::Unary, a).of(narrow).as(x), cast(alu(op_of(x), cast(a, f32)), dtype_of(x))));
   to.push_back(rule(name, node(ops::Binary, a, b).of(narrow).as(x),

@@ -1,5 +1,5 @@
-// ShownProgram: a Python program that makes an installed tinygrad compute the wrong value of a refuted or conditional
-// rule, or of a refuted rewrite (`tgc prove --program`).
+// ShownProgram: a Python program that makes an installed tinygrad compute the wrong value of a rule or rewrite (`tgc
+// prove --program`).
 #pragma once
 #include <string>
 
@@ -10,7 +10,7 @@ namespace tgc {
 struct ShownProgram {
   std::string program_file = {}, printed_text = {};  // the program's file, and its output; empty if there is no program
   bool is_rule_alone = false;       // the program only applies the rule, because whole kernels give the right value
-  std::string missing_reason = {};  // why there is no program
+  std::string missing_reason = {};
   // Returns a line for a report; "" if no program was requested.
   std::string text() const {
     const char* kind = is_rule_alone ? "this rule alone changes the value; tinygrad computes the whole kernel rightly"

@@ -25,8 +25,8 @@ constexpr int64_t kAxis = 1 << 21;
 // Rounding explains a difference of floats that is small relative to the larger one (kClear) or absolutely
 // (least_clear()). `scale` is the largest magnitude of a leaf.
 constexpr double kClear = 0.1;
-// Floats of 8 bits have 2 or 3 bits of mantissa, and large ones are clamped. So their differences count only at points
-// whose numbers are of moderate magnitude, and if hardly a digit is right.
+// Floats of 8 bits have few digits, and large ones are clamped. So their differences count only at points whose numbers
+// are of moderate magnitude, and if hardly a digit is right.
 constexpr double kClearFp8 = 0.875, kLeastFp8 = 0.25, kMostFp8 = 4;
 double least_clear(DType d, double scale = 1) {
   return d.itemsize() >= 4 ? std::max(1e-4, 1e-6 * scale * scale) : 0.05 * scale * scale;
@@ -54,7 +54,7 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
   auto with_inputs = [&](UOp u) { return u && !map.empty() ? substitute(u, map) : u; };
   const UOp before = with_inputs(v.before), after = with_inputs(v.after);
   const UOp before_valid = with_inputs(v.before_valid), after_valid = with_inputs(v.after_valid);
-  // a power of two turns the rounding error of its exponent into a larger relative error, if the dtype has few digits
+  // a power of two turns the rounding error of its exponent into a larger relative error
   for (UOp root : roots)
     if (op_in_backward_slice_with_self(root, {Op::EXP2, Op::POW})) enlarges_rounding_ = dtype_.itemsize() < 4;
   for (UOp root : roots)
@@ -320,7 +320,7 @@ Counterexample SideEvaluator::counterexample_at(std::span<const Point> points, s
     const bool is_bits = dtypes::is_float(inputs_[k].dtype) && points[i][k].is_int();
     out.point[inputs_[k].name] = (is_bits ? "bits " : "") + points[i][k].str();
   }
-  // Small arrays are shown completely, so that a program can use them.
+  // show small arrays completely, so that a program can use them
   constexpr int64_t kShown = 8, kMostWhole = 16;
   for (auto& [number, a] : memories_) {
     std::string& text = out.point["data" + std::to_string(number)];
@@ -386,8 +386,7 @@ GatedTerm gated_term(UOp term) {
   return out;
 }
 
-// Returns true if the value reads shared memory or registers, or has an infinite or NaN constant: then it may be
-// infinite or NaN, although the kernel's inputs are finite and no operation overflows.
+// Returns true if the value reads shared memory or registers, or has an infinite or NaN constant.
 bool may_be_no_number(UOp value) {
   return std::ranges::any_of(toposort(value), [](UOp u) {
     if (u.in({Op::DEFINE_LOCAL, Op::DEFINE_REG})) return true;

@@ -18,8 +18,7 @@ void put_element(Array& a, size_t i, const Const& c);
 class SideEvaluator {
  public:
   static constexpr size_t kPoints = 512;  // most points of one run
-  // A leaf, or the element that the only load of a memory reads. A memory that is loaded several times, or within a
-  // reduction, is an array of random numbers instead.
+  // A leaf, or the element that the only load of a memory reads. Other memories are arrays of random numbers.
   struct Input {
     UOp load;
     UOp leaf;         // the node of the leaf; null for an element of a memory
@@ -35,8 +34,7 @@ class SideEvaluator {
   bool has_arrays() const { return !memories_.empty(); }
   std::span<const Input> inputs() const { return inputs_; }
   // Evaluates both sides at up to kPoints points (or as many as the constructor was given). Returns the kind of the
-  // difference at each point; nullopt where none counts, for example because rounding explains it or `before` is
-  // undefined.
+  // difference at each point; nullopt where none counts.
   std::vector<std::optional<Counterexample::Kind>> differences(std::span<const Point> points);
   // Returns the first counterexample of this kind (nullopt: of any kind) among the points; nullopt if there is none.
   std::optional<Counterexample> first_difference(std::span<const Point> points,

@@ -57,8 +57,7 @@ SpecialInputs::SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> 
     for (const NamedArray& a : usual->inputs) num_elements_ += a.array.size();
 }
 
-// Returns the numbers from which elements are drawn: small ones and those near constants of the sides; with `is_wild`,
-// also those near the limits of the dtype.
+// Returns the numbers from which elements are drawn; with `is_wild`, also those near the limits of the dtype.
 std::vector<Const> SpecialInputs::value_pool(DType d, bool is_wild) const {
   std::vector<Const> out;
   if (dtypes::is_bool(d)) return {Const(false), Const(true)};

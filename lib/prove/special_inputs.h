@@ -1,5 +1,4 @@
-// SpecialInputs draws inputs of a kernel that probably show in the stored arrays that a rewrite is wrong: values for
-// which the sides of the rewrite differ, and numbers near the constants of the sides.
+// SpecialInputs draws inputs of a kernel that probably show in the stored arrays that a rewrite is wrong.
 #pragma once
 #include <functional>
 #include <map>
@@ -21,14 +20,14 @@ class SpecialInputs {
                 std::vector<std::map<std::string, std::string>> points);
 
   // Returns the inputs of draw `number`, which must be less than num_draws(), with the arrays that the AST stores for
-  // them; nullopt if the inputs show nothing, for example because the AST is not defined for them.
+  // them; nullopt if the inputs show nothing.
   std::optional<StageTrial> draw_trial(size_t number) const;
   size_t num_draws() const {
     return runner_.default_trial() && num_elements_ <= kMaxElements ? points_.size() + kDraws : 0;
   }
 
-  // Replaces elements by usual numbers as long as `differs` still returns true. Returns the values of the variables
-  // and, for each array, the remaining elements by name ("data1[3]") if they are few; else their number.
+  // Replaces elements by usual numbers as long as `differs` returns true. Returns the values of the variables and, for
+  // each array, the remaining elements by name ("data1[3]") if they are few; else their number.
   std::map<std::string, std::string> narrowed_point(const StageTrial& trial,
                                                     const std::function<bool(const StageTrial&)>& differs) const;
 

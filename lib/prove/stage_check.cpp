@@ -80,7 +80,7 @@ class StageCheck {
 
   // If rewrites of the stages first..last have sides that differ, searches inputs for which `result` stores something
   // else than the AST, and refutes the rewrites that cause this. `before` is the last right stage (SIZE_MAX is the
-  // AST), and `result` the graph after the stage `last`, or the linear list.
+  // AST).
   template <class Code>
   void search_inputs(size_t first, size_t last, size_t before, const Code& result) {
     std::vector<RewriteProof*> suspects;
@@ -187,7 +187,6 @@ class StageCheck {
     });
   }
 
-  // Sets the verdicts for a stage whose result stores what the AST stores at the sample inputs.
   void mark_right_stage(size_t stage) {
     // the run in REF also shows, for the sample inputs, that the graphs of a finding store the same, and that threads
     // do not overwrite each other's elements

@@ -46,8 +46,8 @@ std::string first_difference(const std::vector<Comparison>& arrays,
 std::vector<UOp> nodes_of(UOp graph) { return toposort(graph); }
 std::span<const UOp> nodes_of(std::span<const UOp> list) { return list; }
 
-// Returns true if a value that the AST stores depends on another element of the same array. Then the stored values may
-// depend on the order of the iterations, so that graphs cannot be compared with the AST.
+// Returns true if a value that the AST stores depends on another element of the same array: then the stored values may
+// depend on the order of the iterations.
 bool reads_other_stored_elements(UOp ast) {
   for (UOp store : toposort(ast)) {
     if (!store.is(Op::STORE) || !store.src(0).is(Op::INDEX)) continue;
@@ -60,7 +60,7 @@ bool reads_other_stored_elements(UOp ast) {
 }
 
 // Describes the first element of an array that clearly differs: different integers, or finite floats whose difference
-// rounding does not explain. Returns "" if there is none.
+// rounding does not explain.
 std::string first_clear_difference(const std::string& name, const Array& actual, const Array& expected,
                                    const Tolerance& tolerance, const std::vector<int64_t>* places) {
   const DType d = expected.dtype();

@@ -178,7 +178,7 @@ bool are_apart(const Linear& index, int64_t width) {
   return true;
 }
 
-// The memory and the index of a store. `memory` is empty if the store is not to global memory.
+// `memory` is empty if the store is not to global memory.
 struct StoredPlace {
   UOp memory, index;
 };
@@ -195,8 +195,8 @@ StoredPlace stored_place(UOp store) {
 
 bool depends_on(UOp u, UOp loop) { return in_backward_slice_with_self(u, loop); }
 
-// Enumerates the values of all loops in `index`. Returns true if different values give different indices, also
-// different values of serial loops.
+// Enumerates the values of all loops in `index`, also of serial loops. Returns true if different values give different
+// indices.
 bool are_apart_by_trying(UOp index) {
   UOp at = index;
   while (at.is(Op::WHERE) && at.src(2).is_const() && at.src(2).is_invalid()) at = at.src(1);

@@ -1,5 +1,4 @@
-// Checks of the order of stores. A graph orders two stores only if one depends on the other, so a rewrite may keep all
-// values and still lose the order of stores.
+// Checks of the order of stores: a rewrite may keep all values and still lose the order of stores.
 #pragma once
 #include <set>
 #include <span>

@@ -27,7 +27,6 @@ std::optional<std::string> refusal(const GoldenRecord& record, const Settings& s
   return record.source_error ? std::nullopt : error_of(c->source());
 }
 
-// Returns the stage that refused the record's graph in tinygrad: the one after its last recorded stage.
 std::string_view refusing_stage(const GoldenRecord& record) {
   auto stages = kernel_stages();
   auto last = std::ranges::find(stages, std::string_view(record.stages.back().name), &Stage::name);

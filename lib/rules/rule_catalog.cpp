@@ -82,8 +82,8 @@ void for_each_stage(const Settings& settings, Visit visit) {
   }
 }
 
-// Calls visit(stage, rules) for each rule set with which a function or a rule of a stage starts a graph rewrite, and
-// visit("linear", rules) for pm_split_ends, which is applied after the last stage.
+// Calls visit(stage, rules) for each rule set with which a function or a rule of a stage starts a graph rewrite; the
+// stage is "linear" for pm_split_ends.
 template <class Visit>
 void for_each_inner_set(Visit visit) {
   for (const TensorStage& stage : tensor_stages())

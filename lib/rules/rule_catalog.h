@@ -14,14 +14,13 @@ struct CatalogSet {
   const RuleSet* rule_set;
 };
 
-// Returns the rule sets of the pipeline and of lib/spec that have a name in tinygrad, mostly in the order in which the
-// pipeline uses them.
+// Returns the rule sets of the pipeline and of lib/spec that have a name in tinygrad.
 const std::vector<CatalogSet>& rule_catalog();
 
 struct CatalogRule {
   const Rule* rule;
-  // the stages that may apply the rule (on any target, with any settings), also in a graph rewrite that the stage's
-  // function or one of its rules starts; "linear" for a rule that is applied after the last stage
+  // the stages that may apply the rule on any target, with any settings; "linear" for a rule that is applied after the
+  // last stage
   std::vector<std::string_view> stages;
   // in the result of catalog_rules(set, inside): the name of the set in `inside` that has the rule; empty for a rule of
   // `set`, and in the results of other functions

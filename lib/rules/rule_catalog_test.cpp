@@ -11,7 +11,6 @@ namespace tgc {
 
 namespace {
 
-// Splits a row of a Markdown table, "| a | b | c |", into {"a", "b", "c"}.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> out;
   for (size_t at = 0; (at = line.find("| ", at)) != line.npos; at++) {
@@ -132,7 +131,6 @@ TEST_CASE("patterns: rules are listed by op, as text and as JSON") {
   CHECK(json.find(R"j("name":"add-zero")j") != json.npos);
   CHECK(json.find(R"j("pattern":"(x + 0)","result":"x")j") != json.npos);
 }
-
 
 TEST_CASE("rule_verdicts: every rule that rewrites has a verdict, and the rules of lib/spec have none") {
   const std::set<std::string_view> known{"proven", "conditional", "refuted", "instances", "structural", "unknown"};

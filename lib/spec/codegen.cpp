@@ -20,8 +20,8 @@ bool vectorize_is_whole(UOp u) {
          std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return u.dtype() == s.dtype().vec(n); });
 }
 
-// Returns true if the bounds of the index or a gate that is never true prove that nothing outside the buffer is
-// accessed, or if the access cannot be checked. As in tinygrad, accesses are checked only with IGNORE_OOB=0.
+// Returns true if nothing outside the buffer is accessed, as bounds or a gate that is never true prove, or if the
+// access cannot be checked. As in tinygrad, accesses are checked only with IGNORE_OOB=0.
 bool index_is_inside(UOp u) {
   UOp buffer = u.src(0), i = u.src(1);
   if (i.is_invalid() || u.graph().settings().IGNORE_OOB || buffer.dtype().is_image()) return true;
@@ -100,7 +100,7 @@ const RuleSet& program_spec() {
       decide("no-index-dtype", node(OpSet::all()).of(kIndex), [](UOp) { return Answer::No; }),
       decide("no-invalid", node(Op::CONST).arg(Const::invalid()), [](UOp) { return Answer::No; }),
       require("vconst", node(Op::VCONST), vconst_is_whole),
-      // IF: its sources are a condition and an INDEX or CAST, which distinguishes IFs with equal conditions
+      // an IF has a condition and an INDEX or CAST, which distinguishes IFs with equal conditions
       allow("if", node(Op::IF, anything().of(kBool), node({Op::CAST, Op::INDEX})).of(kVoid)),
       allow("endif", node(Op::ENDIF, node(Op::IF)).of(kVoid)),
   });

@@ -13,8 +13,8 @@ namespace tgc {
 // - a RANGE of negative constant size.
 std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes);
 
-// Returns true if a generated or reduced graph is worth running: it is well formed, satisfies `spec` and verify_loops,
-// and each of its RANGEs can have a positive size.
+// Returns true if a generated or reduced graph is worth running: it is well formed, satisfies `spec` and
+// verify_loops(), and each of its RANGEs can have a positive size.
 bool is_sound(UOp root, Spec spec);
 
 }  // namespace tgc

@@ -8,8 +8,8 @@
 namespace tgc {
 namespace {
 
-// Runs verify_loops on a kernel that stores `value` to a[`index`] in the ranges r (size 8) and s (size 4), and returns
-// the reason of the violation; "" if there is none.
+// Returns the reason of the violation that verify_loops() finds in a kernel that stores `value` to a[`index`] in the
+// ranges r (size 8) and s (size 4); "" if there is none.
 std::string found(const std::string& index, const std::string& value, const std::string& end = "r, s") {
   Graph g;
   UOp root = read_pyrender(g, "r = UOp.range(8, 0, AxisType.LOOP)\ns = UOp.range(4, 1, AxisType.LOOP)\n"

@@ -40,8 +40,8 @@ struct Verdicts {
 };
 }  // namespace
 
-// A verdict is a REWRITE_ERROR node. A rule cannot return the verified node
-// itself as its verdict, because the matcher treats a rule that returns the matched node as one that declined.
+// A verdict is a REWRITE_ERROR node. A rule cannot return the verified node itself, because the matcher treats a rule
+// that returns the matched node as one that declined.
 UOp verdict(UOp node, Answer answer) {
   if (answer == Answer::Decline) return {};
   Graph& g = node.graph();

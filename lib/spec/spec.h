@@ -1,5 +1,5 @@
-// tinygrad's graph specifications as rule tables (uop/spec.py). The first rule that matches a node and does not decline
-// accepts or rejects the node. A node is valid if a rule accepts it.
+// tinygrad's graph specifications (uop/spec.py) as rule tables. The first rule that matches a node and does not decline
+// accepts or rejects the node.
 #pragma once
 #include <optional>
 #include <span>
@@ -45,8 +45,8 @@ struct SpecViolation {
   std::string text() const;  // returns "node 3, Ops.ADD dtypes.float: ..."; without `reason`, also the sources
 };
 
-// Returns the first of `nodes` that `spec` does not accept; nullopt if all are valid. If a rule throws a Failure, the
-// rule rejects the node; verify itself does not throw.
+// Returns the first of `nodes` that `spec` does not accept; nullopt if all are valid. A rule that throws a Failure
+// rejects the node.
 std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec);
 // Verifies `root` and its transitive sources in toposort order (uop/spec.py:type_verify).
 std::optional<SpecViolation> verify_graph(UOp root, Spec spec);

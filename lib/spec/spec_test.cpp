@@ -98,7 +98,6 @@ TEST_CASE("spec: names the rule that rejects an invalid node") {
 
 namespace {
 
-// Applies a specification to single nodes, and reports which rule decided and what that rule answered.
 struct Judge {
   explicit Judge(Spec spec, const Settings& settings = {}) : graph(settings), spec(spec) {}
 

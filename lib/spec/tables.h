@@ -13,12 +13,11 @@ UOp verdict(UOp node, Answer answer);
 // Returns true if all sources but the first are of dtype index.
 bool has_index_sources(UOp u);
 
-// Calls a rule made by `allow`: the rule accepts every node that its pattern matches.
+// Calls a rule made by `allow`, which accepts every node that its pattern matches.
 UOp call_allow_rule(const Rule& rule, const Match& match);
-// Calls a rule made by `require`: the rule accepts a matched node if its test returns true, and rejects the node
-// otherwise.
+// Calls a rule made by `require`, which accepts a matched node if its test returns true, and else rejects it.
 UOp call_require_rule(const Rule& rule, const Match& match);
-// Calls a rule made by `decide`: the test answers Yes (accept the node), No (reject the node) or Decline.
+// Calls a rule made by `decide`, whose test answers Yes (accept the node), No (reject it) or Decline.
 UOp call_decide_rule(const Rule& rule, const Match& match);
 
 template <pat::PatLike P>

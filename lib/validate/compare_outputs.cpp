@@ -50,10 +50,9 @@ void find_exceeding_values(UOp root, UOpSet& out) {
   }
 }
 
-// Returns true if `u` reads bits of a source that do not fit the source's dtype, because C does not truncate the
-// source. C computes 8- and 16-bit integers as int, and clang computes half as float if the processor has no half
-// arithmetic. So a source that is cast to a wider type is not truncated, nor is an integer operand of an op that
-// sees_all_digits(), or of a cast to a float or bool.
+// Returns true if `u` reads bits of a source that do not fit the source's dtype. C computes 8- and 16-bit integers as
+// int, and clang computes half as float if the processor has no half arithmetic. So a source that is cast to a wider
+// type is not truncated, nor is an integer operand of an op that sees_all_digits(), or of a cast to a float or bool.
 bool is_promoted(UOp u, const UOpSet& exceeding) {
   return std::ranges::any_of(u.src(), [&](UOp s) {
     const DType own = s.dtype().scalar(), to = u.dtype().scalar();
@@ -77,8 +76,8 @@ std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays,
   auto differ = [&](auto what) {
     return std::any_of(arrays.begin(), arrays.end(), [&](const Comparison& c) { return !c.has_passed() && what(c); });
   };
-  // A MAX is (a < b) ? b : a, so for a NaN its result depends on the order of its operands, and the optimizer reorders
-  // the operands of reductions.
+  // A MAX is (a < b) ? b : a, so for a NaN its result depends on the order of its operands, which the optimizer
+  // changes.
   if (differ([](const Comparison& c) { return c.num_nan_actual != c.num_nan_expected; }) && any_node(root, is_maximum))
     return "maxima of NaNs, which depend on the order";
   if (renderer == "LLVM" || !differ([](const Comparison&) { return true; })) return {};

@@ -12,15 +12,13 @@ struct CompareOptions {
   // --expect: the name of a file with the expected arrays; {} in it stands for the name of the input (InputOptions)
   std::string expected_file = {};
   // --reference, used if `expected_file` is empty: a device that computes the expected arrays, an INPUT whose graph REF
-  // runs on the same arrays, or "none" to compare nothing. If `reference_device` is empty, REF runs the input graph.
+  // runs on the same arrays, or "none" to compare nothing. Empty: REF runs the input graph.
   std::string reference_device = {};
   ToleranceOptions tolerance = {};  // --rtol, --atol, --ulp
   bool runs_each_stage = false;     // --each-stage: also run the graph after every stage in REF
   bool accepts_rounding = false;    // accept differences that rounding explains (rounding_effect.h)
 
-  // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. Without
-  // options for the tolerance, arrays of --expect must match exactly, and other arrays may differ as far as another
-  // order of operations explains.
+  // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores.
   ToleranceOptions tolerance_for(UOp root, const Array& expected) const;
 };
 
@@ -29,8 +27,8 @@ struct CompareOptions {
 Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, const Arrays& expected,
                                                 const CompareOptions& options = {});
 
-// Returns a known reason why a device stores other values than REF although the kernel `root` is right, for the
-// differences in `arrays`; "" if there is none. `renderer` is the name of the device's renderer, such as "CLANG".
+// Returns a known reason, for the differences in `arrays`, why a device stores other values than REF although the
+// kernel `root` is right; "" if there is none. `renderer` is the name of the device's renderer, such as "CLANG".
 std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer);
 
 }  // namespace tgc

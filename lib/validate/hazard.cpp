@@ -92,8 +92,7 @@ std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValu
   return std::move(done->outputs[0].array);
 }
 
-// Maps elements of different arguments of a kernel to common units of memory, so that overlapping accesses through
-// arguments of different dtypes or offsets are found.
+// Maps elements of different arguments of a kernel to common units of memory.
 class ArgumentUnits {
  public:
   explicit ArgumentUnits(const std::vector<ArgumentPlace>& places) : places_(places) {}
@@ -123,7 +122,7 @@ class ArgumentUnits {
   const std::vector<ArgumentPlace>& places_;
 };
 
-// Returns the INDEXes in `value`, which is stored to `buffer`, that load scalars of the memory of `buffer`.
+// Returns the INDEXes in `value` that load scalars of the memory of `buffer`.
 std::vector<UOp> loads_of(UOp value, UOp buffer, const ArgumentUnits& places) {
   std::vector<UOp> out;
   for (UOp u : toposort(value))

@@ -1,5 +1,4 @@
-// Finds kernels whose results depend on the order of their iterations, which a device may run in any order or at the
-// same time.
+// Finds kernels whose results depend on the order of their iterations.
 #pragma once
 #include <map>
 #include <optional>
@@ -17,25 +16,23 @@ struct Hazard {
   std::map<std::string, int64_t> store_iteration, load_iteration;
   int64_t num_iterations = 0;
   bool stores_first = false;   // the storing iteration is the earlier one, so the new value is loaded even in order
-  // Returns "iteration r0=8 loads data0[8], which iteration r0=0 stores: the result depends on their order".
+  // Returns the hazard as text.
   std::string text() const;
 };
 
 struct ArgumentPlace {
   size_t memory_number = 0;  // arguments with the same number are parts of one allocation
-  int64_t offset_bytes = 0;  // where the argument begins in this allocation
+  int64_t offset_bytes = 0;  // where the argument begins in the allocation
 };
 
 // Returns a hazard between two iterations of the loops around a store of `ast`, the AST of a kernel; nullopt if none is
 // found. Prefers a hazard with `stores_first`. `places` has the places of the arguments, by slot; if it is empty, each
-// argument has its own memory. Skips accesses that it cannot evaluate for each iteration. With `only_shared`, considers
-// only loads through another argument than the store's.
+// argument has its own memory. With `only_shared`, considers only loads through another argument than the store's.
 std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
                                   const std::vector<ArgumentPlace>& places = {}, bool only_shared = false);
 
 // Returns the elements of the buffer `slot` that `ast`, the AST of a kernel, stores (if `stores` is true) or loads,
-// sorted and without duplicates. Returns nullopt if they cannot be computed, for example because they depend on loaded
-// values.
+// sorted and without duplicates; nullopt if they cannot be computed.
 std::optional<std::vector<int64_t>> accessed_elements(UOp ast, int64_t slot, bool stores,
                                                       const VariableValues& variables);
 

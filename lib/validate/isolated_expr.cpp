@@ -14,7 +14,6 @@ constexpr int64_t kMostWork = 60'000'000;
 constexpr int64_t kPointAxis = 1 << 20;
 constexpr int64_t kMostPositions = 256;
 
-// Returns the ranges over which a REDUCE reduces: those of its sources after the first.
 std::vector<UOp> reduced_ranges(UOp reduce) {
   std::vector<UOp> out;
   for (UOp s : reduce.src().subspan(1))
@@ -31,8 +30,7 @@ int64_t expanded_size(UOp range) {
   return expands && range.src(0).is_const() && range.arg().items().size() == 2 ? range.vmax().to_int().low64() + 1 : 0;
 }
 
-// Returns true if two nodes are the same RANGE, SPECIAL or variable, although a rewrite may have changed one of them:
-// to a smaller dtype, or by adding the enclosing ranges to the sources.
+// Returns true if two nodes are the same RANGE, SPECIAL or variable, although a rewrite may have changed one of them.
 bool counts_alike(UOp u, UOp other) {
   if (u.op() != other.op() || !(u.arg() == other.arg()) || u.vmax().to_int() != other.vmax().to_int()) return false;
   return u.num_src() == 0 || u.src(0) == other.src(0) || loop_size_text(u) == loop_size_text(other);
@@ -181,7 +179,7 @@ UOp ExprIsolator::logical_and(UOp a, UOp b) {
   return b ? a.alu(Op::AND, b) : a;
 }
 
-// Returns the value of `u`, null if it has none. An INDEX that is used as a value (not as an address) is loaded.
+// Returns the value of `u`, null if it has none. An INDEX that is used as a value is loaded.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
   const IsolatedExpr& c = *known_expr(u, bound);
   return c.is_address() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})
@@ -369,7 +367,6 @@ IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
           .leaf_set = set_without(from.leaf_set, u.arg().items())};
 }
 
-// Returns no value if the node depends on the range of a reduction.
 IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
   if (!bound.empty()) return {};  // the node may have another value in each iteration of the reduction
   if (auto it = leaf_of_.find(u.id()); it != leaf_of_.end()) return it->second;
@@ -422,7 +419,7 @@ IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
           .leaf_set = leaf_set_of_sources(u, bound)};
 }
 
-// Returns the elements at an address. Takes offsets modulo the memory's size, so that a wrong offset is no error.
+// Takes offsets modulo the memory's size, so that a wrong offset is no error.
 UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
   int64_t places = place.value.dtype().count();
   int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;

@@ -1,7 +1,7 @@
 // ExprIsolator turns a node of a kernel into an expression that REF can evaluate at sample points without the rest of
-// the kernel. Ranges, specials, variables and nodes that cannot be isolated (such as long reductions and tensor cores)
-// become leaves, for which the caller supplies a value for each point. Loads read the arrays of the run. Each node is
-// isolated once for each set of reductions around it.
+// the kernel. Ranges, specials, variables and nodes that cannot be isolated become leaves, for which the caller
+// supplies a value for each point. Loads read the arrays of the run. Each node is isolated once for each set of
+// reductions around it.
 #pragma once
 #include <map>
 #include <string>
@@ -38,8 +38,7 @@ struct IsolatedExpr {
   bool is_address() const { return bool(memory); }  // true for an address, false for a value
 };
 
-// Returns a text that describes the size of a loop, without dtypes and casts of integers. Loops with equal texts have
-// equal sizes.
+// Returns a text that describes the size of a loop: loops with equal texts have equal sizes.
 std::string loop_size_text(UOp loop);
 
 class ExprIsolator {
@@ -56,8 +55,7 @@ class ExprIsolator {
   // Returns true if `u` became a leaf because it could not be isolated. Returns false for loops, launch indices and
   // variables.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
-  // Returns the node's value. For an INDEX that is used as a value (not as an address), returns a load of its element.
-  // Null if there is no value.
+  // Returns the node's value, or a load of its element for an INDEX that is used as a value; null if there is no value.
   UOp load_value(UOp u);
 
   UOp point() const { return point_; }                   // returns the RANGE over the sample points

@@ -38,8 +38,8 @@ IsolatedExpr ExprIsolator::memory_of(UOp u, UOp define, int64_t number, int64_t 
 }
 
 // Adds a memory for a buffer after the stores on which the AFTER `u` depends, because stores change the content. AFTERs
-// of one buffer with the same RANGE, STORE, END, IF and BARRIER nodes among their dependencies share the memory; other
-// nodes and the order of the dependencies do not matter. Without such nodes, returns the memory of the buffer itself.
+// of one buffer with the same RANGE, STORE, END, IF and BARRIER nodes among their dependencies share the memory.
+// Without such nodes, returns the memory of the buffer itself.
 IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
   const IsolatedExpr base = source(u, 0, bound);
   if (!base.is_address()) return base;

@@ -10,7 +10,6 @@ namespace tgc {
 
 namespace {
 
-// Throws Failure if the array `name` is not a single integer.
 std::optional<int64_t> integer_in(const Arrays& arrays, const std::string& name) {
   const Array* a = find_array(arrays, name);
   if (!a) return std::nullopt;
@@ -115,8 +114,8 @@ constexpr OpSet kKeeps = {Op::ADD, Op::MUL, Op::FDIV, Op::RECIPROCAL, Op::CAST, 
 // Ops that may store to arrays in a way that the graph does not show.
 constexpr OpSet kOpaque = {Op::CALL, Op::FUNCTION, Op::KERNEL, Op::CUSTOM_KERNEL, Op::CUSTOM_FUNCTION, Op::CUSTOM};
 
-// Finds nodes whose values are never negative, if the arrays in `positive` initially contain no negative number and
-// none is stored to them. A NaN does not count as negative.
+// Finds nodes whose values are never negative, if the arrays in `positive` contain no negative number. A NaN does not
+// count as negative.
 class Signs {
  public:
   Signs(std::span<const UOp> nodes, const UOpSet& positive) : positive_(positive), at_least_zero_(nodes[0].graph()) {

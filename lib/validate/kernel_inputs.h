@@ -20,8 +20,8 @@ std::set<std::string> bound_variables(const Executable& kernel, const VariableVa
 // Returns an error, which lists the kernel's variables, if `given` names a variable that the kernel does not have.
 Status check_variables(const Executable& kernel, const VariableValues& given);
 
-// Returns an error, which begins with `what`, such as "the kernel has no array", if the name of an array in `given`,
-// the arrays of the file `file`, is not in `known`.
+// Returns an error, which begins with `what`, if the name of an array in `given`, the arrays of the file `file`, is not
+// in `known`.
 Status check_array_names(const Arrays& given, const std::set<std::string>& known, const std::string& file,
                          std::string_view what);
 
@@ -50,9 +50,9 @@ VariableValues values_of(const ChosenVariables& chosen);
 // Returns the values with their sources as text, such as "n=2, --var; pos=3, recorded"; "" if there are no variables.
 std::string text_of(const ChosenVariables& chosen);
 
-// Returns the arrays of floats of the graph under `root`, a kernel at any stage or a tensor graph, whose negative
-// numbers may make the operand of a square root, logarithm or power negative. Their random inputs must be Floats::Unit,
-// because devices may differ for NaNs. The result depends only on the graph, so that all devices have the same inputs.
+// Returns the arrays of floats of the graph under `root` whose negative numbers may make the operand of a square root,
+// logarithm or power negative. Their random inputs must be Floats::Unit, because devices may differ for NaNs. The
+// result depends only on the graph, so that all devices have the same inputs.
 std::vector<UOp> arrays_without_negatives(UOp root);
 // Returns the distribution of the random inputs for the kernel `root` at any stage: Floats::Unit for the arrays in
 // arrays_without_negatives(), and Floats::Normal for other arrays.
@@ -60,26 +60,23 @@ InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 // Returns a note for reports on the distribution of the random floats and its reason; "" if all are Floats::Normal.
 std::string note_on_floats(const InputDistribution& draw);
 
-// Returns the names of the arrays whose values are used in an address or its gate, the size of a loop or launch index,
-// an integer divisor, the distance of a shift, or an exponent of the kernel `root`. Such arrays must be filled by
-// fill_random(), whose values are valid for these uses.
+// Returns the names of the arrays of the kernel `root` that must be filled by fill_random(), because other values may
+// be invalid where they are used: in an address or its gate, the size of a loop or launch index, an integer divisor,
+// the distance of a shift, or an exponent.
 std::set<std::string> constrained_inputs(UOp root);
 
 // The kinds of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide_range(). BelowZero and
-// AboveZero: small whole numbers of one sign, which show if a reduction starts with a wrong number, such as a maximum
-// that starts with 0.
+// AboveZero: small whole numbers of one sign, which show if a reduction starts with a wrong number.
 enum class InputSet : uint8_t { Usual, AllSizes, BelowZero, AboveZero };
 
 // Returns the name of a set in reports, such as "of all sizes"; "" for Usual.
 std::string_view name_of(InputSet set);
 
-// Returns the sets other than Usual with which the kernel `root` should be tested. Includes those of one sign for
-// kernels with an accumulator that may start with a wrong number.
+// Returns the sets other than Usual with which the kernel `root` should be tested.
 std::vector<InputSet> further_input_sets(UOp root, const InputDistribution& draw);
 
 // Fills the arrays in `inputs` that the kernel `root` uses with the values of `set`, except constrained_inputs() and
-// those in `given`. Fills arrays that the kernel only stores, too, so that a missing store leaves a wrong value.
-// Returns the names of the filled arrays.
+// those in `given`. Returns the names of the filled arrays.
 std::set<std::string> redraw_inputs(UOp root, InputSet set, const InputDistribution& draw, const Arrays& given,
                                     Arrays& inputs);
 

@@ -32,7 +32,7 @@ Status take_expected(Arrays& expected, const Executable& kernel, const std::stri
 class KernelTrial {
  public:
   // The kernel is `root`, a graph at any stage, or `list`, a linear list whose graph is `root`, if it is not empty. The
-  // nodes of `list` must outlive the trial. `ref` sets the process and the time limit of each run in REF.
+  // nodes of `list` must outlive the trial. `ref` has the options of runs in REF.
   KernelTrial(UOp root, std::span<const UOp> list, TrialInputs given, const ExecuteOptions& ref = {});
 
   // Chooses the values of the variables of `kernel`, which computes the same as the trial's kernel, and its arrays.
@@ -47,7 +47,7 @@ class KernelTrial {
   const Arrays& file_arrays() const { return given_inputs_.arrays; }
   // Returns the distribution of drawn arrays; unset if there is no seed.
   const std::optional<InputDistribution>& distribution() const { return input_distribution_; }
-  bool draws_arrays(const Executable& kernel) const;  // returns true if an array that `kernel` reads is drawn
+  bool draws_arrays(const Executable& kernel) const;  // true if an array that `kernel` reads is drawn
   // Returns the arrays for another executable of the kernel. Takes those that inputs() lacks from the given arrays, or
   // draws them. Fails if an array is missing or does not fit.
   Result<Arrays> inputs_for(const Executable& kernel) const;
@@ -56,7 +56,6 @@ class KernelTrial {
 
   Result<Execution> run_reference() const;
   // Calls ReferenceRunner::compare_arrays() for `actual`, the arrays that a candidate stored, and the expected arrays.
-  // In a trial of a linear list, elements that differ are not rechecked.
   Result<std::vector<Comparison>> compare_arrays(const Arrays& actual, const Arrays& expected,
                                                  const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                                  Arrays* settled = nullptr) const;

@@ -25,8 +25,8 @@ std::optional<int64_t> number(UOp u) {
   return u.is_const() && u.arg().is_int() ? u.arg().as_int().to_int64() : std::nullopt;
 }
 
-// Returns the value of an index; nullopt if it has an op or an operand that value_of() does not evaluate, such as a
-// load or a divisor 0. `known` has the values of loops and threads; adds those of other nodes.
+// Returns the value of an index; nullopt if it cannot be evaluated. `known` has the values of loops and threads; adds
+// those of other nodes.
 std::optional<int64_t> value_of(UOp u, Values& known) {
   if (auto it = known.find(u); it != known.end()) return it->second;
   std::optional<int64_t> out = number(u);
@@ -162,7 +162,6 @@ class RaceFinder {
   static size_t num_same_iterations(const Access& a, const Access& b) {
     return size_t(std::ranges::mismatch(a.loops, b.loops).in1 - a.loops.begin());
   }
-  // Returns true if loop number `same` is around both accesses: then `before` is in an earlier iteration of it.
   static bool is_earlier_iteration(const Access& before, const Access& now, size_t same) {
     return same < std::min(before.loops.size(), now.loops.size()) && before.loops[same].loop == now.loops[same].loop;
   }

@@ -11,13 +11,12 @@ struct LocalRace {
   std::string memory;
   bool loads_first = false;  // true: an iteration of a loop loads, a later one stores; false: a load follows a store
   int64_t element = 0, first_thread = 0, second_thread = 0;  // the threads in the order of their accesses
-  // Returns a text such as "thread 3 loads local0[5], which thread 5 stores, with no barrier in between".
+  // Returns the race as text.
   std::string text() const;
 };
 
 // Returns two accesses to one element by two threads with no BARRIER in between: a load after a store, or a store after
-// a load in an earlier iteration; nullopt if none are found. Skips accesses whose index cannot be evaluated, and those
-// beyond the limits of local_race.cpp.
+// a load in an earlier iteration; nullopt if none are found.
 std::optional<LocalRace> find_local_race(std::span<const UOp> list);
 
 }  // namespace tgc

@@ -11,7 +11,6 @@
 namespace tgc {
 namespace {
 
-// Limits for a NanOrigin, because a kernel of a user can have any size.
 constexpr int64_t kMostEvaluated = 200'000'000;
 // most calls of follow_origin(), which visits the nodes on all paths from the output to an origin
 constexpr int kMostFollowed = 10'000;
@@ -127,7 +126,7 @@ void NanOrigin::count_work() {
   if (work_done_ % 65536 == 0) throw_if_late();
 }
 
-// Calls recurse() and returns its result. Limits the depth of the recursion, and makes sure that the stack suffices.
+// Limits the depth of the recursion, and makes sure that the stack suffices.
 template <class Recurse>
 auto NanOrigin::call_one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
   if (++recursion_depth_ > kMostDepth) throw Failure("the kernel's expressions are nested too deeply");

@@ -1,5 +1,5 @@
-// NanOrigin finds the operations of a kernel that make a NaN of numbers, or an infinity of finite numbers. Evaluates
-// the kernel's AST at one element of an output, and follows the bad value back to its origin.
+// NanOrigin finds the operations of a kernel that make a NaN of numbers, or an infinity of finite numbers: it evaluates
+// the AST at one element of an output, and follows the bad value back.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -28,8 +28,8 @@ class NanOrigin {
   NanOrigin(UOp ast, const Arrays& arrays, const VariableValues& variables)
       : ast_(ast), arrays_(arrays), variables_(variables) {}
 
-  // Returns the steps to an element of an output, the origin first. Fails if no store of the AST stores to the element,
-  // if the element is finite in REF's arithmetic, or if the AST cannot be evaluated at one element.
+  // Returns the steps to an element of an output, the origin first. Fails if the element is not stored, if it is finite
+  // in REF's arithmetic, or if the AST cannot be evaluated at one element.
   Result<std::vector<NanStep>> find_steps(std::string_view output, int64_t element);
 
  private:

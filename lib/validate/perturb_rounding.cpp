@@ -67,8 +67,7 @@ class Shaker {
     for (size_t i = 0; !inexact && passes_on && i < u.num_src(); i++) inexact = inexact_.contains(u.src(i));
     if (inexact) inexact_.insert(u);
   }
-  // Adds `u` to computed_ if it is a float that arithmetic may have computed: the bits of a NaN are undefined only
-  // then.
+  // The bits of a NaN are undefined only for a float that arithmetic may have computed: computed_ has these.
   void note_computed(UOp u) {
     auto is_float = [](UOp x) { return x.dtype().is_value() && dtypes::is_float(x.dtype()); };
     if (!is_float(u) || u.in({Op::LOAD, Op::INDEX})) return;
@@ -154,8 +153,7 @@ class Shaker {
     return u.with_src(src);
   }
 
-  // Perturbs the maximum of all elements: NaNs count as -inf or +inf and, in half of the ways, a NaN makes the result
-  // NaN.
+  // NaNs count as -inf or +inf and, in half of the ways, a NaN makes the result NaN.
   UOp maximum_of_all(UOp u, const std::vector<UOp>& src) const {
     const UOp x = src[0], is_nan = x.ne(x);
     auto reduced = [&](UOp value, Op op) {
@@ -170,8 +168,8 @@ class Shaker {
     return nans.ne(nans).where(nans, most);
   }
 
-  // Perturbs a comparison, in those of the kPerturbations ways that turn comparisons: gives the other answer if the
-  // operands differ by at most a few bits, unless both operands are exact.
+  // Gives the other answer, in those ways that turn comparisons, if the operands differ by at most a few bits, unless
+  // both are exact.
   UOp comparison(UOp u, UOp same, const std::vector<UOp>& src) const {
     if (!turns_comparisons() || !(inexact_.contains(u.src(0)) || inexact_.contains(u.src(1)))) return same;
     UOp size_of_both = size(src[0]).maximum(size(src[1]));

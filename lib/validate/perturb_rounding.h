@@ -1,5 +1,5 @@
 // Perturbs the roundings of a kernel, to find elements that two correct devices may store differently: no tolerance
-// covers an element that jumps if the last bit of an operand changes (x == maximum, a cast of 2.9999998 to an integer).
+// covers an element that jumps if the last bit of an operand changes.
 #pragma once
 #include "lib/uop/uop.h"
 

@@ -1,6 +1,5 @@
 // ReferenceRunner runs kernels in the reference interpreter (REF) and compares stored arrays with the expected ones. An
-// element that also changes in REF if roundings are perturbed (perturb_rounding.h) depends on rounding, and can be left
-// out of the comparison.
+// element that also changes in REF if roundings are perturbed (perturb_rounding.h) can be left out of the comparison.
 #pragma once
 #include <optional>
 #include <span>
@@ -24,14 +23,14 @@ bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared);
 class ReferenceRunner {
  public:
   // `inputs` has an array for each buffer, by name (data0); `variables` a value for each variable. Both must outlive
-  // the runner. Arrays that a graph reads and `inputs` lacks are drawn from `missing`; without `missing`, they are an
-  // error. `options` sets the process and the time limit of each run.
+  // the runner. Arrays that `inputs` lacks are drawn from `missing`; without `missing`, they are an error. `options`
+  // are for each run.
   ReferenceRunner(const Arrays& inputs, const VariableValues& variables, const ExecuteOptions& options = {},
                   std::optional<InputDistribution> missing = {})
       : inputs_(inputs), variables_(variables), options_(options), missing_inputs_(missing) {}
 
   // Runs a graph at any stage, a linear list, or an Executable in REF. Fails if REF cannot run the kernel, if an input
-  // is missing or does not fit, or if the kernel accesses memory out of bounds or exceeds a limit.
+  // does not fit, or if the kernel accesses memory out of bounds or exceeds a limit.
   Result<Execution> run_reference(UOp root) const { return run_reference(Executable::for_ref(root)); }
   Result<Execution> run_reference(std::span<const UOp> list) const { return run_reference(Executable::for_ref(list)); }
   Result<Execution> run_reference(Result<Executable> kernel) const;

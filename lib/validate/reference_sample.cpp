@@ -120,7 +120,7 @@ class Sampling {
     point_ = graph_.range(Const(points), kPointAxis, AxisType::GLOBAL);
   }
 
-  // `given` has, for each stored array, as many indices as there are points; if it is null, the indices are random.
+  // `given` has, for each stored array, as many indices as there are points; null: random indices.
   Sample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr,
              bool in_process = false) {
     auto plain = plain_stores(ast_);
@@ -148,7 +148,7 @@ class Sampling {
     return graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(points_), {}, Arg(kOwn + int64_t(number)));
   }
 
-  // Returns a load from an array that has a value of `range` for each point: the first, the last, then random ones.
+  // Returns a load from an array that has a value of `range` for each point.
   UOp drawn(UOp range) {
     size_t number;
     UOp table = array(dtypes::int64, number);

@@ -1,5 +1,4 @@
-// Computes some of the elements that a kernel stores, in REF, because REF is too slow for all elements of large
-// kernels.
+// Computes some of the elements that a kernel stores, because REF is too slow for all elements of large kernels.
 #pragma once
 #include <map>
 #include <string>
@@ -31,9 +30,8 @@ UOp constant_size_of(UOp range);
 // (AFTER). Fails if REF cannot run the kernel, or if it is far too large.
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
-// Returns, for each array, the indices of elements that the element `place` of the stored array `array` is computed
-// from. For reductions, considers only the first `most` + 1 iterations of one loop. Leaves out indices that depend on
-// loaded values. Empty if the AST is not plain or does not store the element.
+// Returns, for each array, the indices of elements from which the element `place` of the stored array `array` is
+// computed, as far as they are known. For reductions, considers only the first `most` + 1 iterations of one loop.
 std::map<std::string, std::vector<int64_t>> elements_read(UOp ast, const std::string& array, int64_t place,
                                                           const VariableValues& variables, size_t most);
 

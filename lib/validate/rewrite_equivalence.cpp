@@ -19,7 +19,6 @@ constexpr int64_t kPoints = ExprIsolator::kPoints;
 // Number of the DEFINE_GLOBAL for results of type double. kOutputs + 1 is that for results of type long.
 constexpr int64_t kOutputs = ExprIsolator::kLeafArrayNumber - 2;
 
-// Returns the largest relative difference that rounding can explain between two ways to compute a float.
 double tolerance(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::Float64: return 1e-7;
@@ -46,7 +45,7 @@ struct Part {
   uint32_t memory = 0;      // for stores: node id of the memory that they store to
 };
 
-// The pairs of numbers that decide whether two sides are equal. A store has two for each element: address and value.
+// The pairs of numbers that decide whether two sides are equal; for a store, address and value of each element.
 struct Common {
   std::vector<Part> parts = {};
   bool are_stores = false;
@@ -157,8 +156,7 @@ class Evaluation {
     }
   }
 
-  // Returns the bounds of a leaf's values. Those of an integer are clamped to 62 bits, and both bounds of a variable
-  // that has a value in the run are this value.
+  // Returns the bounds of a leaf's values, clamped to 62 bits for an integer.
   std::pair<int64_t, int64_t> bounds_of(UOp u) const {
     if (dtypes::is_float(u.dtype())) return {0, 1};
     if (u.is(Op::DEFINE_VAR))
@@ -232,8 +230,8 @@ class Evaluation {
     return out;
   }
 
-  // Returns the relative difference of the two numbers. It is 0 if rounding explains it, 1 for different integers, and
-  // 0.05 for different floats of which one is infinite or NaN.
+  // Returns the relative difference of the two numbers: 0 if rounding explains it, 1 for different integers, and 0.05
+  // for different floats of which one is infinite or NaN.
   double distance(const Part& p, int64_t point) const {
     if (!p.is_float) return long_at(p.before, point) != long_at(p.after, point);
     double a = double_at(p.before, point), b = double_at(p.after, point);

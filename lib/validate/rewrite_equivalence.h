@@ -1,5 +1,4 @@
-// compare_sides tests whether the two sides of a rewrite compute the same, in REF at sample points. Leaves such as
-// ranges (isolated_expr.h) have random values within their bounds, and the bounds themselves. Equal results do not
+// compare_sides tests in REF whether the two sides of a rewrite compute the same at sample points. Equal results do not
 // prove that the sides are equal, but the sides of most wrong rewrites differ at nearly every point.
 #pragma once
 #include <map>
@@ -21,7 +20,7 @@ struct EquivalenceResult {
     Same,    // equal at every point, up to rounding
     Differ,  // different at some point
     Unlike,  // the dtypes or numbers of elements differ, so nothing was evaluated
-    Open,    // unknown: for example, a side has no value, or `after` depends on leaves that `before` does not
+    Open,    // unknown: for example, a side has no value
   };
   Kind kind = Kind::Open;
   bool is_beyond_rounding = false;

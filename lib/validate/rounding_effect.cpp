@@ -20,8 +20,7 @@ UOp grown(UOp exact, DType dtype) {
   return exact + size * Const(epsilon(dtype));
 }
 
-// With `sums_grow`, also increases every term of each sum by the relative rounding error of its dtype, which shows how
-// much rounding may change a small sum of large terms.
+// With `sums_grow`, also increases every term of each sum by the relative rounding error of its dtype.
 UOp with_exact_floats(UOp root, bool sums_grow) {
   UOpMap<UOp> same(root.graph()), exact(root.graph());
   for (UOp u : toposort(root)) {

@@ -1,6 +1,5 @@
-// RoundingEffect computes how much rounding may change each element that a kernel stores. It distinguishes rounding
-// from faults where a fixed tolerance cannot: a sum of bfloat16 that stops growing at 256 may be wrong by half of its
-// value.
+// RoundingEffect computes how much rounding may change each element that a kernel stores, where a fixed tolerance is
+// not enough: a sum of bfloat16 that stops growing at 256 may be wrong by half of its value.
 #pragma once
 #include <vector>
 
@@ -20,9 +19,8 @@ class RoundingEffect {
 
   // Returns true if rounding explains every difference between `settled` and the expected arrays: each is at most a
   // fixed multiple of the effect of rounding in the AST or, if `root` is not empty, in the AST and in `root` together;
-  // for fp8, plus two units in the last place. `root` is the graph that stored the arrays `actual`. The effects in
-  // `root` are kept for later calls if they explain the differences. `settled` is `actual` with the expected values for
-  // elements that rounding decides (ReferenceRunner::compare_arrays).
+  // for fp8, plus two units in the last place. `root` is the graph that stored the arrays `actual`. `settled` is
+  // `actual` with the expected values for elements that rounding decides (ReferenceRunner::compare_arrays).
   bool explains_differences(const Arrays& actual, const Arrays& settled, UOp root = {});
 
   // After a call of explains_differences() that returned false: sets the elements of `settled` that rounding does

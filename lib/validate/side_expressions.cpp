@@ -49,8 +49,7 @@ bool is_torn(UOp u, int depth) {
 }
 
 // Returns true if the sides have different dtypes, or if only `after` has a node whose source has a wrong number of
-// elements. Looks only at nodes that compute values, because the dtypes of others may change: a BUFFERIZE may become a
-// pointer, an address an integer, and a load from several addresses has an element for each.
+// elements. Looks only at nodes that compute values, because the dtypes of others may change.
 bool are_unlike(const Sides& s) {
   if (!is_computed(s.before) || !is_computed(s.after)) return false;
   if (s.before.dtype() != s.after.dtype()) return true;
@@ -81,7 +80,6 @@ bool is_element_at(UOp u, UOp index) {
   return u.is(Op::INDEX) && index.is(Op::INDEX) && std::ranges::equal(u.src(), index.src());
 }
 
-// The value that a STORE writes, and the conditions under which it writes the value.
 struct GatedValue {
   UOp value;
   std::vector<std::pair<UOp, bool>> gates = {};
@@ -238,7 +236,7 @@ class SidesBuilder {
       if (u.is(Op::DEFINE_VAR)) own_variables_.insert(u);
   }
 
-  // Tracks which placeholders are in the graph. Must be called for each application, in order.
+  // Must be called for each application, in order.
   void advance(size_t i) {
     if (list_[i].substitution_target) track_placeholder(list_[i]);
   }
@@ -260,7 +258,7 @@ class SidesBuilder {
     }
   }
   bool is_placeholder(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_variables_.contains(u); }
-  // Replaces placeholders by their meanings in both sides. Returns empty sides if this fails.
+  // Returns empty sides if this fails.
   Sides without_placeholders(UOp before, UOp after) const {
     if (before == after || (!has_placeholder(before) && !has_placeholder(after))) return {before, after};
     auto out = catch_failures([&] {
@@ -278,7 +276,7 @@ class SidesBuilder {
       }
     return has_placeholder_.at(root);
   }
-  // Limits each placeholder's meaning to the placeholder's bounds, because rules rely on these bounds.
+  // Limits each placeholder's meaning to the placeholder's bounds, on which rules rely.
   Substitution clamped_meanings() const {
     Substitution all;
     for (auto& [variable, meaning] : meanings_) {

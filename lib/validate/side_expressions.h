@@ -12,8 +12,8 @@
 
 namespace tgc {
 
-// Two isolated expressions to compare, one of each side, with the same number of elements. For a store, there are two
-// such pairs for each element: the address and the value.
+// Two isolated expressions to compare, one of each side, with the same number of elements. A store has two such pairs
+// for each element: the address and the value.
 struct ComparedValues {
   UOp before, after;
   UOp before_valid = {}, after_valid = {};  // bools: false if it is Invalid or not stored; null: always true
@@ -53,7 +53,7 @@ class SideIsolator {
 
 // Returns the sides to compare for each application in `list`, which the compilation `c` made, and for which `wanted`
 // (if set) returns true. Adds to `wrong` the indices of results whose sides differ for certain. Must be called in an
-// UninstrumentedScope, because it makes nodes by substitution.
+// UninstrumentedScope.
 std::vector<Sides> sides_of_applications(Compilation& c, std::span<const Application> list, std::vector<size_t>& wrong,
                                          const std::function<bool(const Application&)>& wanted = {});
 
@@ -67,8 +67,7 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
                                                       const std::function<bool(const Application&)>& wanted = {},
                                                       uint64_t seed = 1);
 
-// Calls compare_sides() for all pairs at once. If REF cannot run them together, halves the batch, up to a limit, so
-// that one bad pair does not prevent the comparison of all other pairs.
+// Calls compare_sides() for all pairs at once. If REF cannot run them together, halves the batch, up to a limit.
 Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
                                                           const VariableValues& variables, uint64_t seed = 1);
 

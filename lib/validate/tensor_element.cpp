@@ -17,7 +17,6 @@ constexpr OpSet kSame = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op
 
 UOp zero(UOp u) { return u.graph().constant(u.dtype(), Const(int64_t(0))); }
 
-// Returns the shape of a node; an empty shape if the node has none, as for nodes within loops.
 Shape shape_in_loops(UOp u) {
   auto shape = shape_or_none(u);
   return shape ? *shape : Shape();
@@ -136,8 +135,8 @@ UOp TensorElementExpr::make_element(UOp u, const Place& place) {
   return memory_load(u, place);
 }
 
-// Solves index == value for the loops in `index`, and adds each loop with its value to `to`. Returns false if
-// `index` is neither a loop nor the row-major number of nested loops, or if an expression became too large.
+// Solves index == value for the loops in `index`, and adds each loop with its value to `to`. Returns false if it
+// cannot.
 bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
   if (index.is(Op::RANGE)) {
     to.emplace_back(element(index, {}), value);

@@ -1,5 +1,4 @@
-// TensorElementExpr makes an expression that REF can compute for one element of a node in a tensor graph. Movement ops
-// change the element's index, and reductions become loops.
+// TensorElementExpr makes an expression that REF can compute for one element of a node in a tensor graph.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -21,8 +20,7 @@ class TensorElementExpr {
   // unchanged if there are no such expressions, or if they are too large.
   Sides element_sides(UOp before, UOp after);
 
-  // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources. While a
-  // stage adds loops to tensors, these indices depend on loops that are not in the graph yet.
+  // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources.
   bool are_equal_except_places(UOp before, UOp after);
 
  private:

@@ -56,9 +56,8 @@ std::vector<int64_t> same_elements(const Array& a, const Array& b) {
   return out;
 }
 
-// Divides `all` into at most `most` parts and returns one number of each. The distances between the numbers are
-// irregular, because numbers at regular distances may miss all wrong elements of a kernel that is wrong at every n-th
-// element.
+// Divides `all` into at most `most` parts and returns one number of each, at irregular distances: regular ones may miss
+// all wrong elements of a kernel that is wrong at every n-th element.
 std::vector<int64_t> some_of(const std::vector<int64_t>& all, size_t most) {
   std::vector<int64_t> out;
   const size_t n = std::min(all.size(), most);

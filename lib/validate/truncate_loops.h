@@ -12,7 +12,7 @@ namespace tgc {
 
 // Copies the graph into `into`, with fewer iterations of the loops and workgroups around the stores, so that REF needs
 // at most about `work` evaluations of UOps. Keeps the first iterations or, with `at_end`, the last ones. Throws Failure
-// if even one iteration of these loops needs more than `work`.
+// if even one iteration needs more than `work`.
 UOp truncate_loops(Graph& into, UOp root, double work, bool at_end = false);
 
 struct StoredSample {
