@@ -6,7 +6,7 @@ namespace tgc {
 namespace {
 
 // Returns the first rewrite whose sides differ only by rounding or in the sign of a zero, and without whose rule the
-// kernel passes; null if there is none. A small difference can grow: 1 / -0.0 is -infinity.
+// kernel passes. A small difference can grow: 1 / -0.0 is -infinity.
 const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& watched) {
   auto is_near = [&](const Application& a) {
     const EquivalenceResult s = watched.sides_of(a);

@@ -171,8 +171,8 @@ void check_recorded(const Session& session, const InputGraph& in, const RunOptio
   if (!options.device.name.empty()) placement_for(session, options.device.name, in).value_or_throw();
 }
 
-// Calls work(session, report) in a session with a time limit of `seconds` (0: no limit). If `work` throws, the report
-// has its error or, if the session was cancelled, the verdict Unresolved.
+// Calls work(session, report) in a session with a time limit of `seconds` (0: no limit). Catches what `work` throws:
+// the report then has the error or, if the session was cancelled, the verdict Unresolved.
 template <class Work>
 BisectReport reported(const Session& whole, double seconds, const std::string& name, Work work) {
   BisectReport report{.kernel = name};

@@ -1,4 +1,4 @@
-// Finds the culprit of a failing kernel, such as a wrong rewrite, the renderer, a compiler pass, or the schedule.
+// Finds the culprit of a failing kernel, model or schedule.
 #pragma once
 #include <map>
 #include <set>

@@ -5,8 +5,7 @@
 namespace tgc {
 namespace {
 
-// If the kernel still fails without `culprit`, returns a second rewrite such that the kernel passes without both; null
-// if it finds none.
+// If the kernel still fails without `culprit`, returns a second rewrite such that the kernel passes without both.
 const Application* second_culprit(RewriteProver& prover, const WatchedRun& watched, const Application& culprit) {
   constexpr size_t kMostPartners = 4;
   if (prover.run_without(culprit).kind != Outcome::Kind::Fails) return nullptr;

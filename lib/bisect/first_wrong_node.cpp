@@ -16,8 +16,8 @@ class FirstWrongNode {
     constexpr size_t kMostAlone = 60;
     std::vector<size_t> values = observed_.storable_nodes();
     compare_all(values, kMostArrays);
-    // Storing a value can hide an error, because the value then gets a source line of its own. So if no value differs,
-    // or if the kernel died before the stored values could be read, store only one value in each run.
+    // Storing a value can hide an error, because the value then gets a source line of its own. So store only one value
+    // in each run if no value differs, or if the kernel died.
     if (suspects_.empty() || has_died_) {
       suspects_.clear();
       if (values.size() > kMostAlone) return {};

@@ -70,7 +70,7 @@ struct Tally {
 };
 
 // Seeds a fault in the first and in every tenth node of the op `op`. Checks that bisect names the changed node and one
-// of the source lines that the fault changed, or that bisect names no node.
+// of the source lines that the fault changed, or no node.
 Tally bisect_all(const char* text, const std::string& renderer, const std::string& op) {
   Tally out;
   Linear right = linear(text, "CPU:" + renderer);

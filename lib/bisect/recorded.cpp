@@ -128,7 +128,6 @@ class RecordedBisection {
 
   // Looks for the first stage that differs for the inputs of `t`, and returns the verdict on its culprit. If a known
   // fault explains the culprit, continues the search after it, and sets `known` to the verdict on the first one.
-  // Returns nullopt if no other culprit is found, or if wrong_stages_are_unlikely().
   std::optional<Verdict> search(Trial& t, const std::vector<const Row*>& rows, std::optional<Verdict>& known) {
     constexpr int kMostKnown = 8;
     first_row_ = nullptr, first_rewrite_ = 0;
@@ -346,8 +345,8 @@ class RecordedBisection {
   bool has_right_input(const Row& row, const Row* right_row) const {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
   }
-  // Returns the first rewrite before which the graph is right and after which it is wrong, or the culprit nested in it;
-  // null if none is found. With `only_whole`, graphs in which only some uses of a loop are rewritten count as unknown.
+  // Returns the first rewrite before which the graph is right and after which it is wrong, or the culprit nested in it.
+  // With `only_whole`, graphs in which only some uses of a loop are rewritten count as unknown.
   const Rewrite* by_replay(const Trial& t, const Row& row, const Row* right_row, bool only_whole) {
     const std::vector<const Rewrite*> own = row.own_rewrites();
     const size_t n = own.size();
@@ -379,7 +378,7 @@ class RecordedBisection {
     return nullptr;
   }
   // Returns the cause among the rewrites nested in `whole`, in which inner ones come first: the first one whose sides
-  // clearly differ, or else the first one whose sides differ; null if there is none.
+  // clearly differ, or else the first one whose sides differ.
   const Rewrite* nested_culprit(const Row& row, const Rewrite& whole) {
     const Rewrite* first = &whole;
     while (first > row.rewrites.data() && first[-1].depth > whole.depth) first--;

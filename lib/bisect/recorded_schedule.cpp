@@ -191,8 +191,8 @@ class RewriteSearch {
     const Rewrite* wrong = wrong_loops(row, parameters_.variables, report_, loops, why);
     if (wrong && (is_out_of_bounds_ || loops.value_comparison.kind == EquivalenceResult::Kind::Differ))
       return accuse(row, *wrong, loops.value_comparison), true;
-    // Leaves out nodes of the input graph, which wrong_loops() has compared: the index of such a node depends on its
-    // users, which the sides of a rewrite do not contain.
+    // Leaves out nodes of the input graph, which wrong_loops() has compared: their indices depend on their users, which
+    // the sides of a rewrite do not contain.
     return ends_among(row, [&](const Rewrite& m) {
       return !is_of_index(m, nodes) && !m.before.in(ops::Movement) && !(loops.num_compared && nodes.contains(m.before));
     });
@@ -226,7 +226,7 @@ class RewriteSearch {
     return false;
   }
 
-  // Returns the first rewrite nested in `m` that makes an index out of bounds; null if there is none.
+  // Returns the first rewrite nested in `m` that makes an index out of bounds.
   const Rewrite* out_of_bounds_inside(const Pipeline::Row& row, const Rewrite& m, EquivalenceResult& sides) const {
     const Rewrite* first = &m;
     while (first > row.rewrites.data() && first[-1].depth > m.depth) first--;

@@ -20,7 +20,7 @@ void name_rewrite(const Application& a, Verdict& verdict);
 std::string rewrite_text(const Application& a);
 
 // Returns the first whole number, among both sides and their sources, that its dtype cannot represent, such as "8193.0
-// of dtypes.half"; "" if there is none.
+// of dtypes.half"; else "".
 std::string unrepresentable_constant(const Application& a);
 
 // Describes how the sides' dtypes or numbers of elements differ. For sides of EquivalenceResult::Kind::Unlike.

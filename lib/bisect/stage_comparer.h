@@ -53,8 +53,8 @@ class StageComparer {
   // Returns, for each array that the AST stores, a bound for the magnitude of each element's intermediate results; no
   // arrays if the bounds are unknown.
   const Arrays& magnitudes(const RecordedTrial& t);
-  // From now on, compares the results of trial `t` with those of the recorded graph `original` instead of the AST's.
-  // Does nothing if REF cannot run `original`.
+  // From now on, compares the results of trial `t` with those of the recorded graph `original` instead of the AST's, if
+  // REF can run it.
   void set_expected_graph(RecordedTrial& t, UOp original);
   // Returns true if REF needs so long for the AST that only the last stage should be compared.
   bool is_large() const { return is_large_; }

@@ -160,7 +160,7 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
 }
 
 // The rewrites in list[first..end) are nested in `whole`. Returns one such that the kernel passes without its rule
-// although `whole` still applies; null if there is none.
+// although `whole` still applies.
 const Application* RewriteProver::nested_culprit(const Application& whole, size_t first, size_t end) {
   const std::string node = describe(whole.before);
   auto is_candidate = [&](const Application& a) { return !watched_.is_exactly_same(a) && a.rule != whole.rule; };

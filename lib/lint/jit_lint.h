@@ -33,7 +33,7 @@ struct JitFindingKind {
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
 
-// The explanation and correction of an error of TinyJit, which a part of the error's message identifies.
+// The explanation and correction of errors of TinyJit whose message contains `message_part`.
 struct JitRemedy {
   std::string_view message_part, meaning, fix;
   bool applies_to_any_error = false;  // false: only for tinygrad's JitErrors and assertions
@@ -42,8 +42,7 @@ const JitRemedy* jit_remedy(std::string_view error);  // returns null if the err
 
 class JitLint {
  public:
-  // Adds the next line of a recording, which is a header or an event. Returns an error for an invalid line, and for the
-  // header of another kind of recording.
+  // Adds the next line of a recording, which is a header or an event. Returns an error for a line that does not fit.
   Status add(std::string_view line, std::string_view file, uint32_t number);
 
   const std::vector<JitFinding>& findings() const { return findings_; }

@@ -46,7 +46,7 @@ struct JitLint::Call {
 
   // Returns the place of the call or, if it is unknown, that of the function's definition.
   const std::string& shown_place() const { return call_place.empty() ? definition_place : call_place; }
-  // Returns the name of the first kernel that has the buffer in the list `which` (its reads or writes); "" if none has.
+  // Returns the name of the first kernel that has the buffer in the list `which` (its reads or writes).
   std::string kernel_of(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
     for (const Kernel& k : kernels)
       if (std::find((k.*which).begin(), (k.*which).end(), buffer) != (k.*which).end()) return k.name;

@@ -1,4 +1,4 @@
-// The checks of replays: what a replay has that the capture had not, and how the program uses the results of calls.
+// The checks of replays, and of how the program uses the results of calls.
 #include "lib/lint/jit_lint_internal.h"
 
 namespace tgc {

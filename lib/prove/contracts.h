@@ -1,5 +1,5 @@
-// Contracts: conditions under which a rewrite is right although its sides cannot be compared as values, for example
-// because it changes loops, registers or accumulators. README.md states them.
+// Contracts: conditions under which a rewrite is right although its sides cannot be compared as values. README.md
+// states them.
 #pragma once
 #include <functional>
 #include <optional>

@@ -108,7 +108,7 @@ std::string Encoder::float_literal(double value, DType d) {
     std::string exact = "((_ to_fp 11 53) " + std::string(bits) + ")";
     return d.is(Scalar::Float64) ? exact : "((_ to_fp " + w + ") RNE " + exact + ")";
   }
-  // an unknown constant of the sort, named after the value; no assertion states that different constants differ
+  // an unknown constant of the sort, named after the value
   char name[64];
   std::snprintf(
       name, sizeof name, "c_%016llx",
@@ -390,7 +390,7 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
     case Op::XOR: return made(call("bvxor", a.term, b.term));
     case Op::SHL:
     case Op::SHR: {
-      // the count may have another dtype than the number; a count for which the shift is defined fits into any dtype
+      // the count may have another dtype than the number
       DType of_count = u.src(1).dtype().scalar();
       const int w = width(d), v = width(of_count);
       std::string by = b.term;

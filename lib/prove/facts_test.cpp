@@ -1,5 +1,5 @@
 // Tests the facts on which rules rely: bounds of nodes (UOp::vmin, vmax), factors and exact quotients. Z3 proves
-// formulas of bounds for all operands; UOp::bounds() is compared with the formulas on samples.
+// formulas of bounds for all operands.
 #include <doctest/doctest.h>
 
 #include <string>

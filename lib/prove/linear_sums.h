@@ -1,5 +1,5 @@
 // LinearSum: a sum of integers in normal form, which is a constant and a factor for each atom. An atom is an integer
-// that is no sum, such as a leaf or a quotient. Sums with equal forms are equal.
+// that is no sum. Sums with equal forms are equal.
 #pragma once
 #include <map>
 #include <string>

@@ -159,7 +159,7 @@ class LiveRulesProver {
   }
 
  private:
-  // Returns a bool that chooses a value in the sides and is read from memory; null if there is none.
+  // Returns a bool that chooses a value in the sides and is read from memory.
   static UOp choice_in(const SidePairs& pairs) {
     for (const Sides& s : pairs)
       for (UOp side : {s.before, s.after})
@@ -284,7 +284,7 @@ class LiveRulesProver {
     rule.after_nodes = node_values(s.after, rule.counterexample, b->second);
   }
 
-  // `proof` refutes an instance. Checks if its counterexample shows that the rule is wrong. If not, changes the kind of
+  // `proof` refutes an instance. If its counterexample does not show that the rule is wrong, changes the kind of
   // `proof`: to Unknown, or to the kind under a condition, which is then stored in `rule`.
   void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
     auto set_unknown = [&](std::string why) {
@@ -315,8 +315,8 @@ class LiveRulesProver {
     add_condition(rule, pairs, proof, decide(restricted), "no integer overflows");
   }
 
-  // `under` is the proof under `condition` of an instance that `proof` refutes. If `under` is proven or sampled, adds
-  // the condition to `rule`, and changes the kind of `proof` to that of `under`.
+  // `under` is the proof under `condition` of an instance that `proof` refutes. If it is proven or sampled, adds the
+  // condition to `rule`, and changes the kind of `proof`.
   void add_condition(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof, const RewriteProof& under,
                      const char* condition) {
     if (under.kind != Kind::Proven && under.kind != Kind::Sampled) return;
@@ -384,7 +384,7 @@ class LiveRulesProver {
   }
 
   // Returns a point at which the sides differ in every sense of floats: integers or bools differ for a NaN or an
-  // infinity, or a float is finite on one side and too large for a narrower dtype on the other. Empty if none is found.
+  // infinity, or a float is finite on one side and too large for a narrower dtype on the other.
   std::map<std::string, std::string> difference_of_specials(const SidePairs& pairs) {
     auto any = [&](auto is) { return std::ranges::any_of(pairs, [&](const Sides& s) { return is(s.before); }); };
     auto has_narrowing = [](UOp root) { return any_node(root, narrows_float); };

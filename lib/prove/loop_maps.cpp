@@ -200,7 +200,7 @@ bool are_variable_digits(const RangeMap& map) {
 bool is_number(UOp range, UOp to) { return number_size(to) > 0 && number_size(to) == constant_size(range); }
 
 // Enumerates the values of the new loops. Returns true if they give each index of the replaced ranges exactly once. If
-// not, may set `wrong` to an iteration that is lost or runs twice.
+// not, may set `wrong`.
 bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = nullptr) {
   std::vector<UOp> targets;
   int64_t before = 1;
@@ -259,7 +259,7 @@ bool is_injective_index(UOp index, int64_t size) {
   return true;
 }
 
-// Splits the map into parts whose targets have no loop in common, so that each part can be decided separately.
+// Splits the map into parts whose targets have no loop in common.
 static std::vector<RangeMap> parts_of(const RangeMap& map) {
   std::vector<RangeMap> parts;
   std::vector<std::unordered_set<UOp>> loops;

@@ -43,8 +43,8 @@ bool binds_no_constants(const pat::PatNode* n) {
   return !is_constant && std::ranges::all_of(n->children, binds_no_constants);
 }
 
-// If each right side that a mutant makes is proven equal to that of its rule, to the last bit and for all values,
-// returns the number of instances; else 0.
+// Returns the number of instances if the right sides of the mutant and of its rule are proven equal for each, to the
+// last bit and for all values; else 0.
 size_t count_equal(const Mutant& mutant, ProofCache& cache) {
   const Rule& rule = *mutant.right->original;
   if (!binds_no_constants(mutant.rule.left) || needs_shapes(mutant.rule)) return 0;

@@ -26,8 +26,7 @@ struct MutantReport {
   size_t num_drawn() const { return num_refuted + num_equivalent + num_open; }
 };
 
-// Draws mutants of those value rules that are not refuted themselves. Decides each mutant, and calls print() with text
-// about it.
+// Draws mutants of value rules, decides each, and calls print() with text about it.
 MutantReport prove_mutants(const MutantOptions& options, const std::function<void(const std::string&)>& print);
 
 }  // namespace tgc

@@ -1,5 +1,4 @@
 // Mutants of rules: copies of rules with one small error each, which test that `tgc prove --rules` refutes wrong rules.
-// lib/prove/README.md lists the kinds of errors.
 #pragma once
 #include <functional>
 #include <memory>

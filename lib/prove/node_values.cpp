@@ -154,7 +154,7 @@ bool is_decision(UOp u) {
   return u.is(Op::CAST) && !can_lossless_cast(u.src(0).dtype().base().scalar(), u.dtype().base().scalar());
 }
 
-// Returns true for an op that makes an infinity of a zero operand, whose sign may be that of the zero, such as 1 / x.
+// Returns true for an op that makes an infinity of a zero operand, whose sign may be that of the zero.
 bool is_inverse(UOp u) { return u.in({Op::RECIPROCAL, Op::FDIV, Op::POW}) && is_float_value(u); }
 
 using Users = std::unordered_map<UOp, std::vector<UOp>>;
@@ -196,8 +196,8 @@ bool is_factor_of_compared(UOp where, UOp comparison, const Users& users) {
   return (is_number(b, 0) && is_factor_of(where, a, users)) || (is_number(a, 0) && is_factor_of(where, b, users));
 }
 
-// Returns true if `choice`, which is `comparison` or a bool that depends on it, is only used to choose between values
-// that are equal where the operands of the comparison are equal.
+// Returns true if `choice`, which is `comparison` or depends on it, is only used to choose between values that are
+// equal where the operands of the comparison are.
 bool is_continuous(UOp choice, UOp comparison, const Users& users) {
   auto of = users.find(choice);
   if (of == users.end()) return true;

@@ -256,7 +256,7 @@ static bool is_approximation(const ComparedValues& v) {
   return std::ranges::none_of(toposort(v.after), [&](UOp u) { return u.is(v.before.op()); });
 }
 
-// Returns true if Z3 finds values for which the assumptions of a proof hold. Without such values, the proof is vacuous.
+// Returns true if Z3 finds values for which the assumptions of a proof hold: else, the proof is vacuous.
 bool Prover::is_satisfiable(const std::string& assumptions) {
   return answer_of(assumptions, Effort::Hard, IntSense::Bits, limits_.ieee_rlimit) == SmtAnswer::Sat;
 }

@@ -24,8 +24,8 @@ struct Counted {
   size_t count = 1;
 };
 
-// Returns the rewrites and findings that are not proven. If several sampled or unknown rewrites have the same stage,
-// rule and reason, returns only the first.
+// Returns the rewrites and findings that are not proven: of several sampled or unknown rewrites with the same stage,
+// rule and reason, only the first.
 std::vector<Counted> open_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
   std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;

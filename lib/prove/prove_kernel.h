@@ -1,5 +1,5 @@
-// prove_kernel: proves that a compilation does not change what the kernel computes. The rewrites of each stage must
-// lead from its input to its result, and the two sides of each rewrite must compute the same.
+// prove_kernel: proves that a compilation does not change what the kernel computes: the rewrites of each stage lead
+// from its input to its result, and the two sides of each rewrite compute the same.
 #pragma once
 #include <map>
 #include <memory>

@@ -42,8 +42,8 @@ Ranges ranges_in(UOp root) {
   return out;
 }
 
-// Returns the expression of the loops `after` by which `range` was replaced; null if there is none. `targets` maps the
-// id of a range to its replacements, which may contain replaced ranges, too.
+// Returns the expression of the loops `after` by which `range` was replaced. `targets` maps the id of a range to its
+// replacements.
 UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, const Ranges& after, int depth) {
   auto it = targets.find(range.id());
   if (it == targets.end() || depth > 8) return {};

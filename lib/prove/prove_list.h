@@ -1,4 +1,4 @@
-// ListProver: decides all rewrites of a list: those of a compilation by tgc, or those of a recording.
+// ListProver: decides all rewrites of a list.
 #pragma once
 #include <functional>
 #include <map>

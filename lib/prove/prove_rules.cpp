@@ -385,7 +385,7 @@ class RuleProver {
     out_.counterexample = found->point;
   }
 
-  // Returns true if an earlier rule of the set rewrites the node, so that this rule is never applied to it.
+  // Returns true if an earlier rule of the set rewrites the node, so that this rule is not applied to it.
   bool is_taken_earlier(UOp before) const {
     std::vector<const Rule*> earlier;
     for (uint32_t id = rule_.id; id-- > 0;) {
@@ -402,7 +402,7 @@ class RuleProver {
     return taken && *taken;
   }
 
-  // Searches for a condition under which the refuted rule is proven. Keeps the counterexample.
+  // Searches for a condition under which the refuted rule is proven.
   void find_condition(const std::vector<const Rule*>& specs, bool is_proven_by_bounds) {
     if (is_proven_by_bounds && limit_.empty()) {
       out_.kind = Kind::Conditional, out_.condition = "the bounds of its operands are right",

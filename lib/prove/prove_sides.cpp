@@ -231,7 +231,7 @@ void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, st
     if (r->kind == Kind::Unknown && !is_unknown) r->kind = Kind::Sampled;
 }
 
-// Returns true if only the first and the last index of the loop can be compared, which says little about other indices.
+// Returns true if only the first and the last index of the loop can be compared.
 bool SidesProver::compares_bounds_only(const Sides& s) {
   if (!s.before || !s.before.is(Op::RANGE) || s.before == s.after) return false;
   return std::ranges::any_of(isolator_.expressions_of(s).compared_values, &ComparedValues::compares_bounds_only);

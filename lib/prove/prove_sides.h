@@ -74,8 +74,8 @@ class SidesProver {
   // Must be called if registers and shared memory of the kernel may contain infinities.
   void allow_infinities() { prover_.allow_infinities(), has_infinities_ = true; }
 
-  // Returns values of leaves, and of the sides ("before" and "after"), for which REF computes different values; empty
-  // if none are found. Tries special floats, such as NaN.
+  // Returns values of leaves, and of the sides ("before" and "after"), for which REF computes different values. Tries
+  // special floats, such as NaN.
   std::map<std::string, std::string> special_counterexample(const SidePairs& pairs);
 
   // Returns the largest error of the pairs at sample points (largest_error()); nullopt if it is not known.

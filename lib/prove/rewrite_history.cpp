@@ -318,7 +318,7 @@ class RecordedHistory : public RewriteHistory {
     return it->second = {};
   }
 
-  // Returns true if both sides are the same buffer, except for their sources, such as the size.
+  // Returns true if both sides are the same buffer, except for their sources.
   static bool is_same_buffer(const Sides& s) {
     constexpr OpSet kBuffers = ops::Defines | OpSet{Op::PARAM, Op::BUFFER};
     return s.before.in(kBuffers) && s.before.op() == s.after.op() && s.before.dtype() == s.after.dtype() &&

@@ -50,7 +50,7 @@ TEST_CASE("replay_rewrites: the dtype of a node follows those of its sources") {
   REQUIRE(retyped.size() == 2);
   CHECK(retyped[0].before.dtype() == dtypes::float32);
   CHECK(retyped[0].after.dtype() == weakfloat());
-  // a node of these dtypes must not be replaced by one with a weak dtype, which may have another value
+  // a node of these dtypes must not be replaced by one with a weak dtype
   for (DType d : {dtypes::uint8, dtypes::float16, dtypes::float64}) {
     const bool is_int = dtypes::is_int(d);
     const Arg a = is_int ? Arg(2) : Arg(2.0), b = is_int ? Arg(3) : Arg(3.0);

@@ -158,7 +158,7 @@ class Builder {
   }
 
   // Returns the dtype that a rule selects by the bounds of `u`: int32 if they fit into it, else int64. Instances are
-  // built for both, and assume that the value fits.
+  // built for both.
   DType selected(UOp u) {
     used_bounds_ = true;
     DType d = is_wide_ ? dtypes::int64 : dtypes::int32;

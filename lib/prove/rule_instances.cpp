@@ -232,7 +232,7 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
     std::optional<DType> need = of_sources;
     if (op == Op::WHERE && i == 0) need = dtypes::bool_;
     if (need == dtypes::void_) {
-      // let the source decide the dtype: by the node that is bound to its name already, or by the dtype of its pattern
+      // let the source decide the dtype
       if (n->children.empty()) need = pick_dtype({});
       else need = std::nullopt;
     }

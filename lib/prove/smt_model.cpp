@@ -76,8 +76,7 @@ std::optional<double> ieee_of(const SExpr& e) {
   return *sign == 0 ? value : -value;
 }
 
-// Converts a value in a model of Z3 to a number of the dtype `d`; nullopt if it is no number, such as a value of an
-// uninterpreted sort.
+// Converts a value in a model of Z3 to a number of the dtype `d`; nullopt if it is no number.
 std::optional<Const> value_of(const SExpr& e, DType d) {
   if (e.word == "true" || e.word == "false") return Const(e.word == "true");
   if (dtypes::is_float(d)) {

@@ -164,7 +164,7 @@ class StageCheck {
     return false;
   }
 
-  // Runs the linear list in REF, because no proof covers it. Returns true if it stores what the AST stores.
+  // Runs the linear list in REF, because no proof covers it.
   bool check_list() {
     if (stages().empty()) return false;
     const auto difference = runner_.difference_from_ast(history_.linear_list(), kTrials);
@@ -260,7 +260,7 @@ class StageCheck {
   }
 
   // Returns the graphs before and after a rewrite; for a nested rewrite, before and after the one that contains it.
-  // Returns nullopt if repeating the rewrites does not give the stage's result, so that these graphs are not known.
+  // Returns nullopt if repeating the rewrites does not give the stage's result.
   std::optional<std::pair<UOp, UOp>> graphs_around(const RewriteProof& r) {
     const size_t number = history_.stage_of(r.application_index);
     if (number == SIZE_MAX || !replays(number)) return std::nullopt;

@@ -30,8 +30,8 @@ constexpr size_t kMostTrials = 3;
 constexpr const char* kRace = "different values are stored to one element";
 constexpr size_t kMostStored = 256;
 
-// Describes the first element that differs; "" if none does. The compared arrays have only the elements with the flat
-// indices `places` or, if there are none, all elements.
+// Describes the first element that differs. The compared arrays have only the elements with the flat indices `places`
+// or, if there are none, all elements.
 std::string first_difference(const std::vector<Comparison>& arrays,
                              const std::map<std::string, std::vector<int64_t>>& places = {}) {
   auto wrong = std::ranges::find_if_not(arrays, &Comparison::has_passed);
@@ -46,8 +46,8 @@ std::string first_difference(const std::vector<Comparison>& arrays,
 std::vector<UOp> nodes_of(UOp graph) { return toposort(graph); }
 std::span<const UOp> nodes_of(std::span<const UOp> list) { return list; }
 
-// Returns true if a value that the AST stores depends on another element of the same array: then the stored values may
-// depend on the order of the iterations.
+// Returns true if a value that the AST stores depends on another element of the same array, so that the stored values
+// may depend on the order of the iterations.
 bool reads_other_stored_elements(UOp ast) {
   for (UOp store : toposort(ast)) {
     if (!store.is(Op::STORE) || !store.src(0).is(Op::INDEX)) continue;

@@ -35,8 +35,8 @@ class StageRunner {
   // differs in the same way as `input`. Returns the difference if only `result` differs. Returns nullopt if this is
   // unknown.
   std::optional<std::string> difference(UOp input, UOp result);
-  // Returns "" if the graph, or the linear list, stores what the AST stores; else the difference, which may be an
-  // access out of bounds; nullopt if it is unknown. `most_trials` is the largest number of draws of inputs to try.
+  // Returns "" if the graph, or the linear list, stores what the AST stores; else the difference; nullopt if it is
+  // unknown. `most_trials` is the largest number of draws of inputs to try.
   std::optional<std::string> difference_from_ast(UOp graph, size_t most_trials = 1);
   std::optional<std::string> difference_from_ast(std::span<const UOp> list, size_t most_trials = 1);
 

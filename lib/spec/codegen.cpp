@@ -92,7 +92,6 @@ const RuleSet& kernel_spec() {
 
 const RuleSet& program_spec() {
   static const RuleSet own("program_spec", {
-      // accesses with a gate (condition)
       require("gated-index", node(Op::INDEX, node(ops::Defines | Op::AFTER), anything(), anything().of(kBool)), index_is_inside),
       allow("gated-load", node(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything().of(kBool))), anything())),
       allow("end-void", node(Op::END, anything(), node(Op::RANGE)).of(kVoid)),

@@ -179,7 +179,7 @@ UOp ExprIsolator::logical_and(UOp a, UOp b) {
   return b ? a.alu(Op::AND, b) : a;
 }
 
-// Returns the value of `u`, null if it has none. An INDEX that is used as a value is loaded.
+// An INDEX that is used as a value is loaded.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
   const IsolatedExpr& c = *known_expr(u, bound);
   return c.is_address() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})

@@ -55,7 +55,7 @@ class ExprIsolator {
   // Returns true if `u` became a leaf because it could not be isolated. Returns false for loops, launch indices and
   // variables.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
-  // Returns the node's value, or a load of its element for an INDEX that is used as a value; null if there is no value.
+  // Returns the node's value, or a load of its element for an INDEX that is used as a value; null if there is none.
   UOp load_value(UOp u);
 
   UOp point() const { return point_; }                   // returns the RANGE over the sample points

@@ -61,8 +61,7 @@ InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 std::string note_on_floats(const InputDistribution& draw);
 
 // Returns the names of the arrays of the kernel `root` that must be filled by fill_random(), because other values may
-// be invalid where they are used: in an address or its gate, the size of a loop or launch index, an integer divisor,
-// the distance of a shift, or an exponent.
+// be invalid where they are used, such as in an address.
 std::set<std::string> constrained_inputs(UOp root);
 
 // The kinds of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide_range(). BelowZero and

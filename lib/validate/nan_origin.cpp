@@ -58,7 +58,7 @@ std::string with_operands(UOp u, std::span<const Const> operands) {
   return std::string(u.is(Op::REDUCE) ? name_of(op) : function_name(u)) + "(" + out + ")";
 }
 
-// Returns the buffer of `u`, the first source of an INDEX: skips AFTERs, which order accesses after stores, and LOADs.
+// Returns the buffer of `u`, the first source of an INDEX.
 UOp memory_of(UOp u) {
   while (u.in({Op::AFTER, Op::LOAD}) && u.num_src() > 0) u = u.src(0);
   return u;
@@ -313,7 +313,7 @@ void NanOrigin::add_step(UOp u, std::span<const Const> operands, Const result) {
                     .loop_values_text = loop_values_text()});
 }
 
-// Returns a text such as "0 = exp2(-250.1)"; "" for constants, loops, infinities and NaNs.
+// Returns a text such as "0 = exp2(-250.1)"; may be empty.
 std::string NanOrigin::origin_of(UOp operand) {
   while (operand.in({Op::BIND, Op::AFTER, Op::LOAD, Op::WHERE}))
     operand = operand.src(!operand.is(Op::WHERE) ? 0 : value_of(operand.src(0)).truthy() ? 1 : 2);

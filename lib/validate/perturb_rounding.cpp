@@ -59,7 +59,7 @@ class Shaker {
   }
 
  private:
-  // Adds `u` to inexact_ if its value depends on rounding. Loaded values, constants and indices are exact.
+  // Adds `u` to inexact_ if its value depends on rounding.
   void note_exactness(UOp u) {
     bool is_float = u.dtype().is_value() && dtypes::is_float(u.dtype());
     bool inexact = is_float && (rounds(u) || (u.is(Op::REDUCE) && u.arg().op() == Op::ADD));

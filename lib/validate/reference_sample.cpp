@@ -70,7 +70,7 @@ double extent_of(UOp range) { return constant_size_of(range) ? std::max(1.0, ran
 // Returns the number of iterations of `range`, at most 2^62, because a loop may have 2^63 iterations.
 int64_t rounds_of(UOp range) { return int64_t(std::min(extent_of(range), 0x1p62)); }
 
-// Estimates how many evaluations the nodes below `root` need. A node needs its vector size times the sizes of the
+// Estimates how many evaluations the nodes below `root` need: of each node, its vector size times the sizes of the
 // ranges on which it depends, except those in `without`.
 double work_below(UOp root, const std::unordered_set<UOp>& without) {
   double out = 0;

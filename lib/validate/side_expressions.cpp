@@ -49,7 +49,7 @@ bool is_torn(UOp u, int depth) {
 }
 
 // Returns true if the sides have different dtypes, or if only `after` has a node whose source has a wrong number of
-// elements. Looks only at nodes that compute values, because the dtypes of others may change.
+// elements. Looks only at nodes that compute values.
 bool are_unlike(const Sides& s) {
   if (!is_computed(s.before) || !is_computed(s.after)) return false;
   if (s.before.dtype() != s.after.dtype()) return true;
@@ -162,7 +162,8 @@ bool SideIsolator::is_within(uint32_t after, uint32_t before) const {
   return std::ranges::includes(isolator_.leaf_set(before), isolator_.leaf_set(after));
 }
 
-// Returns true if the set of leaves `after` has a variable that `before` lacks: the placeholder of a substitution.
+// Returns true if the set of leaves `after` has a variable that `before` lacks, such as the placeholder of a
+// substitution.
 bool SideIsolator::adds_variable(uint32_t after, uint32_t before) const {
   const auto& had = isolator_.leaf_set(before);
   return std::ranges::any_of(isolator_.leaf_set(after), [&](uint32_t leaf) {

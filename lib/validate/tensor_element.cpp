@@ -58,7 +58,7 @@ UOp TensorElementExpr::make_range(UOp size, int64_t number) {
   return graph_.range(size, arg);
 }
 
-// Returns the position of an element in new loops. Tensors of equal shape share loops, so that equal nodes stay equal.
+// Returns the position of an element in new loops, which tensors of equal shape share.
 TensorElementExpr::Place TensorElementExpr::place_of(Shape shape) {
   Place out;
   for (Sint size : shape)

@@ -1,5 +1,5 @@
-// Shortens the outermost loops of a kernel, at any stage, that is too large for REF, so that it stores only some of the
-// elements, with the same values.
+// Shortens the outermost loops of a kernel, at any stage, so that REF stores only some of the elements, with the same
+// values.
 #pragma once
 #include <map>
 #include <string>
