@@ -1,4 +1,3 @@
-"""Records what the calling program compiles: tgc.record() for a block, tgc.debug() for tensors."""
 from __future__ import annotations
 
 import contextlib
@@ -18,21 +17,18 @@ from tgc.process import TgcError, call
 from tgc.recording import Path, Recording, Schedule
 
 NO_TINYGRAD = "tinygrad is not installed; run pip install tinygrad"
-# Caches of tinygrad, emptied while a block is recorded: a kernel in a cache is not compiled again, so it is not
-# recorded.
+# Caches of tinygrad. A kernel in a cache is not compiled again, so it would not be recorded.
 CACHES = [("tinygrad.engine.schedule", "schedule_cache"), ("tinygrad.schedule", "schedule_cache"),
           ("tinygrad.engine.realize", "method_cache"), ("tinygrad.codegen", "to_program_cache")]
 
 
 def caches() -> list[dict[Any, Any]]:
-  """Returns those of CACHES that the loaded modules of tinygrad have."""
   modules = [(sys.modules.get(module), name) for module, name in CACHES]
   return [cache for module, name in modules if isinstance(cache := getattr(module, name, None), dict)]
 
 
 @contextlib.contextmanager
 def empty_caches() -> Iterator[None]:
-  """Empties tinygrad's caches of schedules and kernels for the duration of a block."""
   saved = [(cache, dict(cache)) for cache in caches()]
   for cache, _ in saved: cache.clear()
   try: yield
@@ -42,11 +38,10 @@ def empty_caches() -> Iterator[None]:
 
 @contextlib.contextmanager
 def recorder(options: dict[str, Any]) -> Iterator[Any]:
-  """Records this process for the duration of a block. Yields the recorder."""
   if start.active_recorder is not None: raise TgcError(["this process is being recorded already"])
   if (version := installed_version()) is None: raise TgcError([NO_TINYGRAD])
   from tinygrad import helpers
-  # PARALLEL=0: this process compiles all kernels, because a recording lacks those that other processes compile
+  # PARALLEL=0: kernels that other processes compile are not recorded
   settings = {"PARALLEL": 0} | ({"JIT": 2} if options.get("watch_nan") else {})  # JIT=2: a TinyJit runs its kernels one by one
   setting = helpers.Context(**{k: v for k, v in settings.items() if k in helpers.ContextVar._cache})
   made = start.start_recording({"targets": [], "save_inputs": False, "rewrites": True, "version": version, **options})
@@ -62,13 +57,12 @@ def recorder(options: dict[str, Any]) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def record(path: Path | None = None, *, rewrites: bool = True, inputs: bool = False, watch_nan: bool = False, name: str = "record") -> Iterator[Recording]:
-  """Records everything that this process compiles in a block, with any tinygrad from 0.11 on. Yields the recording.
+  """Records what this process compiles in a block. Yields the recording, which can be read after the block.
 
-  The recording can be read after the block. The ids of its kernels are NAME.0, NAME.1, ..., those of its schedules
-  NAME.s0, NAME.s1, ... `path` is the file of the kernels, such as out.jsonl.gz; without it, the files are removed with
-  the object. `rewrites` keeps every rewrite that a rule made; `inputs` keeps the arrays of the kernels. `watch_nan`
-  looks after each kernel call for a NaN that it made of numbers, which tgc.find_nan() explains. Raises TgcError if
-  tinygrad is not installed, or if this process is recorded already.
+  The ids of its kernels are NAME.0, NAME.1, ..., those of its schedules NAME.s0, NAME.s1, ... `path` is the file of the
+  kernels, such as out.jsonl.gz; without it, the files are removed with the object. `rewrites` keeps the matches of
+  rules; `inputs` keeps the arrays of the kernels. `watch_nan` looks for kernel calls that make a NaN of numbers, which
+  tgc.find_nan() explains. Raises TgcError if tinygrad is not installed, or if this process is recorded already.
   """
   folder = tempfile.TemporaryDirectory(prefix="tgc.") if path is None else None
   out = Recording(path if path is not None else pathlib.Path(folder.name, "record.jsonl.gz") if folder else "", folder)
@@ -80,31 +74,29 @@ def record(path: Path | None = None, *, rewrites: bool = True, inputs: bool = Fa
 
 
 def why_of(schedule: Schedule) -> str:
-  """Returns why the kernels of a schedule are not fused: `tgc dump --stage=schedule --why`."""
   try: return call("dump", schedule.path, "--stage=schedule", "--why").stdout
   except TgcError as e: return f"not known: {e}"
 
 
 class Debug:
-  """What tgc.debug() shows of tensors: their graph, the schedule, and why its kernels are not fused."""
 
   def __init__(self, recording: Recording) -> None: self.recording = recording
 
   @property
   def schedule(self) -> Schedule:
-    """The schedule of the tensors; of several, the one with the most kernels. Raises TgcError if there is none."""
+    """The schedule with the most kernels. Raises TgcError if there is none."""
     made = [s for s in self.recording.schedules if s.kernels]
     if not made: raise TgcError(["there is nothing to schedule: the tensors are realized or constant"])
     return max(made, key=lambda s: len(s.kernels))
 
   @property
   def graph(self) -> str:
-    """The tensor graph, as tinygrad's pyrender prints it."""
+    """The tensor graph, as text."""
     return self.schedule.ast
 
   @functools.cached_property
   def why(self) -> str:
-    """For each kernel: the node at which it ends, the reason, and what would fuse it."""
+    """Why the kernels of the schedule are not fused, as text."""
     return why_of(self.schedule)
 
   def __str__(self) -> str:
@@ -116,8 +108,8 @@ class Debug:
 
 
 def debug(*tensors: Any) -> Debug:
-  """Shows the graph of tensors, their schedule and why its kernels are not fused, without running them. Needs tinygrad
-  0.12 or later."""
+  """Schedules tensors without running them, and shows their graph, the schedule and why its kernels are not fused.
+  Needs tinygrad 0.12 or later."""
   if installed_version() is None: raise TgcError([NO_TINYGRAD])
   from tinygrad.uop.ops import UOp
   folder = tempfile.TemporaryDirectory(prefix="tgc.")

@@ -30,7 +30,7 @@ from tgc.recording import load
 from tgc.reports import Difference, diff
 
 FAIL_ON = ("difference", "sources", "never")
-ROWS = 30  # maximum number of rows of the table in the summary
+ROWS = 30
 
 
 def git(*words: str) -> str:
@@ -40,14 +40,13 @@ def git(*words: str) -> str:
 
 
 def append(variable: str, text: str) -> None:
-  """Appends to the file that an environment variable of GitHub names; prints the text if there is none."""
+  """Appends to the file that an environment variable of GitHub names; prints the text if it is not set."""
   if path := os.environ.get(variable):
     with open(path, "a") as file: file.write(text + "\n")
   else: print(text)
 
 
 def base_commit(options: argparse.Namespace) -> str:
-  """Returns the commit at which HEAD left the base branch."""
   return git("merge-base", options.base, "HEAD")
 
 
@@ -56,7 +55,6 @@ def recording_of(options: argparse.Namespace, side: str) -> pathlib.Path:
 
 
 def program_of(command: str) -> list[str]:
-  """Returns the words of a command as tgc.export takes them: `python prog.py`, `pytest test/test_ops.py`, `-m mod`."""
   words = shlex.split(command)
   if words and pathlib.Path(words[0]).name.startswith("python"): words = words[1:]
   if not words: raise TgcError(["there is no command; set TGC_COMMAND or --command, for example 'pytest test/test_ops.py'"])
@@ -64,7 +62,7 @@ def program_of(command: str) -> list[str]:
 
 
 def record(command: str, output: pathlib.Path, folder: str) -> None:
-  """Records a command that runs in a folder, also if the command fails. Raises TgcError if nothing was compiled."""
+  """Records a command that runs in a folder, also if it fails. Raises TgcError if nothing was compiled."""
   output.parent.mkdir(parents=True, exist_ok=True)
   path = os.pathsep.join([".", *filter(None, [os.environ.get("PYTHONPATH")])])
   words = [sys.executable, "-m", "tgc.export", "--rewrites", "--id=run", "-o", str(output), "--", *program_of(command)]
@@ -82,8 +80,8 @@ def step_sha(options: argparse.Namespace) -> int:
 
 
 def check_folder(folder: str) -> None:
-  """Raises TgcError if the commit has files in the folder of the recordings, or a link in its place: a pull request
-  could then replace the recording that it is compared with."""
+  """Raises TgcError if the commit has files in the folder of the recordings: a pull request could replace the recording
+  that it is compared with."""
   inside = subprocess.run(["git", "ls-files", "--", folder], capture_output=True, text=True, check=False)
   if inside.returncode == 0 and inside.stdout.strip():
     raise TgcError([f"the commit has files in '{folder}'; --folder must name a folder without files of the repository"])
@@ -116,25 +114,22 @@ def one_line(x: object) -> str:
 
 
 def fenced(text: str) -> list[str]:
-  """Returns a text as a code block of Markdown, which the text cannot end."""
   fence = "`" * max(3, 1 + max((len(row) for row in re.findall("`+", text)), default=0))
   return [fence, text, fence]
 
 
 def cell(x: object) -> str:
-  """Returns a text of a recording as plain text in a table's cell: without links (also of bare addresses), images and HTML."""
+  """Escapes a text for a table's cell, so that Markdown makes no link, image or HTML of it."""
   return re.sub(r"([\\`*_{}\[\]()#+!|<>~&:@.])", r"\\\1", one_line(x))
 
 
 def code(x: object) -> str:
-  """Returns a text of a recording as code in a table's cell."""
   text = one_line(x).replace("|", "\\|")
   fence = "`" * (1 + max((len(row) for row in re.findall("`+", text)), default=0))
   return f"{fence}{text}{fence}" if len(fence) == 1 else f"{fence} {text} {fence}"
 
 
 def table(found: Difference, what: str) -> list[str]:
-  """Returns the difference of two recordings as Markdown."""
   counts = found.kernels
   line = ", ".join(f"{counts[key]} {text}" for key, text in
                    (("same", "the same"), ("different", "different"), ("only_a", "only in the base"), ("only_b", "new")) if counts.get(key))
@@ -144,7 +139,7 @@ def table(found: Difference, what: str) -> list[str]:
   if found.differing:
     out += ["", "| record | name | first stage that differs | rule | source |", "|---|---|---|---|---|"]
     for r in found.differing[:ROWS]:
-      source = "" if "target" not in r.facts else "same" if r.same_source else "differs"  # a schedule has no source
+      source = "" if "target" not in r.facts else "same" if r.same_source else "differs"
       out.append(f"| {code(r.id)} | {cell(r.name)} | {cell(r.stage)} | {cell(r.rule)} | {source} |")
     if len(found.differing) > ROWS: out += ["", f"and {len(found.differing) - ROWS} more"]
     out += ["", "<details><summary>the first differences</summary>", "", *fenced(found.text[:20000].rstrip()), "</details>"]
@@ -152,7 +147,6 @@ def table(found: Difference, what: str) -> list[str]:
 
 
 def step_compare(options: argparse.Namespace) -> int:
-  """Compares the kernels and the schedules of both sides, and writes the summary and the page. Returns the exit code."""
   base, head = recording_of(options, "base"), recording_of(options, "head")
   summary, differs, fails = ["## tgc: the kernels of this change", "", f"`{options.command}`", ""], False, False
   for level, what in (("kernel", "Kernels"), ("tensor", "Schedules")):
@@ -176,7 +170,6 @@ def step_compare(options: argparse.Namespace) -> int:
 
 
 def changed_pairs(base: pathlib.Path, head: pathlib.Path) -> list[tuple[str, str]]:
-  """Returns the pairs of kernels that differ, as inputs of tgc."""
   known = [{r.id for r in load(path).kernels} for path in (base, head)]
   found = [(r.id, r.id_b or r.id) for r in diff(base, head).differing]
   return [(f"{base}#{a}", f"{head}#{b}") for a, b in found if a in known[0] and b in known[1]]

@@ -1,4 +1,3 @@
-"""tgc.explain(): what tinygrad makes of a call of a function."""
 from __future__ import annotations
 
 import functools
@@ -18,9 +17,8 @@ class Explanation:
   """The answer of tgc.explain() about a call of a function.
 
   result: what the function returned. recording: the kernels and schedules that the call made. runs: each kernel,
-  compared with the reference interpreter; empty with compare=False. faults: for each kernel that computes something
-  else, what makes it wrong; the verdict is "same" or "unresolved" if that was not found. times: the time of each kernel
-  on its device; empty with times=False. passed: each kernel passed, or none was compared.
+  compared with the reference interpreter; empty with compare=False. faults: for each kernel that failed, what makes it
+  wrong. times: the time of each kernel on its device; empty with times=False. passed: no kernel failed.
   """
   result: Any
   recording: Recording
@@ -32,7 +30,6 @@ class Explanation:
   def passed(self) -> bool: return not self.runs.failed
   @functools.cached_property
   def fusion(self) -> str:
-    """For each schedule: why its kernels are not fused."""
     texts = [(s.id, why_of(s).rstrip()) for s in self.recording.schedules if s.kernels]
     return "\n".join(text if text.startswith(name) else f"{name}: {text}" for name, text in texts)
 
@@ -52,7 +49,6 @@ class Explanation:
 
 
 def tensors_in(x: Any) -> Iterator[Any]:
-  """Yields the tensors in what a function returned, also in lists, tuples and dictionaries."""
   if isinstance(x, dict): x = list(x.values())
   if isinstance(x, (list, tuple)):
     for member in x: yield from tensors_in(member)
@@ -60,9 +56,10 @@ def tensors_in(x: Any) -> Iterator[Any]:
 
 
 def explain(function: Callable[..., Any], *, compare: bool = True, times: bool = True) -> Callable[..., Explanation]:
-  """Returns a function that calls `function` with its arguments, realizes the tensors that it returns, and says what tinygrad
-  made of the call: tgc.explain(model)(x). `compare` runs each kernel against the reference interpreter and finds what makes a
-  wrong one wrong; `times` measures each kernel.
+  """Returns a function that calls `function`, realizes the tensors that it returns, and returns an Explanation.
+
+  tgc.explain(model)(x) explains the call model(x). `compare` runs each kernel against the reference interpreter and
+  looks for the cause of each failure; `times` measures each kernel.
   """
   @functools.wraps(function)
   def explained(*args: Any, **kwargs: Any) -> Explanation:

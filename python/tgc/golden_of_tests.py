@@ -24,7 +24,7 @@ def numbered_buffers(graph: str) -> str:
 
 
 def with_numbered_buffers(record: JSON) -> JSON:
-  """Returns a record of a schedule whose buffers are numbered by their first use, in all of its graphs alike."""
+  """Returns a record of a schedule with its buffers numbered by their first use, in all of its graphs alike."""
   numbers: dict[str, int] = {}
   def number(text: str) -> str: return BUFFER_NUMBER.sub(lambda m: m[1] + str(numbers.setdefault(m[2], len(numbers))), text)
   out = record | {"ast": number(record["ast"])}
@@ -50,7 +50,6 @@ def digests(level: str, record: JSON) -> tuple[bytes, bytes]:
 
 
 def schedule_kernels(schedules: Iterable[JSON]) -> Counter[bytes]:
-  """Counts the kernels of records of schedules, by a hash of their graphs."""
   return Counter(digest(numbered_buffers(kernel["ast"])) for record in schedules for kernel in record.get("kernels", ()))
 
 
@@ -62,9 +61,9 @@ class Golden:
     self.made: dict[bytes, set[bytes]] = {}
     self.sources: dict[bytes, tuple[str, str]] = {}  # by what a record was made of: level and line
     self.headers: dict[str, str] = {}
-    self.tests: dict[tuple[str, str], list[str]] = {}  # (level, test): its lines
-    self.keys: dict[str, list[tuple[str, bytes]]] = {}  # test: ids of its records, and what they were made of
-    self.scheduled: dict[str, Counter[bytes]] = {}  # test: the kernels of its schedules
+    self.tests: dict[tuple[str, str], list[str]] = {}
+    self.keys: dict[str, list[tuple[str, bytes]]] = {}
+    self.scheduled: dict[str, Counter[bytes]] = {}
     for level in LEVELS:
       file = path if level == "kernel" else tagged_path(path, level)
       lines = golden_lines(file) if file.exists() else iter(())
@@ -83,8 +82,9 @@ class Golden:
     self.all_scheduled: set[bytes] = set().union(*self.scheduled.values())
 
   def differs_by_order(self, test: str, now: Counter[bytes], before: set[bytes]) -> bool:
-    """Returns true if the kernels `now` of a test's schedules are the golden's, except kernels that tests share: several tests
-    need a tensor, and the first of them computes it. `before` has the kernels of the schedules of earlier tests."""
+    """Returns True if the kernels `now` of a test's schedules differ from the golden's only by kernels that tests
+    share: several tests need a tensor, and the first of them computes it. `before` has the kernels of the schedules of
+    earlier tests."""
     then = self.scheduled.get(test, Counter())
     more, fewer = now - then, then - now
     return bool(more or fewer) and all(k not in then and k in self.all_scheduled for k in more) and all(k not in now and k in before for k in fewer)
@@ -97,5 +97,4 @@ class Golden:
 
 
 def test_of(record_id: str) -> str:
-  """Returns the test of a record: NODEID of NODEID.3."""
   return record_id.rpartition(".")[0]

@@ -1,4 +1,3 @@
-"""Texts of recorded nodes and of tinygrad's rules."""
 from __future__ import annotations
 
 import ast
@@ -15,12 +14,11 @@ from tgc.process import JSON, visible
 INFIX = {"ADD": "+", "SUB": "-", "MUL": "*", "IDIV": "//", "CDIV": "//", "FLOORDIV": "//", "MOD": "%", "CMOD": "%", "FLOORMOD": "%", "FDIV": "/",
          "POW": "**", "SHL": "<<", "SHR": ">>", "AND": "&", "OR": "|", "XOR": "^", "CMPLT": "<", "CMPNE": "!=", "CMPEQ": "=="}
 BUFFERS = ("DEFINE_GLOBAL", "PARAM")
-MOST_NODES = 60  # operations of the largest expression that is shown whole
+MOST_NODES = 60
 NUMBER = re.compile(r"-?\d+")
 
 
 def without_colors(name: str) -> str:
-  """Returns a name of a kernel without tinygrad's colors."""
   return re.sub(r"\x1b\[[0-9;]*m", "", name)
 
 
@@ -30,7 +28,7 @@ def number_or_text(x: Any) -> Any:
 
 
 def values_of(point: Any) -> Any:
-  """Returns a point at which two sides differ, with numbers where its values are numbers, also NaN and infinities."""
+  """Returns a point at which two sides differ, with its numeric texts as numbers, also NaN and infinities."""
   def value(x: Any) -> Any:
     if not isinstance(x, str) or NUMBER.fullmatch(x): return number_or_text(x)
     try: return float(x)
@@ -39,14 +37,12 @@ def values_of(point: Any) -> Any:
 
 
 def node_text(number: int, node: JSON) -> str:
-  """Returns one line for a node of a record's JSON."""
   sources = ", ".join(f"#{s}" for s in node.get("src", ()))
   argument = f" {json.dumps(node['arg'])}" if "arg" in node else ""
   return f"#{number} {node['op']} {node['dtype']} ({sources}){argument}"
 
 
 def first_number(argument: Any) -> Any:
-  """Returns the number of a buffer or a loop, or the name of a variable: the first member of an argument."""
   while isinstance(argument, (list, dict)) and argument:
     argument = argument[0] if isinstance(argument, list) else next(iter(argument.values()))
   return argument
@@ -85,8 +81,8 @@ def parsed(path: pathlib.Path) -> tuple[str, ast.Module]:
 
 
 def rule_text(rule: str, producer: str) -> str | None:
-  """Returns the text of a rule, FILE:LINE of tinygrad. None if the place has none, or if another tinygrad is installed than the
-  one that made the record."""
+  """Returns the text of a rule, FILE:LINE of tinygrad. None if the place has none, or if another tinygrad is installed
+  than the one that made the record."""
   file, _, line = rule.rpartition(":")
   spec = importlib.util.find_spec("tinygrad")
   if producer != f"tinygrad {installed_version()}" or not spec or not spec.origin or not line.isdigit(): return None

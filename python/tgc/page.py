@@ -1,4 +1,3 @@
-"""The page of `tgc view` in a notebook, or in a file."""
 from __future__ import annotations
 
 import html
@@ -17,7 +16,7 @@ class Page:
   def __init__(self, text: str, height: int = 640) -> None: self.html, self.height = text, height
 
   def save(self, path: Path) -> pathlib.Path:
-    """Writes the page to a file."""
+    """Writes the page to a file. Returns its path."""
     file = pathlib.Path(path)
     file.write_text(self.html)
     return file
@@ -31,8 +30,9 @@ class Page:
 
 
 def view(x: Input, other: Input = None, height: int = 640, **options: Any) -> Page:
-  """Returns the page of `tgc view` for a kernel, a schedule, a recording, a tensor or a file; with `other`, a comparison of
-  two. `options` are those of the command: run=True, bisect=True, prove=True, ..."""
+  """Returns the page of `tgc view` for a kernel, a schedule, a recording, a tensor or a file; with `other`, a
+  comparison of two. `options` are those of the command: run=True, bisect=True, ... Raises TgcError if the command
+  fails."""
   kept = [recorded(i) for i in (x, other) if i is not None]
   inputs = [input_of(i) for i in kept]
   with tempfile.TemporaryDirectory(prefix="tgc.") as folder:

@@ -18,15 +18,15 @@ JSON = dict[str, Any]
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
 
-# Options of the exporter, which tgc's messages name: how tgc.record() spells them.
+# Options of the exporter, which tgc's messages name, as tgc.record() spells them.
 RECORD = {"--rewrites": "rewrites=True", "--save-inputs": "inputs=True", "--watch-nan": "watch_nan=True"}
 
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*[a-z])(?:=([\w:./#%+{}*-]*[\w}*/])| (\w+=\w+))?")
 
 
 def in_python(text: str) -> str:
-  """Returns a message of tgc with Python's keyword arguments for its options: --each-stage is each_stage=True. Quoted commands
-  stay as they are."""
+  """Returns a message of tgc with Python's keyword arguments for its options: --each-stage is each_stage=True. Quoted
+  commands stay as they are."""
   def keyword(match: re.Match[str]) -> str:
     option, value = match[1], match[2] or match[3]
     if option in RECORD: return f"tgc.record({RECORD[option]})"
@@ -41,8 +41,8 @@ def in_python(text: str) -> str:
 class TgcError(Exception):
   """tgc could not do what was asked.
 
-  `diagnostics` holds tgc's messages, one text each, with options as Python spells them; `command` is the command line,
-  `exit_code` its result.
+  `diagnostics` holds tgc's messages, with options as Python spells them; `command` is the command line, `exit_code` its
+  result.
   """
 
   def __init__(self, diagnostics: Sequence[str], command: Sequence[str] = (), exit_code: int = 2) -> None:
@@ -53,9 +53,9 @@ class TgcError(Exception):
 def binary() -> str:
   """Returns the path of the program tgc.
 
-  If the environment variable TGC is set, returns its value. Otherwise looks at the scripts of this Python's environment,
-  the installation or checkout that holds this package, and PATH, in this order. Raises TgcError if there is no such
-  program, or if TGC names none.
+  If the environment variable TGC is set, returns its value. Otherwise looks at the scripts of this Python's
+  environment, the installation or checkout that holds this package, and PATH, in this order. Raises TgcError if there
+  is no such program.
   """
   if named := os.environ.get("TGC"):
     if pathlib.Path(named).is_file() and os.access(named, os.X_OK): return named
@@ -80,7 +80,8 @@ def diagnostics_of(stderr: str) -> list[str]:
 
 
 def visible(text: str) -> str:
-  """Returns a text of a file as one line: with escapes for line breaks and for what a terminal obeys or does not show."""
+  """Returns a text of a file as one line, with escapes for line breaks and for other characters that are not printable.
+  """
   return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -102,8 +103,8 @@ def call_json(*arguments: str, allowed: Sequence[int] = (0, 1)) -> Any:
 
 
 def call_json_lines(*arguments: str, total: int | None = None, label: str = "tgc") -> Iterator[JSON]:
-  """Runs tgc with arguments and --json. Yields each object that it prints, one a line, and shows the progress
-  (progress()). Raises TgcError at the end if the exit code is not 0 or 1."""
+  """Runs tgc with arguments and --json. Yields the objects that it prints, one a line, and shows the progress. Raises
+  TgcError at the end if the exit code is not 0 or 1."""
   command = [binary(), *arguments, "--json"]
   last: JSON = {}
   with tempfile.TemporaryFile("w+", errors="replace") as stderr:

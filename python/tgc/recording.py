@@ -26,8 +26,9 @@ Path = str | os.PathLike[str]
 class Rewrite:
   """One application of a rule of tinygrad in a record.
 
-  stage: name of the stage. rule: the rule's file and line in tinygrad, FILE:LINE. before, after: the node, and what took its
-  place, one line each. depth: 0 for a rewrite of the stage itself, 1 or more for one that a rule made while it was tried.
+  stage: name of the stage. rule: the rule's file and line in tinygrad, FILE:LINE. before, after: the node, and what
+  took its place, one line each. depth: 0 for a rewrite of the stage itself, 1 or more for one that a rule made while it
+  was tried.
   """
   stage: str
   rule: str
@@ -35,7 +36,7 @@ class Rewrite:
   after: str
   depth: int
   record: Record = field(repr=False, compare=False)
-  numbers: tuple[int, int] = field(repr=False, compare=False)  # numbers of both nodes in the record's JSON
+  numbers: tuple[int, int] = field(repr=False, compare=False)
 
   @functools.cached_property
   def before_expression(self) -> str: return expression(self.record.facts["rewrites"]["nodes"], self.numbers[0])
@@ -65,8 +66,8 @@ class Call:
 
 
 class Stage:
-  """The graph of a record after one stage of tinygrad. str() is the graph's text, in the form of tinygrad's pyrender.
-  `changed` is whether the stage changed the graph."""
+  """The graph of a record after one stage of tinygrad. str() is the graph's text. `changed` is whether the stage
+  changed the graph."""
 
   def __init__(self, record: Record, name: str, facts: JSON) -> None:
     self.record, self.name, self.facts = record, name, facts
@@ -78,13 +79,12 @@ class Stage:
   @property
   def nodes(self) -> list[JSON]:
     """The nodes of the graph, the root last: op, dtype, src (numbers of nodes), arg, tag. Raises TgcError for a graph
-    that was recorded as text (0.12.0 without rewrites)."""
+    that was recorded as text."""
     graph = next((stage.facts["ir"] for stage in reversed(self.before()) if "ir" in stage.facts), self.record.facts["ast"])
     if not graph.lstrip().startswith("{"): raise TgcError([f"{self.record.id} was recorded as text, without nodes; use text"])
     return list(json.loads(graph)["nodes"])
 
   def before(self) -> list[Stage]:
-    """Returns the stages up to this one."""
     stages = list(self.record.stages.values())
     return stages[:stages.index(self) + 1]
 
@@ -103,7 +103,6 @@ class Stages(Mapping[str, Stage]):
 
   @functools.cached_property
   def aliases(self) -> dict[str, str]:
-    """By alias, slug and name in lower case: the name of the stage."""
     known = call_json("stages", self.record.path)["stages"]
     return {key: s["name"] for s in known for key in (s["alias"], s["slug"], s["name"].lower()) if key}
 
@@ -120,7 +119,6 @@ class Stages(Mapping[str, Stage]):
 
 
 class Record:
-  """A kernel or a schedule of a recording."""
 
   def __init__(self, recording: Recording, level: str, number: int, listed: JSON) -> None:
     self.recording, self.level, self.number, self.listed = recording, level, number, listed
@@ -163,9 +161,9 @@ class Record:
 
   @functools.cached_property
   def rewrites(self) -> list[Rewrite]:
-    """Every rewrite that a rule made, in order. Raises TgcError for a recording without rewrites."""
+    """The rewrites that rules made, in order. Raises TgcError for a recording without rewrites."""
     if "rewrites" not in self.facts:
-      if self.recording.has_rewrites: return []  # no rule matched
+      if self.recording.has_rewrites: return []
       raise TgcError([f"{self.recording.path} has no rewrites; record it with rewrites=True, or `python -m tgc.export --rewrites`"])
     names, nodes = list(self.stages), [node_text(i, n) for i, n in enumerate(self.facts["rewrites"]["nodes"])]
     return [Rewrite(names[stage] if stage < len(names) else "", rule, nodes[before], nodes[after], next(iter(depth), 0),
@@ -193,7 +191,6 @@ def shown(source: str) -> str:
 
 
 class Kernel(Record):
-  """A kernel that tinygrad compiled."""
 
   @property
   def target(self) -> str: return str(self.listed["target"])
@@ -209,11 +206,13 @@ class Kernel(Record):
     return Program.from_json(self.facts.get("program") or {})
   @functools.cached_property
   def asm(self) -> str:
-    """The assembly of the kernel. Its compiler makes it: LLVM or clang for CPUs and AMD GPUs, ptxas for NVIDIA GPUs."""
+    """The assembly of the kernel, made by its compiler. Raises TgcError if there is none."""
     return call("dump", self.path, "--stage=asm").stdout
   @functools.cached_property
   def resources(self) -> Resources:
-    """Registers, spills, memory, code size and occupancy, as the kernel's compiler reports them."""
+    """Registers, spills, memory, code size and occupancy, as the kernel's compiler reports them. Raises TgcError if it
+    reports none.
+    """
     found = [r for source in call_json("compile", self.path, "--resources")["sources"] for r in source.get("resources", ())]
     if not found: raise TgcError([f"the compiler of {self.target} reports no resources"])
     return Resources.from_json(found[0])
@@ -239,7 +238,9 @@ class Schedule(Record):
     return [c.kernel for c in self.calls if c.kernel]
 
   def kernel_of(self, number: int, step: JSON) -> Kernel | None:
-    """Returns the kernel of a step; None for a copy. A kernel that was not compiled while it was recorded has only its AST."""
+    """Returns the kernel of a step; None for a copy. A kernel that was not compiled while it was recorded has only its
+    AST.
+    """
     known = next((k for k in self.recording.all_kernels if k.id == step.get("id")), None)
     if known or '"op":"COPY"' in step["ast"] or "Ops.COPY" in step["ast"]: return known
     record = {"id": f"{self.id}.{number}", "target": self.facts.get("device", "CPU"), "nodes": step["ast"].count("\n"),
@@ -261,8 +262,8 @@ class Recording:
     self.path, self.folder, self.open = pathlib.Path(path), folder, False  # open: the recording is still being made
 
   def file(self, level: str) -> pathlib.Path:
-    """Returns the file of a level: kernel, tensor or jit. The recording's own path may be of any level; if it is not
-    that of the kernels, the paths of other levels do not exist."""
+    """Returns the file of a level: kernel, tensor or jit. If the recording's own file is not that of the kernels, the
+    files of other levels do not exist."""
     own = self.own_level
     return self.path if level == own else tagged_path(self.path, level) if own == "kernel" else self.path.parent / "none"
 
@@ -288,7 +289,7 @@ class Recording:
   def listings(self) -> dict[str, JSON]: return {}
 
   def listed(self, level: str) -> list[JSON]:
-    """Returns what `tgc records` says of each record of a level. Raises TgcError while the recording is being made."""
+    """Returns what `tgc records` says of the records of a level. Raises TgcError while the recording is being made."""
     if self.open: raise TgcError(["the recording is not finished; leave the block of tgc.record() first"])
     if level not in self.listings:
       # the exit code is 2 if tinygrad refused a graph, whose record is listed nevertheless
@@ -329,11 +330,11 @@ class Recording:
 
   def __len__(self) -> int: return len(self.kernels)
   def __iter__(self) -> Iterator[Kernel]: return iter(self.kernels)
-  def __bool__(self) -> bool: return True  # also if nothing was compiled
+  def __bool__(self) -> bool: return True
 
   def save(self, path: Path) -> Recording:
-    """Copies the files of kernels, schedules and jits to a path that ends with .jsonl or .jsonl.gz. Returns the
-    copy."""
+    """Copies the files of kernels, schedules and jits to a path that ends with .jsonl or .jsonl.gz. Returns the copy.
+    """
     to = Recording(path)
     for level in ("kernel", "tensor", "jit"):
       source, target = self.file(level), to.path if level == "kernel" else tagged_path(to.path, level)
@@ -368,8 +369,8 @@ Input = Any  # a Kernel, a Schedule, a Recording, a tensor of tinygrad, or the p
 
 
 def recorded(x: Input) -> Input:
-  """Returns a recording of the schedule and the kernels of a tensor, without running them; other objects as they
-  are."""
+  """Returns a recording of the schedule and the kernels of a tensor, without running them; other objects as they are.
+  """
   if (kind := type(x)).__name__ != "Tensor" or kind.__module__.split(".")[0] != "tinygrad": return x
   from tgc.capture import debug
   return debug(x).recording

@@ -28,14 +28,14 @@ from tgc.results import (
 
 def find_nan(x: Recording) -> NanFind | None:
   """Explains the first NaN that a kernel made of numbers and no later kernel masked (if all are masked, the first of
-  all), in a recording of tgc.record(watch_nan=True). None if no kernel made one."""
+  all), in a recording of tgc.record(watch_nan=True). None if none was found."""
   if not nan_file(x.file("kernel")).exists(): return None
   return NanFind.from_json(call_json("run", "--nan", str(x.file("kernel")), "--json", allowed=(1, 2)))
 
 
 def command_line_options(options: dict[str, Any]) -> list[str]:
-  """Returns keyword arguments as options of tgc: atol=0.1 is --atol=0.1, each_stage=True is --each-stage, and set=["NOOPT=1",
-  "BEAM=2"] two options --set."""
+  """Returns keyword arguments as options of tgc: atol=0.1 is --atol=0.1, each_stage=True is --each-stage, and
+  set=["NOOPT=1", "BEAM=2"] two options --set."""
   out: list[str] = []
   for key, given in options.items():
     name = "--" + key.rstrip("_").replace("_", "-")
@@ -44,7 +44,7 @@ def command_line_options(options: dict[str, Any]) -> list[str]:
   return out
 
 
-COMPILES = {"device", "target", "native", "live", "opts", "set", "each_stage"}  # options with which tgc compiles a record
+COMPILES = {"device", "target", "native", "live", "opts", "set", "each_stage"}
 
 
 def inputs_of(x: Input) -> list[str]:
@@ -59,10 +59,11 @@ def as_recorded(x: Input, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(x: Input, **options: Any) -> Run:
-  """Runs a kernel, or the kernels of a recording or a tensor, and compares the results with the reference interpreter. Runs the
-  source that tinygrad made; with device=DEV and other options of the compilation, tgc compiles the kernel.
+  """Runs a kernel, or the kernels of a recording or a tensor, and compares the results with the reference interpreter.
 
-  `options` are those of `tgc run`: device="CPU:LLVM", atol=1e-3, each_stage=True, repro="failing.json", ...
+  Runs the source that tinygrad made; with device=DEV and other options of the compilation, tgc compiles the kernel.
+  `options` are those of `tgc run`: device="CPU:LLVM", atol=1e-3, each_stage=True, repro="failing.json", ... Raises
+  TgcError if the command fails.
   """
   x = recorded(x)
   total = len(x.kernels) if isinstance(x, Recording) else None
@@ -71,8 +72,9 @@ def run(x: Input, **options: Any) -> Run:
 
 
 def bisect(x: Input, **options: Any) -> Bisection:
-  """Finds the rewrite, renderer or compiler pass that makes a kernel compute a wrong result (`tgc bisect`). The answer for
-  a recording or a tensor is that of the first kernel whose verdict is not "same", else of the first kernel."""
+  """Finds the rewrite, renderer or compiler pass that makes a kernel compute a wrong result (`tgc bisect`). The answer
+  for several kernels is that of the first whose verdict is not "same", else of the first. Raises TgcError if the
+  command fails."""
   found: Bisection | None = None
   x = recorded(x)
   for name in inputs_of(x):
@@ -84,21 +86,25 @@ def bisect(x: Input, **options: Any) -> Bisection:
 
 
 def prove(x: Input, **options: Any) -> Proofs:
-  """Proves that each rewrite of a kernel or a schedule computes the same for all inputs, or refutes it (`tgc prove`). Needs
-  recorded rewrites; `options` are those of the command: timeout=10, floats="bit-exact", ..."""
+  """Proves that the rewrites of a kernel or a schedule compute the same for all inputs, or refutes it (`tgc prove`).
+  Needs recorded rewrites; `options` are those of the command: timeout=10, floats="bit-exact", ... Raises TgcError if
+  the command fails."""
   inputs = inputs_of(recorded(x))
   return Proofs(tuple(Proof.from_json(facts) for name in inputs for facts in call_json_lines("prove", name, *command_line_options(options))))
 
 
 def bench(x: Input, **options: Any) -> list[KernelTime]:
-  """Times kernels on their device, with reasons why the slowest are slow (`tgc bench`). `options`: explain=3 (how many get
-  reasons), try_=True (measures the opts that address them), repeat=20, timeout=20 (seconds for a kernel), ..."""
+  """Times kernels on their device, with reasons why the slowest are slow (`tgc bench`). `options`: explain=3 (how many
+  get reasons), try_=True (measures the opts that address them), repeat=20, timeout=20 (seconds for a kernel), ...
+  Raises TgcError if the command fails."""
   inputs = inputs_of(recorded(x))
   return [KernelTime.from_json(k) for k in call_json("bench", "--kernels", *inputs, *command_line_options(options))["kernels"]] if inputs else []
 
 
 def profile(x: Input, **options: Any) -> Profile:
-  """Reads a profile that tinygrad stored (`tgc profile`): "profile.pkl", or "profile.pkl#KERNEL" with the kernel's instructions."""
+  """Reads a profile that tinygrad stored (`tgc profile`): "profile.pkl", or "profile.pkl#KERNEL" with the kernel's
+  instructions. Raises TgcError if the command fails.
+  """
   facts = call_json("profile", input_of(x), *command_line_options(options))
   return dataclasses.replace(Profile.from_json(facts), counters=tuple(map(Counter.from_json, facts.get("pmc", ()))))
 
@@ -107,9 +113,9 @@ def profile(x: Input, **options: Any) -> Profile:
 class Difference(Result):
   """The difference of two recordings or graphs.
 
-  kernels: numbers of records that are the "same", "different", "only_a" and "only_b". differing: each record that differs, its
-  first stage and, with rewrites, the rule. by_rule: for each rule, the number of records that differ because of it. str() is
-  the report of `tgc diff`.
+  kernels: numbers of records that are the "same", "different", "only_a" and "only_b". differing: the records that
+  differ, with their first stage and, with rewrites, the rule. by_rule: for each rule, the number of records that differ
+  because of it. str() is the report of `tgc diff`.
   """
   same: bool = False
   kernels: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -130,13 +136,13 @@ class Difference(Result):
 
 def diff(a: Input, b: Input, **options: Any) -> Difference:
   """Compares two recordings stage by stage, or two graphs by their structure (`tgc diff`). The result is true if they
-  differ."""
+  differ. Raises TgcError if the command fails."""
   arguments = (input_of(a), input_of(b), *command_line_options(options))
   return dataclasses.replace(Difference.from_json(call_json("diff", *arguments)), arguments=arguments)
 
 
 def lint(x: Input, **options: Any) -> list[Finding]:
-  """Finds the values, tensors and branches that TinyJits froze (`tgc lint`). Empty if the program has no TinyJit."""
+  """Finds mistakes with TinyJits (`tgc lint`). Raises TgcError if the command fails."""
   path = str(x.file("jit")) if isinstance(x, Recording) else input_of(x)
   if isinstance(x, Recording) and not x.file("jit").exists(): return []
   return [Finding.from_json(f) for f in call_json("lint", path, *command_line_options(options)).get("findings", ())]
@@ -144,8 +150,9 @@ def lint(x: Input, **options: Any) -> list[Finding]:
 
 @dataclass(frozen=True)
 class Check(Result):
-  """Records that tgc replayed. records: how many; identical: how many are the same in every stage that was compared; errors: how
-  many could not be replayed; first_divergence: for each stage, the number of records that differ first there."""
+  """Records that tgc replayed. records: how many; identical: how many are the same in every stage that was compared;
+  errors: how many could not be replayed; first_divergence: for each stage, the number of records that differ first
+  there."""
   records: int = 0
   identical: int = 0
   errors: int = 0
@@ -153,5 +160,7 @@ class Check(Result):
 
 
 def check(x: Input, **options: Any) -> Check:
-  """Replays a recording with tgc's own pipeline and compares every stage (`tgc check`)."""
+  """Replays a recording with tgc's own pipeline and compares the stages (`tgc check`). Raises TgcError if the command
+  fails.
+  """
   return Check.from_json(call_json("check", input_of(x), *command_line_options(options)))

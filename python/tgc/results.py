@@ -66,10 +66,10 @@ class Variable:
 class Program:
   """The launch facts of a kernel.
 
-  name, function_name: without colors. global_size, local_size: work groups, and threads of a group, by axis.
-  globals, outs, ins: numbers of the buffers, of those that it stores and that it loads. applied_opts: as tinygrad
-  prints them. ops, lds, mem: tinygrad's estimates of operations, of bytes that loads and stores move, and of bytes
-  of the buffers that the kernel touches. Sizes and estimates that depend on variables are texts.
+  name, function_name: without colors. global_size, local_size: work groups, and threads of a group, by axis. globals,
+  outs, ins: numbers of the buffers, of those that it stores and that it loads. applied_opts: as tinygrad prints them.
+  ops, lds, mem: tinygrad's estimates of operations, of bytes that loads and stores move, and of bytes of the buffers
+  that the kernel touches. Sizes and estimates that depend on variables are texts.
   """
   name: str = ""
   function_name: str = ""
@@ -95,8 +95,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Spills(Result):
-  """Values that a kernel keeps in memory for want of registers. stored, loaded: how many, in `unit`s (instructions
-  or bytes)."""
+  """Values that a kernel keeps in memory for want of registers. stored, loaded: how many, in `unit`s."""
   stored: int = 0
   loaded: int = 0
   unit: str = ""
@@ -116,10 +115,10 @@ class Occupancy(Result):
 class Resources(Result):
   """The resources of the device that a kernel needs; None: the compiler does not report the resource.
 
-  compiler: what reports them. estimate: whether the registers are an estimate. registers, scalar_registers: for each
-  thread. spills: on NVIDIA GPUs and CPUs. spilled_vector_registers, spilled_scalar_registers: on AMD GPUs.
-  shared_bytes: bytes of a work group; scratch_bytes: bytes of a thread; code_bytes: bytes of machine code.
-  vector_bits: width of the widest vector, in bits. threads: threads of a work group.
+  estimate: whether the registers are an estimate. registers, scalar_registers: for each thread. spills: on NVIDIA GPUs
+  and CPUs. spilled_vector_registers, spilled_scalar_registers: on AMD GPUs. shared_bytes: bytes of a work group;
+  scratch_bytes: bytes of a thread; code_bytes: bytes of machine code. vector_bits: width of the widest vector, in bits.
+  threads: threads of a work group.
   """
   kernel: str = ""
   estimate: bool = False
@@ -152,8 +151,8 @@ class ArrayComparison(Result):
   """An output of a kernel, compared with the reference.
 
   elements, different: numbers of elements, and of those that differ. max_abs, max_rel, max_ulp: the largest absolute
-  and relative difference and the largest in units in the last place. nan, nan_expected, inf, inf_expected: numbers
-  of NaNs and infinities in the output and in the reference. first, worst: the elements that differ first and most.
+  and relative difference and the largest in units in the last place. nan, nan_expected, inf, inf_expected: numbers of
+  NaNs and infinities in the output and in the reference. first, worst: the elements that differ first and most.
   """
   name: str = ""
   dtype: str = ""
@@ -220,8 +219,8 @@ class Results(Sequence[S]):
 
 @dataclass(frozen=True, repr=False)
 class Run(Results[KernelRun]):
-  """The results of tgc.run(), one per kernel or schedule. `passed` is true if there is one and each computes the
-  expected values; `failed` are all others, also those that could not run."""
+  """The results of tgc.run(), one per kernel or schedule. `passed` is true if there is one and each passed; `failed`
+  are all others."""
   @property
   def passed(self) -> bool: return bool(self.results) and all(r.passed for r in self.results)
   @property
@@ -231,8 +230,8 @@ class Run(Results[KernelRun]):
 
 @dataclass(frozen=True)
 class NanStep(Result):
-  """A step from the operation that made a NaN to the output. text: the operation with its numbers; operands: what
-  they are; made_by: the line of the program."""
+  """A step from the operation that made a NaN to the output. text: the operation with its numbers; operands: what they
+  are; made_by: the line of the program."""
   text: str = ""
   operands: str = ""
   made_by: str = ""
@@ -252,9 +251,9 @@ class OtherNan(Result):
 
 @dataclass(frozen=True)
 class NanFind(Result):
-  """The operation that made a NaN of numbers. call: which call of the kernel; output: the element; bad, size:
-  numbers of NaNs and of elements of that array; spread: how far the NaNs came; others: the recording's other NaNs;
-  steps: the origin first; unexplained: why there are none; repeat: the command."""
+  """The operation that made a NaN of numbers. call: which call of the kernel; output: the element; bad, size: numbers
+  of NaNs and of elements of that array; spread: how far the NaNs came; others: the recording's other NaNs; steps: the
+  origin first; unexplained: why there are none; repeat: the command."""
   kernel: str = ""
   name: str = made_of(without_colors, "")
   call: str = ""
@@ -280,10 +279,10 @@ class Bisection(Result):
 
   verdict: "same" if nothing is wrong, else what is: "rewrite", "renderer", "compiler", "schedule", ...; "known",
   "flaky" and "unresolved" name no culprit (lib/bisect/README.md). rule: the rule that is wrong, FILE:LINE of tinygrad
-  or the name of a rule of tgc; None if nothing is wrong, or no rule is known. stage: the stage of the rewrite; rewrite:
-  its number among the rewrites of that rule in that stage, from 1. before, after: both sides. witness: values for which
-  the sides differ. confirmed: whether a proof was found that the rewrite is the cause. runs: number of runs of the
-  kernel. seconds: time that the search took.
+  or the name of a rule of tgc; None if no rule is known to be wrong. stage: the stage of the rewrite; rewrite: its
+  number among the rewrites of that rule in that stage, from 1. before, after: both sides. witness: values for which the
+  sides differ. confirmed: whether a proof was found that the rewrite is the cause. runs: number of runs of the kernel.
+  seconds: time that the search took.
   """
   verdict: str = ""
   kernel: str = made_of(without_colors, "")
@@ -326,8 +325,8 @@ class Proof(Result):
   """The result of tgc.prove() for a kernel or a schedule.
 
   verdict: "proven", "sampled" (some rewrites are only equal at sample points), "refuted" or "unknown". floats: the
-  sense in which floats are equal ("bit-exact", "but-nan", "finite", "rounding", "reals", "none"). rewrites: number
-  of different rewrites, of which `proven` are proven and `sampled` equal at samples. seconds: processor time.
+  sense in which floats are equal ("bit-exact", "but-nan", "finite", "rounding", "reals", "none"). rewrites: number of
+  different rewrites, of which `proven` are proven and `sampled` equal at samples. seconds: processor time.
   """
   verdict: str = "unknown"
   kernel: str = made_of(without_colors, "")
@@ -385,7 +384,7 @@ class DifferingRecord(Result):
 
 @dataclass(frozen=True)
 class Finding(Result):
-  """Something that a TinyJit froze: what, in which function, where, what happens then, and how to mend it."""
+  """A mistake with a TinyJit: what it is, in which function, where, what happens then, and how to mend it."""
   what: str = ""
   function: str = ""
   where: str = ""
@@ -397,8 +396,8 @@ class Finding(Result):
 
 @dataclass(frozen=True)
 class Reason(Result):
-  """Why a kernel is slow. weight: an estimate of how many times faster the kernel could be without it; opt: opts
-  that address it; gain: how many times faster the kernel was with them, if that was measured."""
+  """Why a kernel is slow. weight: an estimate of how many times faster the kernel could be without it; opt: opts that
+  address it; gain: how many times faster the kernel was with them, if that was measured."""
   reason: str = ""
   text: str = ""
   weight: float = made_of(real, 0.0)
@@ -411,9 +410,8 @@ class KernelTime(Result):
   """The time of a kernel, as tgc.bench() measured it.
 
   seconds, median: the least and the median time of a run, in seconds. runs: number of runs. flops, bytes: operations
-  and bytes that the AST asks for in a run, each element read or written once. gflops, gb_per_s: the rates at the
-  least time, in 1e9 per second. peak_share: share of the device's peak, 1 for all of it; bound: what bounds the
-  kernel.
+  and bytes that the AST asks for in a run, each element read or written once. gflops, gb_per_s: the rates at the least
+  time, in 1e9 per second. peak_share: share of the device's peak, 1 for all of it; bound: what bounds the kernel.
   """
   kernel: str = made_of(without_colors, "")
   device: str = ""
@@ -451,8 +449,8 @@ class ProfiledKernel(Result):
 
 @dataclass(frozen=True)
 class Instruction(Result):
-  """An instruction of a kernel in a hardware trace. pc: its address; hits: how often it was issued; cycles: since
-  the previous instruction of its wave; stall: all but the cycle of the issue."""
+  """An instruction of a kernel in a hardware trace. pc: its address; hits: how often it was issued; cycles: since the
+  previous instruction of its wave; stall: all but the cycle of the issue."""
   kernel: str = made_of(without_colors, "")
   pc: int = 0
   asm: str = ""
@@ -471,7 +469,8 @@ class Counter(Result):
 
 @dataclass(frozen=True)
 class Profile(Result):
-  """A profile that tinygrad stored: times, traces and counters (`tgc profile`). emulated: whether an emulator made it."""
+  """A profile that tinygrad stored: times, traces and counters (`tgc profile`). emulated: whether an emulator made it.
+  """
   file: str = ""
   release: str = ""
   emulated: bool = False

@@ -1,4 +1,4 @@
-"""Finds the rules of tinygrad that changed since a golden was made: by hashes of all rules, which the golden's header holds."""
+"""Finds the rules of tinygrad that changed since a golden was made, by hashes of rules in the golden's header."""
 from __future__ import annotations
 
 import functools
@@ -15,13 +15,12 @@ from typing import Any
 from tgc.export.kinds import JSON
 from tgc.export.matches import rule_location, rule_text
 
-MOST_CALLS = 3  # a hash covers the functions that a rule calls, and those that they call, up to this depth
+MOST_CALLS = 3  # depth of calls: a hash covers the functions that a rule calls, and those that they call
 DIGITS = 12
 
 
 @functools.cache
 def without_comments(text: str) -> str:
-  """Returns the tokens of a rule's text, which may be a part of a statement, joined by spaces."""
   tokens: list[str] = []
   try:
     for t in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -65,7 +64,7 @@ def parts_of(function: types.FunctionType, known: dict[Any, str], depth: int) ->
 
 
 def rule_hashes() -> dict[str, str]:
-  """Returns a hash of each rule of the matchers that exist in this process, by file and line. Leaves out the rules of
+  """Returns hashes of the rules of the matchers that exist in this process, by file and line. Leaves out the rules of
   uop/upat.py, and those whose function is not tinygrad's."""
   from tinygrad.uop.ops import PatternMatcher
   parts: dict[str, set[str]] = {}
@@ -87,7 +86,6 @@ def python_version() -> str: return ".".join(platform.python_version_tuple()[:2]
 
 
 class RuleChanges:
-  """The rules that differ between a golden and this process."""
 
   def __init__(self, header: JSON) -> None:
     noted = header.get("rule_hashes") or {}
@@ -95,8 +93,8 @@ class RuleChanges:
     self.now: dict[str, str] = {}
 
   def among(self, matched_then: Iterable[str], matched_now: Iterable[str]) -> list[str]:
-    """Returns the changed rules among those that matched, in this order, each once: where they are now or, if they were
-    removed, where they were."""
+    """Returns the changed rules among those that matched, each once: where they are now or, if they were removed, where
+    they were."""
     if not self.then: return []
     before, after = list(dict.fromkeys(matched_then)), list(dict.fromkeys(matched_now))
     if not self.now or not self.now.keys() >= {p for p in after if p in self.then}: self.now = rule_hashes()  # a test may load more rules
@@ -120,5 +118,4 @@ def by_line(place: str) -> tuple[str, int]:
 
 
 def matched_rules(records: Iterable[JSON]) -> list[str]:
-  """Returns the places of the rules that matched while the records were made, in the order of their first matches."""
   return list(dict.fromkeys(row[1] for r in records for row in r.get("rewrites", {}).get("list", ())))

@@ -5,10 +5,10 @@
   pytest --tgc-golden=golden.jsonl.gz --tgc-update      record the tests that run, and replace their records in the golden
   pytest --tgc-run                              run each kernel that a test compiles against the reference interpreter
 
-Each test begins as it would in a process of its own: tinygrad's caches of schedules and kernels are empty, and its random
-numbers begin at the seed. So a golden holds for any selection and order of the tests. The first test that needs a tensor of a
-fixture or a module computes it: such a test may have a graph that the golden lacks, with kernels that the golden has. If a test passed, but no test
-compiled the graph of one of its records in the golden, this record is missing: the session fails, and names it.
+Each test begins with empty caches of schedules and kernels and with random numbers from the seed, so a golden holds for
+any selection and order of the tests. The first test that needs a tensor of a fixture or a module computes it: its graph
+may be missing in the golden if the golden has its kernels. If a test passed, but no test compiled the graph of one of
+its records in the golden, this record is missing: the session fails, and names it.
 """
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from tgc.golden_of_tests import LEVELS, Golden, digests, schedule_kernels, test_
 from tgc.process import TgcError, visible
 from tgc.rule_changes import header_entry, matched_rules, rule_hashes
 
-FIRST_BUFFER = 1 << 20  # the number of a process's first buffer: the scheduler numbers temporary buffers of a schedule from 0
-SECONDS = 30  # limit of the search for the rule of a kernel that computes a wrong result
+FIRST_BUFFER = 1 << 20  # a process's first buffer: the scheduler numbers temporary buffers of a schedule from 0
+SECONDS = 30
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,7 +63,7 @@ class TestRecorder(GraphRecorder):
   def __init__(self, options: JSON, is_child: bool) -> None:
     super().__init__(options, is_child)
     self.writes_file = bool(options["writes_file"])
-    self.made: list[tuple[str, JSON]] = []  # (level, record)
+    self.made: list[tuple[str, JSON]] = []
 
   def watch(self) -> None:
     super().watch()
@@ -71,7 +71,6 @@ class TestRecorder(GraphRecorder):
     set_attribute(UOp, "unique_num", itertools.count(FIRST_BUFFER))
 
   def begin(self, test: str) -> None:
-    """Begins the records of a test, with empty caches and with random numbers from the seed."""
     from tgc.capture import caches
     self.prefix, self.kernel_ids, self.schedules = test, {}, 0
     self.made.clear()
@@ -89,7 +88,7 @@ class TestRecorder(GraphRecorder):
 
   def compile(self, function: Function, ast: Node, renderer: Any, *args: Any, target: str | None = None, **kwargs: Any) -> Any:
     # Up to 0.13, tinygrad numbers kernels of the same shape in the order in which it compiles them: r_8_8, r_8_8n1.
-    for module, name in (("postrange", "Scheduler"), ("kernel", "Kernel")):  # 0.12 and 0.13, 0.11
+    for module, name in (("postrange", "Scheduler"), ("kernel", "Kernel")):
       kind = getattr(sys.modules.get(f"tinygrad.codegen.opt.{module}"), name, None)
       if (counts := getattr(kind, "kernel_cnt", None)) is not None: counts.clear()
     return super().compile(function, ast, renderer, *args, target=target, **kwargs)
@@ -103,8 +102,8 @@ class TestRecorder(GraphRecorder):
 
 @dataclass(frozen=True)
 class Problem:
-  """A fault of the kernels or schedules of a test: a report, a line for pytest's summary, and rules (file and
-  line), the cause first."""
+  """A fault of the kernels or schedules of a test: a report, a line for pytest's summary, and rules (file and line),
+  the cause first."""
   text: str
   line: str
   rules: tuple[str, ...] = ()
@@ -120,13 +119,13 @@ class Plugin:
     self.ran: set[str] = set()
     self.passed: set[str] = set()
     self.golden: Golden | None = None
-    self.seen: set[bytes] = set()  # what the records of all tests were made of
-    self.scheduled: set[bytes] = set()  # the kernels of the schedules of all tests
+    self.seen: set[bytes] = set()
+    self.scheduled: set[bytes] = set()
     self.other_order: set[str] = set()  # the tests of which Golden.differs_by_order() is true
-    self.missing: list[str] = []  # ids of the golden's records that no test made
+    self.missing: list[str] = []
     self.verdicts: dict[tuple[bytes, bytes], Problem | None] = {}  # digests of a kernel: what is wrong with its results
-    self.rules: dict[str, list[str]] = {}  # rule: the tests that fail because of it
-    self.hashes: dict[str, str] = {}  # of all rules, for the header of the golden
+    self.rules: dict[str, list[str]] = {}
+    self.hashes: dict[str, str] = {}
     # With xdist, the workers record, and the controller merges their files.
     self.records = self.is_worker or not getattr(option, "numprocesses", None)
     self.recorder = self.begin() if self.records else None
@@ -171,7 +170,6 @@ class Plugin:
     return report
 
   def problems(self, test: str, recorder: TestRecorder) -> list[Problem]:
-    """Returns what is wrong with the kernels and schedules of a test."""
     option, out = self.config.option, []
     try:
       if option.tgc_golden and not option.tgc_update: out += self.differences(test, recorder)
@@ -212,7 +210,8 @@ class Plugin:
         new = write_recording(folder, "now", header_of(level, recorder), [json.dumps(r) for r in after])
         found = diff(old, new, show=3)
         own = dict.fromkeys(visible(r.rule) for r in found.differing if r.rule)
-        # a rule that the comparison names may only match because another one changed: edited rules, if any, are the cause
+        # a rule that the comparison names may only match because another one changed: edited rules, if any, are the
+        # cause
         edited = [visible(r) for r in self.golden.changes.among(matched_rules(before), matched_rules(after))]
         if edited: own = dict.fromkeys(sorted(edited, key=lambda rule: not any(rule in o.split(" -> ") for o in own)))
         rules |= own
@@ -224,15 +223,14 @@ class Plugin:
     return [Problem("\n".join(texts), f"{next(iter(rules))}{many}: {line}" if rules else f"tgc: {line}", tuple(rules))]
 
   def wrong_kernels(self, test: str, recorder: TestRecorder) -> list[Problem]:
-    """Returns the problems of the kernels of a test. Runs those that no test before it had."""
     for number, record in enumerate(r for kind, r in recorder.made if kind == "kernel" and "error" not in r):
       if (key := digests("kernel", record)) not in self.verdicts: self.verdicts[key] = self.wrong_kernel(test, number, record, recorder)
     found = (self.verdicts.get(digests("kernel", r)) for kind, r in recorder.made if kind == "kernel")
     return list(dict.fromkeys(problem for problem in found if problem))
 
   def wrong_kernel(self, test: str, number: int, record: JSON, recorder: TestRecorder) -> Problem | None:
-    """Runs a kernel. If the result is wrong, keeps the kernel in a file and finds the rule that makes it wrong. The end of
-    the tests lists kernels that could not be run or compared."""
+    """Runs a kernel. If the result is wrong, keeps the kernel in a file and finds the rule that makes it wrong. The end
+    of the tests lists kernels that could not be run or compared."""
     from tgc.recording import load
     from tgc.reports import bisect, run
     with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
@@ -259,7 +257,6 @@ class Plugin:
                    visible(f"{rule}: {line}" if rule else f"tgc: {line}"), (visible(rule),) if rule else ())
 
   def repro_folder(self) -> pathlib.Path:
-    """Returns the folder of failing kernels, which the user named or which is made for this process."""
     option = self.config.option
     if not option.tgc_repro: option.tgc_repro = tempfile.mkdtemp(prefix="tgc-repro.")
     folder = pathlib.Path(option.tgc_repro)
@@ -273,7 +270,7 @@ class Plugin:
       if key == "tgc_rule": self.rules.setdefault(str(value), []).append(report.nodeid)
 
   @pytest.hookimpl(optionalhook=True)
-  def pytest_testnodedown(self, node: Any) -> None:  # xdist calls this in the controller
+  def pytest_testnodedown(self, node: Any) -> None:
     self.seen.update(bytes.fromhex(key) for key in node.workeroutput.get("tgc_seen", ()))
     self.other_order.update(node.workeroutput.get("tgc_other_order", ()))
     self.config.stash.setdefault(NOT_RUN, []).extend(node.workeroutput.get("tgc_not_run", ()))
@@ -332,7 +329,7 @@ def fail(report: pytest.TestReport, problems: list[Problem]) -> None:
   """Makes a test fail for problems. If the test has failed already, its own failure is shown after the problems."""
   try: pytest.fail("\n".join(p.text for p in problems), pytrace=False)
   except pytest.fail.Exception: shown: Any = pytest.ExceptionInfo.from_current().getrepr(style="value")
-  shown.reprcrash.message = problems[0].line  # what the short summary shows
+  shown.reprcrash.message = problems[0].line
   own: Any = report.longrepr
   chain = list(shown.chain)
   if report.failed and hasattr(own, "reprtraceback"):

@@ -62,13 +62,12 @@ from tgc.export.recorder import Recorder
 from tgc.export.start import start_recording
 from tgc.export.versions import installed_commit, installed_version
 
-MALFORMED = (AttributeError, LookupError, RecursionError, TypeError, ValueError)  # what reading a malformed record raises
-# Settings that change the text of a stage but that a golden header cannot contain.
+MALFORMED = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
+# Settings that change the text of a stage, but that a golden header cannot contain.
 UNRECORDED_SETTINGS = ["ALIGNED", "REDUCE_LEADERS"]
 
 
 def replay(paths: list[str], recorder: Recorder) -> None:
-  """Compiles the graphs of golden files again, under the settings of their records."""
   from tinygrad.helpers import Context
   for path in paths:
     lines = golden_lines(path)
@@ -89,7 +88,7 @@ def replay(paths: list[str], recorder: Recorder) -> None:
         context = {k: int(v) for k, v in own.items()}
         if not context.keys() <= recorder.context_vars().keys():
           exit_with_error(f"{path}: record '{old['id']}' has settings that are not context variables")
-        if old.get("runtime"): continue  # tinygrad's runtime compiles this kernel, not a schedule
+        if old.get("runtime"): continue
         ast = read_any_graph(old["ast"])
       except GraphTextError as e: exit_with_error(f"{path}: record '{old['id']}': {e}")
       except MALFORMED as e: exit_with_error(f"{path}: line {number} is not a golden record: {e!r}")
@@ -103,18 +102,20 @@ def replay(paths: list[str], recorder: Recorder) -> None:
 def answer_questions() -> int:
   version = installed_version()
   if version is None or version.startswith("0.11."): exit_with_error(f"--answer needs tinygrad 0.12 or later; installed: {version}")
-  os.environ |= {"DEV": "CPU", "PARALLEL": "0"}  # read on import: models run on the CPU, and compile in this process
+  os.environ |= {"DEV": "CPU", "PARALLEL": "0"}  # tinygrad reads these when it is imported
   from tgc.export.answers import answer_all
   answer_all(version=version)
   return 0
 
 
 def divided_arguments(parser: argparse.ArgumentParser, words: list[str]) -> tuple[argparse.Namespace, list[str]]:
-  """Returns the exporter's options and the program with its arguments, which begins after -- or with the name of a .py file."""
+  """Returns the exporter's options, and the program with its arguments: it begins after --, or at the name of a .py
+  file.
+  """
   if "--" in words:
     split = words.index("--")
     return parser.parse_args(words[:split]), words[split + 1:]
-  values = {name for action in parser._actions if action.nargs in (None, "+") for name in action.option_strings}  # take a value
+  values = {name for action in parser._actions if action.nargs in (None, "+") for name in action.option_strings}
   split = next((i for i, word in enumerate(words) if word.endswith(".py") and (i == 0 or words[i - 1] not in values)), len(words))
   return parser.parse_args(words[:split]), words[split:]
 
@@ -166,11 +167,11 @@ def main() -> int:
   if not output.parent.is_dir(): exit_with_error(f"cannot write {output.name}: there is no folder '{output.parent}'")
   if command and not command[0].startswith("-") and not os.path.isfile(command[0]): exit_with_error(f"there is no program '{command[0]}'")
 
-  os.environ.setdefault("PARALLEL", "0")  # kernels that other processes compile would be numbered in varying order
+  os.environ.setdefault("PARALLEL", "0")  # the order of kernels that other processes compile varies
   if command and command[0] == "-m": sys.path.insert(0, os.getcwd())
   version = installed_version()
   if version is None: exit_with_error(f"tinygrad is not installed; run pip install tinygrad=={NATIVE_RELEASE}")
-  if options.watch_nan: os.environ["JIT"] = "2"  # a TinyJit then runs its kernels one by one
+  if options.watch_nan: os.environ["JIT"] = "2"  # JIT=2: a TinyJit runs its kernels one by one
   keeps_nodes = options.watch_nan or options.walk or options.rewrites or options.letters or options.viz or version != NATIVE_RELEASE
   for name in UNRECORDED_SETTINGS if not keeps_nodes else ():
     if os.environ.get(name): print_message(f"{name} is set; it changes the records, but the header cannot hold it")

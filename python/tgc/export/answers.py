@@ -1,15 +1,14 @@
-"""Answers tgc's questions about graphs with the installed tinygrad: one line of JSON per question, one per answer.
+"""Answers tgc's questions about graphs with the installed tinygrad: one line of JSON per question and per answer.
 
-The protocols are those of `tgc conform` (lib/compare/README.md) and of lib/live/README.md. A question with a "stage"
-asks for the result of that stage. A question without one asks for the golden record of a kernel, {"record": ...}:
+lib/compare/README.md and lib/live/README.md describe the protocols. A question with a "stage" asks for the result of
+that stage. A question without one asks for the golden record of a kernel, {"record": ...}:
   "after"   stages that the graph has been through already; they are skipped
   "until"   the last stage to run
-  "texts"   {stage: text in tgc}; the first stage whose text differs is the last to run, and its rule matches are recorded
+  "texts"   {stage: text in tgc}; stops after the first stage whose text differs, and records its rule matches
 With "level": "tensor" the graph is a tensor graph, and the answer is the record of its schedule.
 
-tinygrad 0.12.0 answers all questions. Any other release answers only those without a stage, with the record that the
-exporter writes; it ignores "after" and "until", and with "texts", records all rule matches. live.py answers questions
-with the member "live" or "about", rule_program.py those with the member "program".
+Releases other than 0.12.0 answer only questions without a stage, and ignore "after" and "until". live.py answers
+questions with the member "live" or "about", rule_program.py those with the member "program".
 """
 from __future__ import annotations
 
@@ -38,21 +37,19 @@ from tgc.export.records import StageLimits, kernel_record, make_renderer, replay
 from tgc.export.rule_program import answer_program
 
 RENDERERS: JSON = {}
-CPU_SECONDS = 30  # processor time limit for one record; tgc waits for one minute
-READ_ON_IMPORT = {"ALLOW_HALF8"}  # settings that tinygrad reads only when it is imported
-# Settings that a question may change. With SPEC > 1, tinygrad would run the texts of graphs as programs.
+CPU_SECONDS = 30  # per record; tgc waits for one minute
+READ_ON_IMPORT = {"ALLOW_HALF8"}
+# With SPEC > 1, tinygrad would run the texts of graphs as programs.
 ALLOWED_SETTINGS = {*SETTINGS, "IGNORE_OOB", "NO_MEMORY_PLANNER", "REWRITE_STACK_LIMIT", "SPEC"}
 
 
 class StageDone(Exception): pass
 
 
-# ---- the question
-
 @contextlib.contextmanager
 def with_settings(settings: JSON) -> Iterator[None]:
-  """Applies the numeric settings of a question that are in ALLOWED_SETTINGS: context variables by a Context, the others in
-  the environment. Ignores other settings. Raises ValueError for a changed setting of READ_ON_IMPORT."""
+  """Applies the numeric settings of a question that are in ALLOWED_SETTINGS. Raises ValueError for a changed setting of
+  READ_ON_IMPORT."""
   numeric = {k: v for k, v in settings.items() if k in ALLOWED_SETTINGS and v.lstrip("-").isdigit()}
   if int(numeric.get("SPEC", 0)) > 1: numeric["SPEC"] = "1"
   in_context = {k: int(v) for k, v in numeric.items() if k in helpers.ContextVar._cache}
@@ -76,10 +73,7 @@ def renderer_of(target: str) -> Any:
   return RENDERERS[target]
 
 
-# ---- one stage
-
 def run_stage(name: str, sink: Node, renderer: Any) -> Any:
-  """Returns the result of one stage, None if there is no such stage. Skips the stages before it and stops after it."""
   from tinygrad.codegen.opt.postrange import Scheduler
   result = None
   def only_stage(function: Function, stage_name: str | None) -> Any:
@@ -109,8 +103,8 @@ def listing(lines: Any) -> str:
 
 
 def stage_of(question: JSON) -> Any:
-  """Runs the question's stage. Returns a graph, a linear list or a source; None if tinygrad lacks that stage, or the
-  question has no target."""
+  """Returns the graph, the linear list or the source that a stage makes; None if tinygrad lacks it, or without a
+  target."""
   target, stage = question["target"], question["stage"]
   if not target: return None
   nodes = parse_nodes(question["graph"])
@@ -126,10 +120,7 @@ def reply_of(result: Any) -> Any:
   return {"graph": listing(result) if isinstance(result, list) else text_of(result)}
 
 
-# ---- all stages
-
 class LimitsWithMatches(StageLimits):
-  """Collects the matches of rules in the stage that is running."""
   def __init__(self, *args: Any) -> None:
     super().__init__(*args)
     self.matches: list[Any] = []
@@ -154,15 +145,13 @@ def record_of(question: JSON) -> JSON | None:
   return record
 
 
-# ---- questions and answers
-
 def error_reply(error: BaseException) -> JSON: return {"error": str(error) if isinstance(error, GraphTextError) else repr(error)}
 
 
 def answer_in_child(answer: Function, question: JSON, out: Any) -> None:
-  """Answers in a forked process, so that tinygrad's caches cannot influence later answers (its node cache takes 0.0 and
-  -0.0 for the same constant), and a crash is reported as an answer."""
-  if question["target"] and "live" not in question: renderer_of(question["target"])  # made here once, and inherited by all children
+  """Answers in a forked process: tinygrad's caches then cannot influence later answers (its node cache takes 0.0 and
+  -0.0 for the same constant), and a crash becomes an answer."""
+  if question["target"] and "live" not in question: renderer_of(question["target"])
   child = os.fork()
   if child == 0:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
@@ -174,7 +163,7 @@ def answer_in_child(answer: Function, question: JSON, out: Any) -> None:
 
 
 def answer_all(stage_of: Function = stage_of, version: str = NATIVE_RELEASE) -> None:
-  """Answers questions until standard input ends. Sends what tinygrad prints to standard error."""
+  """Answers questions until standard input ends. Output of tinygrad goes to standard error."""
   sys.setrecursionlimit(20000)
   make_record, live = record_of, functools.cache(lambda: live_recorder(version))
   if version != NATIVE_RELEASE: make_record, stage_of = live().record_of_native, lambda question: None

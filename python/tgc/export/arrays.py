@@ -12,14 +12,13 @@ from tgc.export.hooks import replace_everywhere, set_attribute
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.records import program_facts
 
-UNKNOWN: tuple[Any, Any] = (None, None)  # no record, no launch facts
+UNKNOWN: tuple[Any, Any] = (None, None)
 
 
 def is_bound_variable(node: Node) -> Any: return node.op.name == "BIND" or getattr(node, "is_bound_var", False)
 
 
 def bound_values(nodes: Iterable[Node]) -> dict[str, int]:
-  """Returns the values that nodes bind to variables, by name."""
   values: dict[str, int] = {}
   for node in nodes:
     if not is_bound_variable(node): continue
@@ -30,9 +29,8 @@ def bound_values(nodes: Iterable[Node]) -> dict[str, int]:
 
 
 def bound_arguments(args: list[Any]) -> dict[str, int]:
-  """Returns the values of the variables that the arguments of a call bind, by name."""
   values: dict[str, int] = {}
-  for x in args:  # args grows in the loop
+  for x in args:
     if len(args) < 4096 and isinstance(x, (list, tuple, dict)): args += x.values() if isinstance(x, dict) else x
     node = getattr(x, "uop", x)
     if hasattr(node, "toposort"): values |= bound_values(node.toposort())
@@ -40,13 +38,13 @@ def bound_arguments(args: list[Any]) -> dict[str, int]:
 
 
 def number_of_elements(buffer: Any) -> int:
-  """Returns the number of elements of a buffer of a call. Releases differ: max_numel(), a number `size`, or numel()."""
+  """Releases differ: max_numel(), a number `size`, or numel()."""
   if hasattr(buffer, "max_numel"): return int(buffer.max_numel())
   return buffer.size if isinstance(buffer.size, int) else buffer.numel()
 
 
 def contents(buffer: Any) -> Any:
-  """Returns (dtype, bytes) of an allocated buffer; None for any other object, and if its bytes cannot be read."""
+  """Returns (dtype, bytes) of an allocated buffer; None for other objects, and if it cannot be read."""
   if not getattr(buffer, "is_allocated", lambda: False)(): return None
   read = getattr(buffer, "as_memoryview", None) or buffer.as_buffer
   try: return getattr(buffer.dtype, "base", buffer.dtype), bytes(read())
@@ -54,8 +52,9 @@ def contents(buffer: Any) -> Any:
 
 
 class ArraySaver:
-  """Saves the arrays of kernels in files. `programs` has (id of the record, launch facts) of each kernel twice: by the
-  key of its AST, and by (name, source) of its program."""
+  """Saves the arrays of kernels in files.
+
+  `programs` has (record id, launch facts) of each kernel twice: by the key of its AST, and by (name, source)."""
 
   def __init__(self, recorder: Any) -> None:
     self.recorder = recorder
@@ -69,7 +68,6 @@ class ArraySaver:
     else: print_message("--save-inputs does not know how this tinygrad runs kernels")
 
   def watched_runner(self, run: Function) -> Any:
-    """Watches the calls of a CompiledRunner (until April 2026)."""
     def call(runner: Any, rawbufs: Any, var_vals: Any = None, *args: Any, **kwargs: Any) -> Any:
       facts = runner.p
       kernel_id, _ = self.programs.get((facts.name, facts.src), UNKNOWN)
@@ -77,7 +75,6 @@ class ArraySaver:
     return call
 
   def watched_linear(self, run: Function) -> Any:
-    """Watches run_linear, which compiles and runs a list of calls (since April 2026): runs the calls one by one."""
     def call(linear: Any, var_vals: Any = None, input_uops: Any = (), *args: Any, jit: Any = False, **kwargs: Any) -> Any:
       if not self.splits(linear, jit) or len(args) > 1: return run(linear, var_vals, input_uops, *args, jit=jit, **kwargs)
       for one in linear.src:
@@ -86,14 +83,13 @@ class ArraySaver:
     return call
 
   def splits(self, linear: Any, jit: Any) -> bool:
-    """Returns whether to run the calls of a list one by one."""
     return not jit and all(c.op.name == "CALL" for c in linear.src)
 
   def around(self, run: Function, known: Callable[[], tuple[Any, Any]], buffers: dict[int, Any], values: dict[str, int]) -> Any:
     """Runs a kernel, and saves its arrays if it runs for the first time.
 
-    `known`: returns the kernel's entry of `programs`, which may be there only after the run. `buffers`: by the number of the
-    parameter. `values`: of variables.
+    `known` returns the kernel's entry of `programs`, which may exist only after the run. `buffers`: by number of the
+    parameter. `values`: of variables, by name.
     """
     if known()[0] in self.saved: return run()
     before = {n: contents(b) for n, b in buffers.items()}
@@ -105,26 +101,22 @@ class ArraySaver:
     return result
 
   def known(self, callee: Any) -> tuple[Any, Any]:
-    """Returns the entry of `programs` of the SINK or the PROGRAM that a call runs."""
     if callee.op.name != "PROGRAM": return self.programs.get(callee.key, UNKNOWN)
     sources = [s.arg for s in callee.src if s.op.name == "SOURCE"]
     return self.programs.get((program_facts(callee).name, sources[0] if sources else None), UNKNOWN)
 
   def buffers_of(self, call: Any, inputs: Any) -> dict[int, Any]:
-    """Returns {number of a parameter: buffer} of a call; {} if it runs no kernel, or on several devices."""
+    """Returns the buffers of a call by number of the parameter; {} if it runs no kernel, or on several devices."""
     if call.src[0].op.name not in ("SINK", "PROGRAM"): return {}
     out = {}
     for number, node in enumerate(s for s in call.src[1:] if not is_bound_variable(s)):
-      with contextlib.suppress(Exception):  # not a buffer, or memory that is not allocated yet
+      with contextlib.suppress(Exception):
         slots = {u: inputs[getattr(u.arg, "slot", u.arg)] for u in node.toposort() if u.op.name == "PARAM"}
         out[number] = (node.substitute(slots) if slots else node).buffer
     return out if not any(hasattr(b, "bufs") for b in out.values()) else {}
 
   def save(self, kernel_id: str, direction: str, arrays: JSON, variables: Iterable[Any] = (), values: Any = None) -> None:
-    """Saves arrays, {number: (dtype, bytes) or None}, and the values of variables.
-
-    `direction` is "in" (before the kernel runs) or "out" (after it).
-    """
+    """Saves arrays, {number: (dtype, bytes) or None}, and the values of variables. `direction`: "in" or "out"."""
     self.saved.add(kernel_id)
     try:
       from tinygrad.dtype import dtypes

@@ -1,9 +1,9 @@
 """Notes why a scheduler stores a value between two kernels, for `tgc dump --stage=schedule --why`.
 
-The scheduler decides in steps. Rules, and run_rangeify(), add the values to store to a table,
-IndexingContext.realize_map. The graph then has a STAGE (before 0.13: BUFFERIZE) for each such value. Later stages
-remove STAGEs whose value is cheap, or add some. Each STAGE that remains becomes a buffer. So a reason is noted when a
-value is added to the table, and is passed on to the value's STAGE and its BUFFER (origins.py calls follow()).
+Rules and run_rangeify() add the values to store to a table, IndexingContext.realize_map. The graph then has a STAGE
+(before 0.13: BUFFERIZE) for each such value. Later stages remove STAGEs whose value is cheap, or add some. Each STAGE
+that remains becomes a buffer. A reason is noted when a value is added to the table, and follow() passes it on to the
+STAGE and the BUFFER.
 """
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ from tgc.export.origins import ORIGIN, origins_of
 REASON, ADDED_FOR, ASKED_FOR, PLANNED = "_tgc_reason", "_tgc_added_for", "_tgc_asked_for", "_tgc_planned"
 STAGES = {"STAGE", "BUFFERIZE"}
 VIEWS = {"RESHAPE", "EXPAND", "PERMUTE", "SHRINK", "CAST", "BITCAST", "INDEX", "NOOP"}  # ops that may lie between a stored value and its buffer
-MEMORY = {"PARAM", "BUFFER", "AFTER", "MSTACK", "STAGE", "BUFFERIZE"}  # ops that a computation reads from memory
+MEMORY = {"PARAM", "BUFFER", "AFTER", "MSTACK", "STAGE", "BUFFERIZE"}
 
 
 @functools.cache
 def conditions(code: types.CodeType, line: int) -> str:
-  """Returns the conditions of the if statements in whose bodies a line of a function is."""
+  """Returns the conditions of the if statements whose bodies contain a line of a function; "" if its source is not
+  found.
+  """
   try: tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
   except (OSError, SyntaxError, TypeError): return ""
   at = line - code.co_firstlineno + 1
@@ -36,7 +38,6 @@ def conditions(code: types.CodeType, line: int) -> str:
 
 
 def described(node: Node) -> str:
-  """Returns a node as text, for example "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"."""
   try: shape = f" {tuple(int(s) if isinstance(s, int) else s.render() for s in node.shape)}"
   except Exception: shape = ""
   op = getattr(getattr(node.arg, "__getitem__", lambda _: None)(0), "name", "") if isinstance(node.arg, tuple) and node.arg else ""
@@ -44,13 +45,12 @@ def described(node: Node) -> str:
 
 
 def reason_here(frame: types.FrameType, node: Node) -> JSON:
-  """Returns why the function that is running adds a node to the table."""
   code = frame.f_code
   out: JSON = {"at": f"{code.co_filename.replace(chr(92), '/').split('/tinygrad/')[-1]}:{frame.f_lineno}"}
   if code.co_name == "run_rangeify":
     test = conditions(code, frame.f_lineno)
     return out | {"why": "loops" if "ending_ranges" in test else "users" if "consumer_rngs" in test else "other"}
-  # In a rule, the first argument that is a node is the one that matched. The rule stores this node, or a source of it.
+  # In a rule, the first argument that is a node is the one that matched. The rule stores it, or a source of it.
   nodes = [v for n, v in frame.f_locals.items() if n in code.co_varnames[:code.co_argcount] and hasattr(v, "op")]
   if nodes and nodes[0] is not node:
     if "dest" in frame.f_locals: return out | {"why": "hazard"}
@@ -59,14 +59,13 @@ def reason_here(frame: types.FrameType, node: Node) -> JSON:
 
 
 class RealizeMap(dict[Any, Any]):
-  """IndexingContext.realize_map: notes why each node is added."""
 
   def __init__(self) -> None:
     super().__init__()
     self.reasons: dict[Any, list[JSON]] = {}
 
   def __setitem__(self, node: Any, axes: Any) -> None:
-    is_known = node in self and self[node] is None  # not a new node: run_rangeify() sets its axes
+    is_known = node in self and self[node] is None  # run_rangeify() sets the axes of a node that is in the table
     super().__setitem__(node, axes)
     if is_known: return
     found = self.reasons.setdefault(node, [])
@@ -89,8 +88,8 @@ def install(module: Any) -> None:
 
 
 def cost(value: Node) -> JSON:
-  """Returns what the scheduler weighs before it removes a STAGE: how many buffers its value reads, and whether a
-  reduction in the value reads one."""
+  """Returns what the scheduler weighs before it removes a STAGE: the number of buffers that its value reads, and
+  whether a reduction in the value reads from memory."""
   buffers: set[Any] = set()
   reduces: list[Any] = []
   seen: set[Any] = set()
@@ -114,15 +113,15 @@ FOLLOWED = {"STAGE", "BUFFERIZE", "COPY", "BUFFER", "CONTIGUOUS", "STORE", "ASSI
 
 
 def follow(node: Node, new: Node, rewrite: str) -> None:
-  """Passes the reason on from a node of FOLLOWED to what a rewrite, named `rewrite`, puts in its place."""
+  """Passes the reason of a node on to what a rewrite, named `rewrite`, puts in its place."""
   name = node.op.name
   if name in ("CONTIGUOUS", "STORE", "ASSIGN", "REDUCE", "REDUCE_AXIS"): return follow_contiguous(node, new)
   found = node.__dict__.get(REASON)
-  if name == "BUFFER":  # the memory plan may give one place to several values
+  if name == "BUFFER":  # the memory plan may give one buffer to several values
     values = node.__dict__.get(PLANNED) or ([found] if isinstance(found, dict) else [])
     if not values or new is node: return
     planned = new.__dict__.setdefault(PLANNED, [])
-    planned += [v for v in values if not any(v is p for p in planned)]  # each value once: a node may be rewritten often
+    planned += [v for v in values if not any(v is p for p in planned)]
     return
   if name in STAGES and not isinstance(found, dict):
     value = node.src[0]
@@ -144,7 +143,7 @@ def below_views(node: Node) -> Node:
 
 
 def memory_of(node: Node) -> Node | None:
-  """Returns the buffer of the AFTER that is the node or, under VIEWS, below it; None if there is none."""
+  """Returns the buffer of an AFTER that is the node or lies below its VIEWS; None if there is none."""
   node = below_views(node)
   return below_views(node.src[0]) if node.op.name == "AFTER" else None
 
@@ -157,14 +156,13 @@ def note_asked(sink: Node) -> None:
 
 
 def follow_contiguous(node: Node, new: Node) -> None:
-  """Notes for which node a rule adds a CONTIGUOUS: a REDUCE that is split, or a store or a copy that needs its source
-  in memory. Passes the notes of a rewritten CONTIGUOUS on."""
+  """Passes the notes of a rewritten CONTIGUOUS on. For other nodes, notes for which op a rule adds a CONTIGUOUS."""
   name = node.op.name
   if name == "CONTIGUOUS":
     if ADDED_FOR in node.__dict__: new.__dict__[ADDED_FOR] = node.__dict__[ADDED_FOR]
     if ASKED_FOR not in node.__dict__: return
     new.__dict__[ASKED_FOR] = True
-    if (memory := memory_of(new)) is not None:  # transform_to_call() gives the node a buffer before it is scheduled
+    if (memory := memory_of(new)) is not None:
       memory.__dict__[REASON] = about(node) | {"reasons": [{"why": "own"}]}
     return
   if new is node or not node.src: return
@@ -178,29 +176,28 @@ def follow_contiguous(node: Node, new: Node) -> None:
 
 
 def about(value: Node) -> JSON:
-  """Returns what a reason says of the stored value: the node, and the method and line that made it."""
   made_by = value.__dict__.get(ORIGIN) or ()
   return {"node": described(value)} | ({"made_by": metadata_list(made_by[:1])} if made_by else {})
 
 
 def reason_of(buffer: Node, metadata: list[JSON]) -> JSON | None:
-  """Returns why the scheduler made the buffer, the first argument of a kernel with this metadata; None if the program's tensor graph
-  has the buffer. The memory plan may give the buffer to several values; then the kernel's is the one of its metadata.
-  If it is not known which value is the kernel's, the answer has only reasons: those of the values if they are equal,
-  else "other"."""
+  """Returns why the scheduler made a buffer, the first argument of a kernel with this metadata; None if no reason was
+  noted.
+
+  The memory plan may give the buffer to several values; then the kernel's is the one of its metadata. If that is
+  ambiguous, the answer has only reasons: those of the values if they are equal, else "other"."""
   while buffer.op.name in VIEWS and not {REASON, PLANNED} & buffer.__dict__.keys() and buffer.src: buffer = buffer.src[0]
   found = buffer.__dict__.get(REASON)
   if PLANNED not in buffer.__dict__: return found if isinstance(found, dict) else None
   values = buffer.__dict__[PLANNED] + ([found] if isinstance(found, dict) else [])
   if own := [v for v in values if v.get("made_by", [None])[0] in metadata]: values = own
-  # a copy or an assignment is in no metadata; a value that has a method belongs to the kernel of that method
+  # a copy or an assignment is in no metadata
   if (own or "made_by" not in values[0]) and all(v == values[0] for v in values): return cast(JSON, values[0])
   reasons = [v["reasons"] for v in values]
   return {"reasons": reasons[0] if all(r == reasons[0] for r in reasons) else [{"why": "other"}]}
 
 
 def reasons_of_kernel(call: Node, metadata: list[JSON]) -> JSON:
-  """Returns why a kernel, a CALL of a schedule with this metadata, stores its first argument."""
   if stores := [m for u, made_by in origins_of(call.src[0]).items() if u.op.name == "STORE" for m in made_by]:
     return {"reasons": [{"why": "assign"}], "made_by": metadata_list(stores[:1])}
   found = reason_of(call.src[1], metadata) if len(call.src) > 1 else None

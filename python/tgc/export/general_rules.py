@@ -1,6 +1,6 @@
-"""Makes the sides of a rule for all operands and constants at once: an unknown value takes the place of each operand and
-each constant that the pattern captures, and the rule's function runs on them (rule_symbols). If the sides of all its runs
-are equal, the rule is right for all operands of these dtypes."""
+"""Makes the two sides of a rule for all operands and constants at once: unknown values take their places, and the
+rule's function runs on them (rule_symbols). If the sides of all its runs are equal, the rule is right for all operands
+of these dtypes."""
 from __future__ import annotations
 
 import ast
@@ -29,29 +29,30 @@ from tgc.export.rule_symbols import (
   kind_of,
 )
 
-MOST_COMBINATIONS = 6000  # most combinations of dtypes and ops that the pattern of a rule admits
-MOST_SIDES = 3000  # most pairs of sides of one rule
-VECTORS = {"STACK", "VECTORIZE", "VCONST", "GEP"}  # ops of vectors, which are left out
-PARTS = {"backward_slice", "backward_slice_with_self", "ranges"}  # members of a node that hold nodes below it
-PURE = {all, any, sum, len, tuple, list, zip, reversed, enumerate, abs, min, max, bool}  # functions that only use methods of their operands, which an unknown value has
+MOST_COMBINATIONS = 6000
+MOST_SIDES = 3000
+VECTORS = {"STACK", "VECTORIZE", "VCONST", "GEP"}
+PARTS = {"backward_slice", "backward_slice_with_self", "ranges"}
+PURE = {all, any, sum, len, tuple, list, zip, reversed, enumerate, abs, min, max, bool}  # functions that use methods of their operands, which an unknown value has
 INSPECTING = (eval, exec, locals, globals, vars, dir)
-ROUNDS_TWICE = "rounds-twice"  # constants of integers with many digits become floats by way of doubles, so that they may be rounded twice
-STATIC = {"maximum", "minimum", "const"}  # functions of UOp that build nodes
+ROUNDS_TWICE = "rounds-twice"  # a long integer constant becomes a float by way of a double, so it may be rounded twice
+STATIC = {"maximum", "minimum", "const"}
 
 
 def next_choices(choices: list[int], counts: list[int]) -> list[int]:
-  """Returns the choices after these, of which the last ones vary fastest; empty if there are none. `counts`: the number of options
-  of each choice that was made."""
+  """Returns the choices after these; the last one varies fastest. Empty if there are none. `counts`: the number of
+  options of each choice."""
   out = choices[:len(counts)]
   while out and out[-1] + 1 == counts[len(out) - 1]: out.pop()
   return [*out[:-1], out[-1] + 1] if out else []
 
 
 class GeneralMaker(Maker):
-  """Makes an instance whose operands and captured constants are unknown values. `path` has the numbers of the first
-  choices of dtypes, ops, alternatives and, with `permutes`, orders of sources; the first option is taken for each choice
-  after them, and added to it. With `mixes`, also makes operands without a width beside others, and integers as operands of
-  float ops."""
+  """Makes an instance whose operands and captured constants are unknown values.
+
+  `path` has the numbers of the first choices of dtypes, ops, alternatives and, with `permutes`, orders of sources;
+  later choices take the first option, and are added to it. With `mixes`, also makes operands without a width beside
+  others, and integers as operands of float ops."""
 
   def __init__(self, kinds: list[Any], kinds_of_root: list[Any], pattern: Any, path: list[int], permutes: bool, mixes: bool) -> None:
     super().__init__(None, random.Random(1))
@@ -81,7 +82,6 @@ class GeneralMaker(Maker):
     return out
 
   def cast(self, p: Any, op: Any, dtype: Any, has_dtype: bool) -> Any:
-    # if this cast is the root, it chooses each dtype itself, so it is made for one dtype of the root only
     if p is self.pattern and not has_dtype and self.dtype is not self.kinds_of_root[0]: raise Unmakeable("made for another dtype")
     return super().cast(p, op, dtype, has_dtype)
 
@@ -113,15 +113,13 @@ class GeneralMaker(Maker):
     return out
 
 
-# ---- the code of a rule
-
 @functools.cache
 def functions_of(file: str) -> list[Any]:
   with open(file, encoding="utf-8") as source: return [n for n in ast.walk(ast.parse(source.read())) if isinstance(n, (ast.Lambda, ast.FunctionDef))]
 
 
 def syntax_of(code: Any) -> Any:
-  """Returns the syntax of a function. Raises NotGeneral if it is not found, or if several functions that differ fit."""
+  """Returns the syntax of a function. Raises NotGeneral if it is not found, or is ambiguous."""
   def is_same(n: Any) -> bool:
     if isinstance(n, ast.Lambda): names, lines, name = [n.args], [n.lineno], "<lambda>"
     else: names, lines, name = [n.args], [n.lineno, *[d.lineno for d in n.decorator_list]], n.name
@@ -134,7 +132,7 @@ def syntax_of(code: Any) -> Any:
 
 
 class Instrumented(ast.NodeTransformer):
-  """Replaces operations that an object cannot overload: `is`, `in` and calls become calls of the run's functions."""
+  """Replaces operations that an object cannot overload (`is`, `in`, calls) by calls of the run's functions."""
 
   def call(self, name: str, *args: Any) -> Any: return ast.Call(ast.Name(name, ast.Load()), list(args), [])
 
@@ -168,7 +166,7 @@ class Instrumented(ast.NodeTransformer):
 
 
 def searched_node(call: ast.Call) -> Any:
-  """Returns the syntax of the node if the call asks whether any or all nodes below it are of some kind; else None."""
+  """Returns the syntax of the node whose parts an any() or all() searches; None for other calls."""
   import copy
   if not isinstance(call.func, ast.Name) or call.func.id not in ("any", "all") or len(call.args) != 1: return None
   if not isinstance(found := call.args[0], ast.GeneratorExp) or len(found.generators) != 1: return None
@@ -179,7 +177,6 @@ def searched_node(call: ast.Call) -> Any:
 
 @functools.cache
 def instrumented(code: Any) -> Any:
-  """Returns the instrumented syntax of a function, compiled: an expression, or statements that define it."""
   import copy
   syntax = Instrumented().visit(copy.deepcopy(syntax_of(code)))
   if isinstance(syntax, ast.Lambda): return compile(ast.fix_missing_locations(ast.Expression(syntax)), code.co_filename, "eval")
@@ -187,7 +184,6 @@ def instrumented(code: Any) -> Any:
 
 
 def function_in(run: Run, function: Function) -> Any:
-  """Returns the function with its `is`, `in` and calls answered by the run."""
   closure = inspect.getclosurevars(function).nonlocals
   scope = {**function.__globals__, **closure, "_tgc_is": run.is_same, "_tgc_in": run.is_in, "_tgc_call": functools.partial(call_in, run),
            "_tgc_substitute": run.substituted, "_tgc_search": lambda node, search: run.decide() if is_unknown(node) else search()}
@@ -202,7 +198,6 @@ def function_in(run: Run, function: Function) -> Any:
 
 
 def without_cache(function: Any) -> Any:
-  """Returns the function that a cache wraps; the function itself if it has none. A cache changes no result."""
   return function.__wrapped__ if isinstance(function, type(functools.cache(len))) else function
 
 
@@ -210,7 +205,7 @@ def kind_of_argument(args: Any) -> Any: return kind_of(args[0]) if args and type
 
 
 def call_in(run: Run, function: Any, *args: Any, **members: Any) -> Any:
-  """Calls a function for a rule. Instruments the function, too, if an argument is an unknown value."""
+  """Calls a function for a rule. Instruments the function, too, if unknown values reach it."""
   from tinygrad.dtype import dtypes
   from tinygrad.uop.ops import UOp
   if is_unknown(function) or any(function is f for f in INSPECTING): run.refuse("it inspects its own variables")
@@ -237,10 +232,7 @@ def call_in(run: Run, function: Any, *args: Any, **members: Any) -> Any:
   return run.refuse(f"it calls {name or 'a function'} with an operand or the value of a constant")
 
 
-# ---- the sides
-
 class General:
-  """The sides of one rule."""
 
   def __init__(self, pattern: Any, function: Function) -> None:
     from tinygrad.dtype import dtypes as d
@@ -254,9 +246,9 @@ class General:
     if any(p.is_any for p in below): raise NotGeneral("its pattern has alternatives")
     if any(getattr(p, "match_tag", None) for p in below): raise NotGeneral("its pattern has tags")
     casts = {Ops.CAST, Ops.BITCAST}
-    if pattern.op is not None and {*casts, *GroupOp.Comparison}.issuperset(pattern.op):  # such ops choose the dtypes of operands themselves
+    if pattern.op is not None and {*casts, *GroupOp.Comparison}.issuperset(pattern.op):
       self.kinds_of_root = list(dtype_of(pattern) or [d.bool])
-    values = {*GroupOp.ALU, *casts, Ops.CONST, Ops.RANGE, getattr(Ops, "VCONST", Ops.CONST)}  # no vector is made
+    values = {*GroupOp.ALU, *casts, Ops.CONST, Ops.RANGE, getattr(Ops, "VCONST", Ops.CONST)}
     for p in below:
       others = [op.name for op in p.op or () if op not in values]
       if len(others) < len(p.op or ()): others = [name for name in others if name not in VECTORS]
@@ -268,7 +260,7 @@ class General:
     if "ctx" in function.__code__.co_varnames[:function.__code__.co_argcount]: raise NotGeneral("it reads a context")
 
   def runs(self, maker: GeneralMaker, before: Node) -> Iterator[tuple[Node, Node]]:
-    """Yields both sides of the rule for each sequence of decisions that its function may make, unless the rule declines."""
+    """Yields both sides of the rule for each sequence of decisions of its function, unless the rule declines."""
     names = {node: name for name, node in maker.named.items()}
     choices: list[int] = []
     counts = {u.src[1]: maker.bits(u.dtype) for u in before.toposort() if u.op.name in ("SHL", "SHR")}
@@ -291,7 +283,7 @@ class General:
     path: list[int] = []
     for _ in range(MOST_COMBINATIONS):
       maker, before = GeneralMaker(self.kinds, self.kinds_of_root, self.pattern, path, permutes, mixes), None
-      with contextlib.suppress(Exception): before = maker.make(self.pattern, maker.dtype)  # a node does not accept this dtype
+      with contextlib.suppress(Exception): before = maker.make(self.pattern, maker.dtype)
       if before is not None and before not in seen: out.update(dict.fromkeys(self.runs(maker, before)))
       if before is not None: seen.add(before)
       path = next_choices(path, maker.counts)
@@ -301,8 +293,9 @@ class General:
 
 
 def general_sides(pattern: Any, function: Function) -> tuple[list[tuple[Node, Node]], str]:
-  """Returns pairs of nodes that are equal for all values of their leaves if the rule is right, for each dtype and op that the
-  pattern admits, and an empty text or ROUNDS_TWICE. If the rule cannot run on unknown values, returns none, and why."""
+  """Returns pairs of nodes that are equal for all values of their leaves if the rule is right, for the dtypes and ops
+  that the pattern admits, and "" or ROUNDS_TWICE. If the rule cannot run on unknown values, returns no pair, and the
+  reason."""
   try:
     rule = General(pattern, function)
     mixes = not (out := rule.sides(False, False))

@@ -1,7 +1,7 @@
 """Reads and writes golden records as JSON lines, plain or gzip, and writes npz files of arrays.
 
-A Writer makes each line of a gzip file a gzip member of its own and writes it at once, so the file is complete up to
-its last record at any moment.
+A Writer makes each line of a gzip file its own gzip member and writes it at once, so the file is complete up to its
+last record.
 """
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ from typing import IO, Any, NoReturn
 
 from tgc.export.kinds import JSON, Path, Settings
 
-# For this release, stages are kept as tinygrad prints them, unless options ask for nodes; for others, as nodes.
+# The release whose stages are kept as tinygrad prints them, unless options ask for nodes.
 NATIVE_RELEASE = "0.12.0"
-LEVELS = ("kernel", "tensor", "jit")  # one file per level
+LEVELS = ("kernel", "tensor", "jit")
 LONGEST_LINE = 1 << 29  # bytes; tgc's limit input-bytes
-# tinygrad's settings that change the text of a stage. The header of a recording says which of them were set.
 SETTINGS = ["NOOPT", "IMAGE", "DEVECTORIZE", "TRANSCENDENTAL", "TC", "TC_SELECT", "TC_OPT", "ALLOW_TF32", "ALLOW_HALF8", "AMX", "NOLOCALS", "DISABLE_FAST_IDIV", "CORRECT_DIVMOD_FOLDING", "UNSAFE_DISABLE_MASK", "CPU_COUNT", "THREADS", "TUPLE_ORDER", "EXPAND_SSA", "MV", "MV_BLOCKSIZE", "MV_THREADS_PER_ROW", "MV_ROWS_PER_THREAD", "SPLIT_REDUCEOP", "REDUCEOP_SPLIT_THRESHOLD", "REDUCEOP_SPLIT_SIZE", "PCONTIG", "MAX_KERNEL_BUFFERS", "RING", "RING_ALLREDUCE_THRESHOLD", "ALL2ALL"]
 
 
@@ -42,8 +41,8 @@ def exit_with_error(text: str) -> NoReturn:
 
 
 def golden_lines(path: Path) -> Iterator[str]:
-  """Yields the complete lines of a golden file: its header, then its records. Skips a line that was cut off. Raises
-  ValueError for a line that is too long: a few bytes of gzip may unpack to more than the memory has."""
+  """Yields the complete lines of a golden file: its header, then its records. Raises ValueError for a line that is too
+  long: a few bytes of gzip may unpack to more than the memory has."""
   opened = gzip.open if str(path).endswith(".gz") else open
   with opened(path, "rb") as file, contextlib.suppress(EOFError, gzip.BadGzipFile, zlib.error):
     while line := file.readline(LONGEST_LINE + 1):
@@ -54,26 +53,25 @@ def golden_lines(path: Path) -> Iterator[str]:
 def tagged_path(path: pathlib.Path, tag: Any) -> pathlib.Path:
   """Returns the path with a tag in its name: `out.jsonl.gz` and "tensor" give `out.tensor.jsonl.gz`."""
   match = re.fullmatch(r"(.*?)((?:\.jsonl)?(?:\.gz)?)", path.name)
-  assert match is not None  # the expression matches every name
+  assert match is not None
   stem, ending = match.groups()
   return path.with_name(f"{stem}.{tag}{ending}")
 
 
 def nan_file(recording: pathlib.Path) -> pathlib.Path:
-  """Returns the path of the file with what --watch-nan found: out.nan.json for out.jsonl.gz."""
   path = tagged_path(recording, "nan")
   return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ".json")
 
 
 def settings_of(header: JSON, record: JSON) -> Settings:
-  """Returns the settings that a record was made under: the header's, overridden by the record's. None unsets one."""
+  """Returns the settings of a record: the header's, overridden by the record's. None unsets one."""
   settings = {**header["settings"], **record.get("settings", {})}
   return {k: str(v) for k, v in settings.items() if v is not None}
 
 
 def checked_settings(settings: JSON, allowed: Collection[str] = SETTINGS) -> Settings:
-  """Returns the settings of a golden file as strings. Exits with an error for anything but an allowed setting of tinygrad
-  with an integer: CC, for example, names a program."""
+  """Returns the settings of a golden file as strings. Exits with an error unless each is allowed and an integer: CC,
+  for example, names a program."""
   for name, value in settings.items():
     if name not in allowed or not re.fullmatch(r"-?\d+", str(value)):
       exit_with_error(f"a golden file may not set the environment variable '{name}' to '{value}'")
@@ -81,35 +79,33 @@ def checked_settings(settings: JSON, allowed: Collection[str] = SETTINGS) -> Set
 
 
 def apply_settings(settings: JSON, override: bool = True) -> None:
-  """Sets the environment variables of a golden file's settings, which tinygrad reads when it is imported; with
-  `override` false, only those that are not set yet."""
+  """Sets the environment variables of a golden file's settings. With `override` false, keeps those that are set."""
   for name, value in checked_settings(settings).items():
     if override or name not in os.environ: os.environ[name] = value
 
 
 class Writer:
-  """Writes the golden files of one process, one per level. A file is opened when the first record of its level comes.
+  """Writes the golden files of one process, one per level.
 
-  The main process runs the program and writes `out.jsonl.gz`, `out.tensor.jsonl.gz`, ... A child process writes parts
-  (out.part-1.jsonl.gz, out.tensor.part-1.jsonl.gz) and holds a lock on the kernel part while it lives. When the program
-  ends, the main process appends the parts of all finished children to its own files.
+  The main process writes `out.jsonl.gz`, `out.tensor.jsonl.gz`, ... A child process writes parts (out.part-1.jsonl.gz,
+  out.tensor.part-1.jsonl.gz) and holds a lock on the kernel part while it lives. In the end, the main process appends
+  the parts of finished children to its own files.
   """
 
   def __init__(self, path: Path, is_child: bool = False) -> None:
     self.path, self.is_child, self.part = pathlib.Path(path), is_child, 0
     if self.path.is_symlink(): self.path = self.path.resolve()
     self.producer = f"tinygrad {NATIVE_RELEASE}"
-    self.commit: str | None = None  # commit of tinygrad, if it lies in a git checkout
-    self.files: dict[str, tuple[int, pathlib.Path]] = {}  # level: (descriptor, path)
-    self.modes: dict[pathlib.Path, int] = {}  # path: permission bits of a file that an earlier run left
-    self.origins: dict[bytes, JSON] = {}  # hash of a kernel's recorded AST: the members that say what asked for the kernel (add_origin)
+    self.commit: str | None = None
+    self.files: dict[str, tuple[int, pathlib.Path]] = {}
+    self.modes: dict[pathlib.Path, int] = {}
+    self.origins: dict[bytes, JSON] = {}  # hash of a kernel's recorded AST: the members of add_origin()
 
   def path_of(self, level: str, part: int) -> pathlib.Path:
     path = self.path if level == "kernel" else tagged_path(self.path, level)
     return tagged_path(path, f"part-{part}") if part else path
 
   def claim_part(self, settings: JSON) -> None:
-    """Takes the lowest part number that no other process has."""
     for part in itertools.count(1):
       with contextlib.suppress(FileExistsError):
         fd = os.open(self.path_of("kernel", part), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -126,7 +122,6 @@ class Writer:
     self.write_line(level, json.dumps({**header, "settings": settings}))
 
   def write(self, level: str, settings: JSON, record: JSON) -> None:
-    """Writes a record. `settings` go into the header if this is the first record of its level."""
     if self.is_child and not self.part: self.claim_part(settings)
     if level not in self.files: self.open_file(level, settings)
     self.write_line(level, json.dumps(record))
@@ -142,24 +137,20 @@ class Writer:
     self.files = {}
 
   def reset_after_fork(self) -> None:
-    """Closes the parent's files in a forked child, which claims a part of its own when it writes."""
+    """Closes the parent's files in a forked child, which claims its own part when it writes."""
     self.close()
     self.is_child, self.part = True, 0
 
-  # -- in the main process
-
   def add_origin(self, ast: str, callers: list[str], metadata: Any) -> None:
-    """Notes what asked for a kernel, because a worker process that compiles the kernel does not know it."""
+    """Notes what asked for a kernel: a process that compiles the kernel does not know it."""
     self.origins.setdefault(hashlib.sha256(ast.encode()).digest(), {"asked_by": callers, "metadata": metadata})
 
   def with_origin(self, line: str) -> str:
-    """Returns a kernel record of a child process with the members of its origin, unless it has its own."""
     record = json.loads(line)
     origin = self.origins.get(hashlib.sha256(record["ast"].encode()).digest())
     return json.dumps({**record, **origin}) if origin and "asked_by" not in record else line
 
   def parts(self, level: str) -> dict[int, pathlib.Path]:
-    """Returns the existing parts of a level, {number: path}, by number."""
     pattern = re.compile(re.escape(self.path_of(level, 1).name).replace(r"part\-1", r"part-(\d+)"))
     found = ((pattern.fullmatch(path.name), path) for path in self.path.parent.iterdir())
     return dict(sorted((int(match[1]), path) for match, path in found if match))
@@ -189,7 +180,6 @@ class Writer:
     return {str(path): sum(1 for _ in golden_lines(path)) - 1 for _, path in self.files.values()}
 
   def append(self, level: str, lines: Iterator[str]) -> None:
-    """Appends a part's records. Adds to a record the settings in which the part's header differs from this file's."""
     part_header = json.loads(next(lines, "null"))
     for line in lines if part_header else ():
       if level not in self.files: self.open_file(level, part_header["settings"])
@@ -229,7 +219,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def npy_dtype(dtype: Any) -> str:
-  """Returns the npy name of a tinygrad dtype. bfloat16 and the fp8 formats, which numpy lacks, become raw bytes."""
+  """Returns the npy name of a tinygrad dtype. bfloat16 and fp8, which numpy lacks, become raw bytes."""
   from tinygrad.dtype import dtypes
   if dtype == dtypes.bfloat16 or dtype in dtypes.fp8s: return f"|V{dtype.itemsize}"
   kind = "b" if dtype == dtypes.bool else "f" if dtypes.is_float(dtype) else "u" if dtypes.is_unsigned(dtype) else "i"

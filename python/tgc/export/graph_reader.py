@@ -1,4 +1,4 @@
-"""Makes the nodes of a graph from tgc's JSON or from pyrender's text, with the installed tinygrad. Runs no code."""
+"""Makes the nodes of a graph from tgc's JSON or from pyrender's text. Runs no code."""
 from __future__ import annotations
 
 import json
@@ -9,7 +9,8 @@ from tgc.export.kinds import JSON, Node
 
 
 def parse_value(a: Any, nodes: list[Any]) -> Any:
-  """Converts an arg or tag of tgc's JSON to tinygrad's object. Refuses "raw", the Python text of an unknown object."""
+  """Converts an arg or tag of tgc's JSON to tinygrad's object. Raises GraphTextError for a kind that it does not know.
+  """
   if isinstance(a, list): return tuple(parse_value(x, nodes) for x in a)
   if not isinstance(a, dict): return a
   (kind, content), = a.items()
@@ -24,7 +25,6 @@ def parse_value(a: Any, nodes: list[Any]) -> Any:
 
 
 def parse_nodes(graph: JSON) -> list[Node]:
-  """Returns the nodes of a graph in tgc's JSON, in order."""
   _, _, _, _, node_class, _, ops = tables()
   nodes: list[Any] = []
   for n in graph["nodes"]:

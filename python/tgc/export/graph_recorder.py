@@ -1,7 +1,5 @@
-"""Records any tinygrad from 0.11 on: each graph rewrite with a name is a stage, except nested ones, those of QUERIES and
-those of VIZ's views. Each graph is recorded as its nodes.
-
-Replaces graph_rewrite and the functions that begin a kernel or a schedule; names.py lists their names by release.
+"""Records any tinygrad from 0.11 on: a graph rewrite with a name is a stage, except nested ones, those of QUERIES and
+those of VIZ's views. names.py lists the functions of tinygrad that are replaced, by release.
 """
 from __future__ import annotations
 
@@ -50,17 +48,16 @@ def reserve_buffers(graph: Node) -> None:
 
 
 class Scope:
-  """One kernel or schedule while tinygrad makes it: the graphs after its rewrites, in order."""
 
   def __init__(self, producer: str, root: Node, letters: bool) -> None:
     self.producer, self.letters, self.depth, self.last = producer, letters, 0, root
     self.stages: list[JSON] = []
-    self.failed = ""  # the stage that raised
-    self.running = ""  # the stage that runs now, or ran last
+    self.failed = ""
+    self.running = ""
     self.matches: list[tuple[Any, ...]] = []
     self.begin = time.thread_time()
-    self.recording = self.staged = 0.0  # processor seconds of the recorder, and of the stages
-    self.took = 0.0  # processor seconds of the compilation, set at its end
+    self.recording = self.staged = 0.0
+    self.took = 0.0
     self.rules = RuleTimes()
 
   def add(self, name: str, graph: Node, seconds: float) -> None:
@@ -73,25 +70,23 @@ class Scope:
     self.last = graph
 
   def seconds(self) -> float:
-    """Returns the processor time from the begin of the scope until now, without that of the recorder."""
+    """Returns the processor time since the scope began, without that of the recorder."""
     return round(max(time.thread_time() - self.begin - self.recording, 0), 6)
 
 
 def variable_facts(v: Any) -> Any:
-  """Returns [name, least value, greatest value] of a variable of a kernel; its name alone if it is only a name."""
   name = str(getattr(v, "expr", v))
   return [name, v.vmin, v.vmax] if hasattr(v, "vmin") else name
 
 
 def error_of(error: Exception, scope: Scope) -> JSON:
-  """Returns the members of a record whose compilation raised: tinygrad's error, and the stage that raised, or else the last
-  one that was complete."""
+  """Returns tinygrad's error, and the stage that raised, or else the last one that was complete."""
   stage = scope.failed or (scope.stages[-1]["name"] if scope.stages else "")
   return {"error": repr(error)} | ({"error_stage": stage} if stage else {})
 
 
 class ListedNodes(list[Any]):
-  """A list of nodes in which print_uops, which asks for each source whether it is in the list, finds nodes at once."""
+  """A list of nodes with a fast `in`, which print_uops uses for each source."""
 
   def __init__(self, nodes: Sequence[Node]) -> None:
     super().__init__(nodes)
@@ -108,18 +103,17 @@ def print_graph(graph: Node) -> str | None:
 
 
 class GraphRecorder(Recorder):
-  """Takes Recorder's options and: version (tinygrad's), rewrites (record every match of a rule), letters (record the
-  text of the release's pyrender), watch_nan ("nan" or "inf": look for the first one) and stop (end the program
-  there)."""
+  """Takes Recorder's options and: version (tinygrad's), rewrites (record rule matches), letters (record the text of
+  pyrender), watch_nan ("nan" or "inf") and stop (end the program at the first one)."""
 
   def __init__(self, options: JSON, is_child: bool = False) -> None:
     super().__init__(options, is_child)
     self.letters, self.records_matches = options.get("letters", False), options.get("rewrites", False)
-    self.version, self.thread = options["version"], threading.local()  # thread.scope: the scope that is being recorded
+    self.version, self.thread = options["version"], threading.local()
     self.producer = self.writer.producer = f"tinygrad {self.version}"
-    self.functions: dict[str, Function] = {}  # name of a watched function: the function
+    self.functions: dict[str, Function] = {}
     self.replays = False
-    self.renderers: JSON = {}  # target: renderer
+    self.renderers: JSON = {}
     watched = "" if is_child else options.get("watch_nan", "")
     self.nans = NanWatcher(self, watched == "inf", options.get("stop", False)) if watched else None
     self.arrays = self.nans or ArraySaver(self)
@@ -128,8 +122,6 @@ class GraphRecorder(Recorder):
 
   def finish(self) -> None:
     if self.nans: self.nans.finish()
-
-  # -- settings of this release
 
   def context_vars(self) -> JSON:
     from tinygrad.helpers import ContextVar
@@ -142,14 +134,12 @@ class GraphRecorder(Recorder):
 
   own_settings = Recorder.changed_vars
 
-  # -- tinygrad's functions
-
   def watch(self) -> None:
     from tinygrad.uop import ops
     self.note_settings()
     rewrite = ops.graph_rewrite
     replace_everywhere(rewrite, self.watched_rewrite(rewrite))
-    if self.version.startswith("0.11"):  # schedules of 0.11 use graph_rewrite_map, which returns what became of each node
+    if self.version.startswith("0.11"):  # graph_rewrite_map returns what became of each node
       rewrite_map = ops.graph_rewrite_map
       replace_everywhere(rewrite_map, self.watched_rewrite(rewrite_map, lambda made, sink: made[sink]))
     for (module, function), stage in STAGES.items():
@@ -195,7 +185,7 @@ class GraphRecorder(Recorder):
       finally: scope.depth -= 1
       if scope.depth == 0 and name and name not in QUERIES and not name.startswith("View"):
         end = time.thread_time()
-        seconds = end - begin - (scope.recording - recording) - (scope.staged - staged)  # without the stages inside
+        seconds = end - begin - (scope.recording - recording) - (scope.staged - staged)
         scope.staged += seconds
         try: scope.add(name, graph_of(result, sink), seconds)
         except Exception: self.report_failure(f"graph after '{name}'")
@@ -218,17 +208,14 @@ class GraphRecorder(Recorder):
 
   @contextlib.contextmanager
   def new_scope(self, root: Node | None) -> Iterator[Scope | None]:
-    """Collects the rewrites of a kernel or a schedule; without a root, collects nothing."""
     outer = self.scope()
     self.thread.scope = scope = None if root is None else Scope(self.producer, root, self.letters)
     try: yield scope
     finally: self.thread.scope = outer
 
-  # -- kernels
-
   def record_kernel(self, function: Function, ast: Node, renderer: Any = None, *args: Any, **kwargs: Any) -> Any:
     outer = getattr(self.thread, "kernel", None)
-    if ast.op.name == "PROGRAM" or ast is outer: return function(ast, renderer, *args, **kwargs)  # a function of KERNELS calls another
+    if ast.op.name == "PROGRAM" or ast is outer: return function(ast, renderer, *args, **kwargs)
     self.thread.kernel = ast
     try:
       if not self.targets or called_by_runtime(): return self.compile(function, ast, renderer, *args, **kwargs)
@@ -240,7 +227,7 @@ class GraphRecorder(Recorder):
     finally: self.thread.kernel = outer
 
   def compile(self, function: Function, ast: Node, renderer: Any, *args: Any, target: str | None = None, **kwargs: Any) -> Any:
-    """Returns the program that the release's function makes of a kernel, and writes the kernel's record."""
+    """Returns the result of `function`, and writes the kernel's record."""
     result, error = None, None
     with self.new_scope(ast) as scope, self.origins.inside("compiles"):
       assert scope is not None
@@ -254,8 +241,7 @@ class GraphRecorder(Recorder):
     return result
 
   def replay_kernel(self, name: str, target: str, ast: Node, settings: Settings, metadata: Any) -> None:
-    """Compiles a kernel that was read from a file, under the settings in force."""
-    import tinygrad.engine.realize  # noqa: F401, the recorder watches its functions from then on
+    import tinygrad.engine.realize  # noqa: F401, watches its functions
     self.recorded.clear()
     self.kernel_ids[self.identity(ast)], self.metadata[ast.key] = name, metadata
     function = next(self.functions[f] for _, f in KERNELS if f in self.functions)
@@ -310,14 +296,15 @@ class GraphRecorder(Recorder):
     target = getattr(renderer, "target", None)
     arch = getattr(target, "arch", "") or getattr(renderer, "arch", "")
     if target is None: return target_of(renderer)
-    # Newer releases keep device and architecture in renderer.target: pass them on in an object of a class of that name.
+    # Newer releases keep device and architecture in renderer.target; target_of() takes them from an object of a class
+    # of that name.
     stand_in = type(type(renderer).__name__, (), {"__module__": type(renderer).__module__})()
     stand_in.device, stand_in.arch = target.device, arch if isinstance(arch, str) and target.device != "CPU" else None
     return target_of(stand_in).rstrip(":")
 
   def program_of(self, result: Any) -> JSON:
-    """Returns source, listing and launch facts of a PROGRAM node, or of a ProgramSpec (releases before 0.13). Leaves out
-    what this tinygrad does not know."""
+    """Returns source, listing and launch facts of a PROGRAM node, or of a ProgramSpec (releases before 0.13), without
+    those that cannot be read."""
     def text(x: Any) -> str: return x.render() if hasattr(x, "render") else str(x)
     def sizes(s: Any) -> Any: return None if s is None else [x if isinstance(x, int) else text(x) for x in s]
     facts, info = result, result
@@ -344,8 +331,6 @@ class GraphRecorder(Recorder):
     except Exception: self.report_failure("kernel's launch facts")
     return record
 
-  # -- schedules
-
   def record_inner(self, function: Function, *args: Any, **kwargs: Any) -> Any:
     scope = self.scope()
     if scope is None: return function(*args, **kwargs)
@@ -357,9 +342,9 @@ class GraphRecorder(Recorder):
     return self.schedule(function, sink, *args, **kwargs) if hasattr(sink, "toposort") else function(sink, *args, **kwargs)
 
   def schedule(self, function: Function, sink: Node, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
-    """Returns what the release's function makes of a tensor graph, and writes the schedule's record."""
+    """Returns the result of `function`, and writes the schedule's record."""
     result, error = None, None
-    if self.replays and name is None:  # a function that the replayed one calls; its own record is replayed separately
+    if self.replays and name is None:  # called by the replayed function; a record of its own is replayed separately
       with self.new_scope(None): return function(sink, *args, **kwargs)
     with self.new_scope(sink) as scope, self.origins.inside("schedules"):
       assert scope is not None
@@ -392,8 +377,8 @@ class GraphRecorder(Recorder):
     self.write("tensor", record, self.own_settings(), self.late_reads.metadata_of(sink, sink.op.name != "CALL"))
 
   def record_sink(self, sink: Node) -> None:
-    """Records the schedule of a tensor graph and its kernels, without running them: calls the watched functions. Raises
-    NotImplementedError with tinygrad 0.11."""
+    """Records the schedule of a tensor graph and its kernels, without running them. Raises NotImplementedError with
+    tinygrad 0.11."""
     if "transform_to_call" in self.functions: return self.record_sink_by_calls(sink)
     if not self.version.startswith("0.12"): raise NotImplementedError(f"tgc_export needs tinygrad 0.12 or later; installed: {self.version}")
     from tinygrad.codegen import get_program
@@ -404,7 +389,6 @@ class GraphRecorder(Recorder):
       if item.ast.op.name == "SINK": get_program(item.ast, Device[item.bufs[0].device].renderer)
 
   def record_sink_by_calls(self, sink: Node) -> None:
-    """Does what record_sink() does for releases since 0.13."""
     from tinygrad import tensor
     from tinygrad.device import Device
     linear = tensor.create_linear_with_vars(tensor.transform_to_call(sink)[0])[0]
@@ -423,8 +407,7 @@ class GraphRecorder(Recorder):
 
   @staticmethod
   def offset_of_view(view: Any) -> int:
-    """Returns where a view begins in its source, in bytes. With such views, the memory planner shares a buffer among
-    several."""
+    """Returns where a view begins in its source, in bytes. Raises NotImplementedError for an unknown op."""
     name = view.op.name
     if name == "BUFFER_VIEW": return int(view.arg[1] * view.dtype.itemsize)
     if name == "SLICE": return int(view.src[1].arg * view.src[0].dtype.itemsize)
@@ -436,7 +419,7 @@ class GraphRecorder(Recorder):
 
   @classmethod
   def memory_of(cls, argument: Any) -> list[tuple[Any, int]]:
-    """Returns where an argument of a call is in memory: for each of its devices a buffer, and an offset in bytes."""
+    """Returns where an argument of a call is in memory: for each of its devices, a buffer and an offset in bytes."""
     name = argument.op.name
     if name in ("BUFFER", "PARAM") or not argument.src:
       return [((argument, i), 0) for i in range(len(argument.device))] if isinstance(argument.device, tuple) else [((argument, 0), 0)]
@@ -475,7 +458,7 @@ class GraphRecorder(Recorder):
     return out
 
   def kernels_of(self, scope: Scope, result: Any, values: dict[str, int]) -> list[JSON]:
-    """Returns the kernels of a schedule in order, with their buffers numbered by first use. `values`: of variables."""
+    """Returns the kernels of a schedule in order, with their buffers numbered by first use."""
     linear = result[0] if isinstance(result, tuple) and result else result
     if getattr(getattr(linear, "op", None), "name", "") == "LINEAR":
       if not linear.src and getattr(scope.last.op, "name", "") == "LINEAR": linear = scope.last  # a TinyJit has removed the calls from the result

@@ -1,7 +1,7 @@
 """Reads the text of a graph that tinygrad's pyrender writes, without running it as a program.
 
 Python's ast module parses the text. Only assignments, functions, and the expressions, names, methods and operators of
-the tables below are evaluated, so a text can make nodes, dtypes and args of nodes, and nothing else.
+the tables below are evaluated.
 """
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from typing import Any, NoReturn
 
 from tgc.export.kinds import JSON, Node
 
-MAX_TEXT = 16 << 20  # characters of a text
-MAX_COUNT = 1 << 16  # elements of a vector
-MAX_DEPTH = 1000     # stack frames that ast.parse may use: about the deepest nesting of expressions
+MAX_TEXT = 16 << 20  # characters
+MAX_COUNT = 1 << 16
+MAX_DEPTH = 1000     # stack frames that ast.parse may use
 
 METHODS = {"after", "assign", "barrier", "bitcast", "broadcast", "cast", "contiguous", "copy_to_device", "detach", "encdec", "end", "eq", "exp2", "expand", "flip", "forced_reshape", "gep", "index", "load", "log2", "logical_not", "maximum", "minimum", "ne", "pad", "permute", "r", "reciprocal", "reduce", "reshape", "rtag", "shrink", "sin", "sink", "sqrt", "store", "threefry", "trunc", "where"}
 STATIC_METHODS = {"const", "new_buffer", "range", "sink", "special", "unique", "unique_const", "variable"}
-KEYWORDS = {"addrspace", "arg", "device", "dtype", "ptr", "src", "tag", "unique"}  # keyword arguments of methods and of UOp
+KEYWORDS = {"addrspace", "arg", "device", "dtype", "ptr", "src", "tag", "unique"}
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
              ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.LShift: operator.lshift,
              ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
@@ -30,16 +30,18 @@ OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mu
              ast.NotEq: operator.ne}
 
 
-# The classes of args that a graph may have, in any release: data without functions.
+# Classes of args that a graph may have, in any release: data without functions.
 RECORDS = ("BufferizeOpts", "CallInfo", "ConstFloat", "Estimates", "Kernel", "KernelInfo", "Opt", "ParamArg")
 
 
 class GraphTextError(ValueError):
-  """A text or JSON that does not describe a graph or a value. The message says where or why."""
+  """A text or JSON that does not describe a graph or a value."""
 
 
 def cap_spec() -> None:
-  """Sets tinygrad's setting SPEC to at most 1: with more, tinygrad runs the texts of the graphs that it makes as programs."""
+  """Sets tinygrad's setting SPEC to at most 1: with more, tinygrad runs the texts of the graphs that it makes as
+  programs.
+  """
   from tinygrad.helpers import ContextVar
   spec: Any = ContextVar._cache.get("SPEC")
   if spec is not None: spec.value = min(spec.value, 1)
@@ -65,7 +67,9 @@ def tables() -> Any:
 
 
 def checked_count(count: int) -> Any:
-  """Returns `count`, the size of a vector. Raises ValueError if it is above MAX_COUNT: tinygrad makes tuples of it."""
+  """Returns `count`, the size of a vector. Raises ValueError unless it is an integer from 0 to MAX_COUNT: tinygrad
+  makes tuples of it.
+  """
   if type(count) is not int or not 0 <= count <= MAX_COUNT: raise ValueError(f"{count!r} elements, at most {MAX_COUNT}")
   return count
 
@@ -76,8 +80,8 @@ def refusal(error: Exception) -> str: return f"tinygrad refuses the node: {type(
 def is_number(x: Any) -> bool: return type(x) in (bool, int, float, tables()[1].get("ConstFloat")) or x is tables()[0]["Invalid"]
 def is_name(x: Any) -> bool: return type(x) is str and re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) is not None
 def is_parameter(x: Any) -> bool:
-  """Returns True for the number of a buffer, or for a ParamArg whose name and bounds, if it has them, are an
-  identifier and numbers."""
+  """Returns True for the number of a buffer, or for a ParamArg whose name and bounds, if any, are an identifier and
+  numbers."""
   bounds = getattr(x, "vmin_vmax", None)
   return type(x) is int or (type(x) is tables()[1].get("ParamArg") and (x.name is None or is_name(x.name)) and
                             (bounds is None or is_tuple(bounds, is_number, is_number)))
@@ -94,14 +98,12 @@ ARGS = {
 
 
 def checked_node(node: Any) -> Any:
-  """Returns the node. Raises GraphTextError if its arg is not of the kind that its op has."""
   is_valid = is_parameter if type(node.arg) is tables()[1].get("ParamArg") else ARGS.get(node.op.name)
   if is_valid and not is_valid(node.arg): raise GraphTextError(f"Ops.{node.op.name} cannot have the arg {repr(node.arg)[:60]}")
   return node
 
 
 class Reader:
-  """Evaluates the syntax tree of one text. `variables` and `functions` hold what the text has defined."""
 
   def __init__(self, text: str) -> None:
     self.text = text
@@ -114,8 +116,6 @@ class Reader:
     found = (ast.get_source_segment(self.text, node) or type(node).__name__).split("\n")[0]
     if len(found) > 60: found = found[:57] + "..."
     raise GraphTextError(f"line {getattr(node, 'lineno', '?')}: {what} '{found}' in the text of a graph")
-
-  # -- statements
 
   def statements(self, body: list[ast.stmt]) -> None:
     for statement in body:
@@ -134,7 +134,6 @@ class Reader:
     self.variables[target.id] = self.node_of(statement.value)
 
   def define(self, statement: Any) -> None:
-    """Evaluates `def k0(): ...; return ast`, the graph of a kernel."""
     *body, last = statement.body
     if type(last) is not ast.Return or last.value is None or statement.decorator_list or ast.unparse(statement.args):
       self.fail(statement, "unexpected function")
@@ -144,12 +143,10 @@ class Reader:
     self.functions[statement.name] = inner.node_of(last.value)
 
   def node_of(self, e: Any) -> Any:
-    """Evaluates an expression that must be a node. Names are given to nodes only, because a value could
-    double with every line if tuples had names."""
+    """Evaluates an expression that must be a node: if names could stand for tuples, a value could double with each
+    line."""
     value = self.value(e)
     return value if isinstance(value, self.uop) else self.fail(e, "expected a node, found")
-
-  # -- expressions
 
   def value(self, e: Any) -> Any:
     evaluate = EXPRESSIONS.get(type(e))
@@ -183,7 +180,6 @@ class Reader:
     return self.operation(e, e.left, e.ops[0], e.comparators[0])
 
   def operation(self, e: Any, left: Any, kind: Any, right: Any) -> Any:
-    """Applies an operator to a node and a node or a number."""
     a, b, apply = self.value(left), self.value(right), OPERATORS.get(type(kind))
     kinds = {type(a), type(b)}
     if apply is None or self.uop not in kinds or not kinds <= {self.uop, bool, float, int}:
@@ -203,7 +199,7 @@ class Reader:
     return checked_node(result) if isinstance(result, self.uop) else result
 
   def method(self, e: Any) -> Any:
-    """Returns a method of UOp, of a node or of a dtype; None if a text may not call it."""
+    """Returns the function that a call names; None if a text may not call it."""
     if type(e) is not ast.Attribute: return None
     owner = e.value.id if type(e.value) is ast.Name else None
     if owner == "UOp": return getattr(self.uop, e.attr) if e.attr in STATIC_METHODS else None
@@ -233,8 +229,8 @@ EXPRESSIONS = {ast.Attribute: Reader.attribute, ast.BinOp: Reader.binary, ast.Ca
 
 
 def parsed(text: str, mode: str) -> Any:
-  """Returns the syntax tree of a text. Lowers Python's recursion limit meanwhile, so that the parser does not overflow
-  the stack."""
+  """Returns the syntax tree of a text. Lowers Python's recursion limit, so that the parser does not overflow the stack.
+  """
   if not isinstance(text, str): raise GraphTextError("the text of a graph is not a string")
   if len(text) > MAX_TEXT: raise GraphTextError(f"the text of a graph has {len(text)} characters, at most {MAX_TEXT}")
   not_python = "the text of a graph is not Python"

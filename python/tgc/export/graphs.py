@@ -1,4 +1,4 @@
-"""Converts a graph of any release to tgc's JSON by walking its nodes, without tinygrad's printers."""
+"""Converts a graph of any release to tgc's JSON, without tinygrad's printers."""
 from __future__ import annotations
 
 import ast
@@ -21,7 +21,6 @@ def enum_name(a: Any) -> str: return f"{type(a).__name__}.{a.name}"  # str() of 
 
 
 def has_own_repr(kind: type) -> bool:
-  """Returns True if a dataclass defines __repr__ itself."""
   return not hasattr(kind.__repr__, "__wrapped__")  # a __repr__ that @dataclass makes wraps a function
 
 
@@ -32,10 +31,9 @@ class Nodes:
     self.index: dict[Any, int] = {}
     self.lines: list[JSON] = []
     self.dtypes: dict[Any, str] = {}
-    self.has_node = False  # a node is inside a value that was converted
+    self.has_node = False
 
   def add(self, root: Node) -> int:
-    """Adds a node and everything it depends on; returns its number."""
     stack = [(root, False)]
     while stack:
       node, visited = stack.pop()
@@ -48,7 +46,7 @@ class Nodes:
 
   def write(self, u: Node) -> None:
     line = self.line(u)
-    if u not in self.index:  # converting the arg may have added the node already
+    if u not in self.index:  # converting the arg may have added the node
       self.index[u] = len(self.lines)
       self.lines.append(line)
 
@@ -99,7 +97,6 @@ class Nodes:
     except SyntaxError: return {"raw": without_addresses(repr(a))}
 
   def parsed(self, e: Any) -> Any:
-    """Converts a parsed repr to a value: ParamArg(0, dtypes.float, addrspace=AddrSpace.LOCAL)."""
     if isinstance(e, ast.Constant): return self.value(e.value)
     if isinstance(e, ast.UnaryOp) and isinstance(e.operand, ast.Constant): return self.value(ast.literal_eval(e))
     if isinstance(e, (ast.Tuple, ast.List)): return [self.parsed(x) for x in e.elts]
@@ -107,12 +104,12 @@ class Nodes:
       positional = {"*": [self.parsed(x) for x in e.args]} if e.args else {}
       return {e.func.id: positional | {k.arg: self.parsed(k.value) for k in e.keywords}}
     text = ast.unparse(e)
-    return {"value" if "." in text or text == "Invalid" else "raw": text}  # an enum member or a dtype is a value; a bare name such as CPU is raw
+    return {"value" if "." in text or text == "Invalid" else "raw": text}  # a bare name, such as CPU, is raw
 
 
 class NodeTexts(Nodes):
-  """Collects nodes as lines of text. Most nodes of a stage are those of the stage before: `parts` keeps their texts,
-  each in two parts, before and after "src"."""
+  """Collects nodes as lines of text. Stages share nodes: `parts` keeps the text of each before and after its sources.
+  """
   parts: ClassVar[weakref.WeakKeyDictionary[Any, tuple[str, str]]] = weakref.WeakKeyDictionary()
 
   def __init__(self) -> None:
@@ -126,8 +123,8 @@ class NodeTexts(Nodes):
       line.pop("src", None)
       more = {key: line.pop(key) for key in ("arg", "tag") if key in line}
       known = compact(line)[:-1], ("," + compact(more)[1:] if more else "}")
-      if not self.has_node: self.parts[u] = known  # else the text has the number of a node of this graph
-    if u in self.index: return  # converting the arg added the node
+      if not self.has_node: self.parts[u] = known  # otherwise the text has the number of a node of this graph
+    if u in self.index: return
     sources = ",".join([str(self.index[s]) for s in u.src])
     self.index[u] = len(self.texts)
     self.texts.append(f'{known[0]},"src":[{sources}]{known[1]}' if u.src else known[0] + known[1])
@@ -137,13 +134,13 @@ def compact(value: Any) -> str: return json.dumps(value, separators=(",", ":"))
 
 
 def graph_text(root: Node, producer: str, listed: Sequence[Node] | None = None, numbers: dict[Any, int] | None = None) -> str:
-  """Returns the JSON of the graph under `root`, or of the linear list `listed`, one node per line. Adds to `numbers` the number
-  of each node."""
+  """Returns the JSON of the graph under `root`, or of the linear list `listed`, one node per line. Adds the nodes'
+  numbers to `numbers`."""
   nodes = NodeTexts()
   if numbers is not None: nodes.index = numbers
   order = [nodes.add(u) for u in listed] if listed is not None else None
   if listed is None: nodes.add(root)
-  if listed is None and nodes.index[root] != len(nodes.texts) - 1:  # impossible: the root is inside an arg of a node below it
+  if listed is None and nodes.index[root] != len(nodes.texts) - 1:
     raise ValueError("the root is not the last node")
   head = compact({"format": "tgc-graph", "version": 1, "producer": producer})[:-1]
   body = ",\n".join(nodes.texts)

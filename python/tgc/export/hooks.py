@@ -1,4 +1,3 @@
-"""Replaces functions of tinygrad's modules, and finds the lines of the recorded program that called them."""
 from __future__ import annotations
 
 import contextlib
@@ -16,30 +15,27 @@ from tgc.export.kinds import JSON
 
 @contextlib.contextmanager
 def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-  """Sets an attribute for the duration of a block."""
   old = getattr(owner, name)
   setattr(owner, name, value)
   try: yield
   finally: setattr(owner, name, old)
 
 
-undo: list[Callable[[], None]] = []  # functions that undo the replacements of this process, the last replacement last
+undo: list[Callable[[], None]] = []
 
 
-matchers: list[dict[str, Any]] = []  # see matcher_globals()
+matchers: list[dict[str, Any]] = []
 
 
 def restore_all() -> None:
-  """Undoes all replacements, so that tinygrad runs as if this process were not recorded."""
   matchers.clear()
   while undo: undo.pop()()
   matchers.clear()
 
 
 def matcher_globals() -> list[dict[str, Any]]:
-  """Returns the globals of the matchers that tinygrad has compiled. When a rule is first used, its matcher copies the functions that
-  the rule calls; a replacement in the rule's module does not reach the copies. Matchers that are compiled later copy the
-  replacement, so they are searched once when a recording begins and once when it ends."""
+  """Returns the globals of tinygrad's compiled matchers. A matcher copies the functions that its rule calls when the
+  rule is first used, so a replacement in the rule's module does not reach the copies."""
   if not matchers:
     compiled = (f.__globals__ for f in gc.get_objects() if type(f) is types.FunctionType and "__name__" not in f.__globals__)
     matchers.extend({id(g): g for g in compiled}.values())
@@ -55,8 +51,8 @@ def set_attribute(owner: Any, name: str, value: Any) -> None:
 
 
 def replace_everywhere(old: Any, new: Any) -> None:
-  """Replaces a function in every loaded module of tinygrad that imported it, under whatever name, and in the compiled matchers,
-  until restore_all()."""
+  """Replaces a function in all loaded modules of tinygrad, under any name, and in the compiled matchers, until
+  restore_all()."""
   def swap(old: Any, new: Any) -> None:
     modules = [vars(m) for name, m in sys.modules.items() if name.split(".")[0] == "tinygrad" and m is not None]
     for names in [*modules, *matcher_globals()]:
@@ -89,10 +85,10 @@ def call_on_import(name: str, callback: Callable[[Any], object]) -> None:
 
 
 def called_by_runtime() -> bool:
-  """Returns True if tinygrad's runtime compiles a kernel of its own. Other kernels come from a schedule or the program."""
+  """Returns True if tinygrad's runtime compiles a kernel of its own."""
   frame: types.FrameType | None = sys._getframe(1)
   while frame:
-    module = frame.f_globals.get("__name__") or "tinygrad.uop"  # tinygrad's compiled matchers have no name
+    module = frame.f_globals.get("__name__") or "tinygrad.uop"  # compiled matchers have no name
     if not module.startswith(("tgc.", "tinygrad.codegen", "tinygrad.uop", "contextlib")):
       return module.startswith("tinygrad.runtime.")
     frame = frame.f_back
@@ -100,13 +96,13 @@ def called_by_runtime() -> bool:
 
 
 def call_site() -> JSON:
-  """Returns where tinygrad runs the stage that is running or has just ended: the lines of the two innermost calls,
-  innermost first, and the function of the innermost one."""
+  """Returns the two innermost running lines of tinygrad outside tinygrad.uop, innermost first, and the function of the
+  first."""
   frame: types.FrameType | None = sys._getframe(1)
   lines: list[str] = []
   function = None
   while frame and len(lines) < 2:
-    name = frame.f_globals.get("__name__") or "tinygrad.uop"  # tinygrad's compiled matchers have no name
+    name = frame.f_globals.get("__name__") or "tinygrad.uop"
     if name.startswith("tinygrad.") and not name.startswith("tinygrad.uop"):
       code = frame.f_code
       file = code.co_filename.replace(os.sep, "/").split("/tinygrad/")[-1]
@@ -116,7 +112,7 @@ def call_site() -> JSON:
   return {"at": lines, "function": function} if lines else {}
 
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # the folder tgc
+PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 # The file that runs as __main__ without the package being installed: beside the package, or in scripts of a checkout.
 COMMANDS = [os.path.join(os.path.dirname(PACKAGE), "tinygrad_export.py"),
             os.path.join(os.path.dirname(os.path.dirname(PACKAGE)), "scripts", "tinygrad_export.py")]
@@ -124,7 +120,6 @@ COMMANDS = [os.path.join(os.path.dirname(PACKAGE), "tinygrad_export.py"),
 
 @functools.cache
 def is_own_file(file: str) -> bool:
-  """Returns True for a file of the exporter or of tinygrad's package. A module of theirs may run as __main__."""
   if file.startswith("<"): return False
   file = os.path.realpath(file)
   package = getattr(sys.modules.get("tinygrad"), "__file__", None)
@@ -132,14 +127,14 @@ def is_own_file(file: str) -> bool:
 
 
 def program_lines(limit: int = 8) -> list[str]:
-  """Returns FILE:LINE::FUNCTION of the `limit` innermost stack frames outside tinygrad, tgc and the standard
-  library."""
+  """Returns FILE:LINE::FUNCTION of the `limit` innermost stack frames outside tinygrad, tgc and the standard library.
+  """
   frame: types.FrameType | None = sys._getframe(1)
   out: list[str] = []
   while frame and len(out) < limit:
-    name = frame.f_globals.get("__name__") or "tinygrad"  # tinygrad's compiled matchers have no name
+    name = frame.f_globals.get("__name__") or "tinygrad"
     module = name.split(".")[0]
-    if module == "tgc" and frame.f_code.co_name == "run_program": break  # the program started here
+    if module == "tgc" and frame.f_code.co_name == "run_program": break
     if name in ("multiprocessing.spawn", "multiprocessing.forkserver"): break  # started this process with -c
     if module not in ("tinygrad", "tgc", "tinygrad_export") and module not in sys.stdlib_module_names and \
        not is_own_file(frame.f_code.co_filename):
@@ -149,8 +144,8 @@ def program_lines(limit: int = 8) -> list[str]:
 
 
 def program_call() -> tuple[str, str]:
-  """Returns the first of program_lines(), and the name of the function that this line calls, if it is a function of tinygrad that
-  calls Tensor methods, such as Optimizer.step and rand; "" if it is a Tensor method or a layer, which its method describes better."""
+  """Returns the first of program_lines(), and the name of the outermost public function of tinygrad, outside the module
+  tinygrad.nn, that this line calls ("step", "rand"); "" if there is none."""
   line = program_line()
   frame: types.FrameType | None = sys._getframe(2)
   function = ""
@@ -162,5 +157,4 @@ def program_call() -> tuple[str, str]:
 
 
 def program_line() -> str:
-  """Returns the first of program_lines(), or an empty string."""
   return next(iter(program_lines(1)), "")

@@ -63,7 +63,6 @@ def is_simple(x: Any, depth: int = 0) -> bool:
 
 
 class KnownJit:
-  """A TinyJit that has been called: its number, how often it was called, and the lists its function iterates over."""
   def __init__(self, jit: Any, number: int) -> None:
     self.jit, self.number, self.calls = jit, number, 0
     self.lists: set[str] = set()
@@ -72,15 +71,15 @@ class KnownJit:
 class JitRecorder:
   def __init__(self, recorder: Any) -> None:
     self.recorder, self.numbers = recorder, itertools.count()
-    self.buffers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # buffer: its number
-    self.objects: dict[int, tuple[Any, int]] = {}      # id: (weak reference, number) of an argument that is neither a tensor nor a simple value
-    self.jits: dict[int, KnownJit] = {}         # id: KnownJit
+    self.buffers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+    self.objects: dict[int, tuple[Any, int]] = {}
+    self.jits: dict[int, KnownJit] = {}
     self.returned: dict[int, tuple[Any, int, int]] = {}     # id: (weak reference, jit, call) of a tensor that a call returned
-    self.calls: list[JSON] = []        # the calls that are running, innermost last
+    self.calls: list[JSON] = []
     self.assigned: set[tuple[str, int]] = set()  # (line, buffer) of assignments outside all jits
     self.late = LateTensors(self.is_computed)
     self.stores = UnscheduledStores()
-    self.has_plans = True  # jit_plan.py records what the TinyJits of this release make of their kernels
+    self.has_plans = True  # whether jit_plan.py records the jits of this release
     self.lost: dict[int, tuple[Any, JSON, str]] = {}         # id: (gradient, event, line) of gradients whose addition in a capture was not computed
 
   def watch(self) -> None: call_on_import("tinygrad.engine.jit", self.install)
@@ -125,10 +124,7 @@ class JitRecorder:
     set_attribute(Tensor, "assign", watched_assign)
     set_attribute(Tensor, "realize", watched_realize)
 
-  # -- facts
-
   def number_of(self, buffer: Any) -> int:
-    """Returns the number of a buffer, or of a node that has no buffer yet."""
     if (number := self.buffers.get(buffer)) is None: number = self.buffers[buffer] = next(self.numbers)
     return number
 
@@ -152,12 +148,10 @@ class JitRecorder:
     return number
 
   def source_call(self, tensor: Any) -> Any:
-    """Returns [jit, call] of the call that returned a tensor, or None."""
     known = self.returned.get(id(tensor))
     return list(known[1:]) if known is not None and known[0]() is tensor else None
 
   def describe(self, x: Any) -> Any:
-    """Returns the JSON of an argument."""
     if is_tensor(x):
       view = x.uop is not x.uop.base
       json = {"kind": "tensor", "buffer": self.buffer_of(x), "shape": [s if isinstance(s, int) else str(s) for s in x.shape],
@@ -208,8 +202,6 @@ class JitRecorder:
     inputs = [t for _, t in input_tensors(args, kwargs, is_tensor)]
     return ReachableTensors(jit.fxn, named, inputs, is_tensor, lambda t: (self.buffer_of(t), self.is_computed(t)))
 
-  # -- events
-
   def record_read(self, tensor: Any) -> None:
     if self.calls:
       if self.calls[-1]["phase"] != "replay": self.calls[-1]["reads"].append({"place": program_line()})
@@ -218,7 +210,6 @@ class JitRecorder:
       self.write({"event": "read", "jit": source[0], "call": source[1], "buffer": self.buffer_of(tensor), "place": program_line()})
 
   def record_late(self, tensors: list[Any]) -> None:
-    """Records that the program computes, outside all jits, tensors that a capture made."""
     try:
       for jit, call, moved, inputs in self.late.read_by(tensors):
         self.write({"event": "late", "jit": jit, "call": call, "moved": [self.buffer_of_node(u) for u in moved], "inputs": inputs,
@@ -226,7 +217,6 @@ class JitRecorder:
     except Exception: self.recorder.report_failure("computation of a tensor")
 
   def record_assign(self, buffer: Any) -> None:
-    """Records an assignment outside all jits."""
     if buffer is None or (place := program_line(), buffer) in self.assigned: return
     self.assigned.add((place, buffer))
     event = {"event": "assign", "buffer": buffer, "place": place}
@@ -280,7 +270,7 @@ class JitRecorder:
       if event["phase"] == "capture":
         if not self.has_plans:
           print_message("what a TinyJit makes of its kernels, and its replays, are recorded for tinygrad 0.13 and later only")
-          self.has_plans = True  # print this once
+          self.has_plans = True
         self.lost |= {id(t): (t, event, place) for t, place in running["grads"] if not self.is_computed(t)}
         event |= self.captured_kernels(jit, args, kwargs, named)
         inputs = {buffer_node(t.uop): self.buffer_of(t) for _, t in input_tensors(args, kwargs, is_tensor)}
@@ -319,7 +309,7 @@ class JitRecorder:
 
   def register_outputs(self, result: Any, jit: Any, event: JSON) -> Any:
     """Notes the tensors that a call returns. Except in a warm-up call, replaces them by new tensors of the same
-    buffers: a jit returns the same objects in each replay, and a tensor should belong to one call."""
+    buffers: a jit returns the same objects in each replay."""
     outputs = event["outputs"] = []
     def own(x: Any) -> Any:
       if is_tensor(x):

@@ -1,4 +1,4 @@
-"""Reads what a TinyJit captured: its kernels in order, the buffers that each reads and writes, and the inputs in use.
+"""Reads what a TinyJit captured: its kernels, the buffers that they read and write, and the inputs in use.
 
 Releases before 0.13 keep a list of runners; later releases keep a graph of calls.
 """
@@ -20,14 +20,15 @@ def is_tensor(x: Any) -> bool: return type(x).__name__ == "Tensor" and hasattr(x
 
 
 def buffer_node(node: Any) -> Any:
-  """Returns the node of the buffer that `node` is a view of. A tensor on several devices is a MULTI or UNSHARD of it."""
+  """Returns the node of the buffer that `node` is a view of. A tensor on several devices is a MULTI or UNSHARD of it.
+  """
   base = node.base
   while base.op.name in ("MULTI", "UNSHARD") and len(base.src) > 0: base = base.src[0].base
   return base
 
 
 def input_tensors(args: tuple[Any, ...], kwargs: JSON, is_tensor: Callable[[Any], bool]) -> list[Any]:
-  """Returns (name, tensor) of each input of the jit, in the jit's order: arguments, then the tensors in containers."""
+  """Returns (name, tensor) of the inputs of a jit, in the jit's order: arguments, then the tensors in containers."""
   named = [(str(i), t) for i, t in enumerate(args) if is_tensor(t)] + [(k, t) for k, t in sorted(kwargs.items()) if is_tensor(t)]
   for name, x in [*((str(i), a) for i, a in enumerate(args)), *kwargs.items()]:
     items = list(enumerate(x)) if isinstance(x, (list, tuple)) else list(x.items()) if isinstance(x, dict) else []

@@ -1,8 +1,8 @@
 """Finds tensors that the capture of a TinyJit makes but does not compute.
 
-A replay does not make such a tensor again. If the program computes it later, it reads the buffers of the capture: inputs of
-the captured call, and buffers between kernels. The memory planner of the jit gives these buffers other places in memory, so
-that no kernel writes the buffers that the tensor reads (tinygrad 0.12 and 0.13).
+If the program computes such a tensor later, it reads inputs of the captured call and buffers between kernels. The
+memory planner of the jit gives these buffers other places in memory, so that no kernel writes the buffers that the
+tensor reads (tinygrad 0.12 and 0.13).
 """
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from tgc.export.kinds import Function
 
 
 class LateTensors:
-  """The tensors that captures made but did not compute. Has weak references only: a tensor or buffer that is kept alive
+  """The tensors that captures made but did not compute. Has weak references: a tensor or buffer that is kept alive
   changes what the program does."""
 
   def __init__(self, is_computed: Function) -> None:
     self.is_computed = is_computed
-    self.known: weakref.WeakSet[Any] = weakref.WeakSet()  # nodes of the tensors from before the capture
-    self.moved: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictionary()  # buffer: jit and call
+    self.known: weakref.WeakSet[Any] = weakref.WeakSet()
+    self.moved: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictionary()
     self.made: weakref.WeakKeyDictionary[Any, tuple[int, int, Any]] = weakref.WeakKeyDictionary()  # node: jit, call, inputs
 
   def pending(self) -> list[Any]:
-    """Returns the nodes of the live tensors that are not computed."""
     from tinygrad import tensor
     live = [t for ref in list(getattr(tensor, "all_tensors", ())) if (t := ref()) is not None]
     return [t.uop for t in live if not self.is_computed(t)]
@@ -33,7 +32,7 @@ class LateTensors:
 
   def end_capture(self, jit: int, call: int, inputs: dict[Any, int]) -> list[Any]:
     """Notes the tensors that the capture made and did not compute. Returns the buffers that they read and that the
-    memory planner moved. `inputs`: the nodes of the inputs of the call, with the numbers of their buffers."""
+    memory planner moved. `inputs`: buffer numbers by node."""
     from tinygrad import tensor
     # a buffer that a tensor itself has, such as that of Tensor.empty, is not moved
     own = {t.uop.base for ref in list(getattr(tensor, "all_tensors", ())) if (t := ref()) is not None}

@@ -1,15 +1,15 @@
 """Records what a TinyJit makes of the kernels that it captures, and what its calls run, as records of level "tensor".
 
-The AST of a record is a call of the list of kernels in the order in which the function made them. Its arguments are the
-buffers that must keep their places: the inputs of the jit, the buffers that have memory already, and those of the tensors
-that the jit returns. All other buffers are memory between kernels. Each stage is the call of a later list:
+The AST of a record is a call of the captured list of kernels. Its arguments are the buffers that must keep their
+places: the inputs of the jit, the buffers that have memory already, and those of the tensors that the jit returns. All
+other buffers are memory between kernels. The stages are calls of later lists:
 
   captured calls       the lists of the capture as one list; the kernels that `prune` takes out of it come first
   inputs of the jit    with the input slots in place of the buffers
   memory plan          with the places that the memory planner chose
   calls to replay      as the jit keeps it
-  replay               as a call of the jit runs it, with copies of inputs, in a record of its own (PREFIX.plan0.call3). A call
-                       has one if it does not just run the list with its arguments in the slots of the captured ones.
+  replay               as a call of the jit runs it, with copies of inputs, in a record of its own (PREFIX.plan0.call3).
+                       Only calls that do more than run the list with their arguments have one.
 
 tinygrad 0.13 and later capture lists of calls (engine/jit.py: jit_lower); 0.12 captures runners, which are not recorded.
 """
@@ -29,12 +29,11 @@ from tgc.export.kinds import JSON, Node
 
 PLACES = {"captured calls": "TinyJit.__call__", "inputs of the jit": "jit_lower", "memory plan": "memory_plan_rewrite",
           "calls to replay": "graph_split_rewrite", "replay": "CapturedJit.__call__"}
-MOST_REPLAYS = 8  # most records of the calls of one jit, each of another kind
+MOST_REPLAYS = 8
 
 
 def captured_call() -> JSON:
-  """Returns the local variables of the TinyJit call that captures: what the function returned, and the variables'
-  values; {} if no such call runs."""
+  """Returns the local variables of the TinyJit call that captures; {} if no such call runs."""
   frame: types.FrameType | None = sys._getframe(1)
   while frame and not (frame.f_code.co_name == "__call__" and "ret" in frame.f_locals and "var_vals" in frame.f_locals): frame = frame.f_back
   return dict(frame.f_locals) if frame else {}
@@ -53,7 +52,7 @@ def place_of(module: Any, function: str) -> list[str]:
 
 
 def without_graphs(calls: Sequence[Node]) -> list[Node]:
-  """Returns the calls with those of each batch in place of the call of the batch."""
+  """Returns the calls, with the calls of a batch in place of the batch."""
   out: list[Node] = []
   for call in calls:
     callee = call.src[0]
@@ -73,16 +72,16 @@ def new_buffer(like: Node) -> Node:
 
 
 class Plan:
-  """Facts of a TinyJit that has captured."""
 
   def __init__(self, name: str, captured: list[Node], onetime: list[Node], inputs: list[Node], kept: list[Node]) -> None:
     self.name, self.captured, self.onetime, self.inputs, self.kept = name, captured, onetime, inputs, kept
-    # by a call of the last list: the captured kernels that such calls run. Different kernels may be compiled to one program.
+    # by a call of the last list: the captured kernels that such calls run. Different kernels may be compiled to one
+    # program.
     self.bodies: dict[Any, list[Node]] = {}
     self.kernels = {c.src[0] for c in captured}
     self.lists: list[tuple[str, list[Node]]] = []  # the list after each stage, with calls of the captured kernels
-    self.slots: dict[str, int] = {}   # by the name of an argument: its input
-    self.seen: set[Any] = set()  # kinds of replays that were recorded
+    self.slots: dict[str, int] = {}
+    self.seen: set[Any] = set()
 
   def follow(self, calls: Sequence[Node], made: Sequence[Node]) -> None:
     """Records that tinygrad turned `calls` into the calls `made`, one by one."""
@@ -93,7 +92,9 @@ class Plan:
       if known is not None: self.bodies.setdefault(call, []).append(known.src[0])
 
   def with_kernels(self, calls: Sequence[Node]) -> list[Node | None]:
-    """Returns the calls with the kernels as they were captured, since a release may compile them first; None if unknown."""
+    """Returns the calls with the kernels as they were captured, since a release may compile them first; None if
+    unknown.
+    """
     used: dict[Any, int] = {}
     out: list[Node | None] = []
     for call in calls:
@@ -103,12 +104,11 @@ class Plan:
     return out
 
   def add(self, stage: str, calls: Sequence[Node]) -> None:
-    """Adds the list of a stage, unless it has a call of an unknown kernel, such as a batch that is compiled as a whole."""
     known = [c for c in self.with_kernels(calls) if c is not None]
     if len(known) == len(calls): self.lists.append((stage, known))
 
   def forget(self) -> None:
-    """Replaces the input buffers of the capture by other nodes, so that the buffers can be freed."""
+    """Replaces the input buffers of the capture, so that they can be freed."""
     other = {b: new_buffer(b) for b in self.inputs}
     self.captured = [with_arguments(c, other) for c in self.captured]
     self.inputs = [other[b] for b in self.inputs]
@@ -119,13 +119,13 @@ class Plan:
 class PlanRecorder:
   def __init__(self, recorder: Any) -> None:
     self.recorder, self.plans = recorder, 0
-    self.places: dict[str, list[str]] = {}  # for each stage: the line of tinygrad's function
-    self.captured: list[Node] = []        # the calls of the capture that runs
-    self.onetime: list[Node] = []         # the captured calls that prune takes out
-    self.plan: Plan | None = None         # the plan of the list that is being lowered
-    self.calls: list[tuple[Any, Any]] = []  # arguments of the calls that run
-    self.replayed: Plan | None = None     # the plan of the replay that runs
-    self.copies: dict[Any, Any] | None = None  # the replay's copies of inputs: by the new buffer, the copied one
+    self.places: dict[str, list[str]] = {}
+    self.captured: list[Node] = []
+    self.onetime: list[Node] = []
+    self.plan: Plan | None = None
+    self.calls: list[tuple[Any, Any]] = []
+    self.replayed: Plan | None = None
+    self.copies: dict[Any, Any] | None = None  # the replay's copies of inputs; by the new buffer
 
   def watch(self) -> None: call_on_import("tinygrad.engine.jit", self.install)
 
@@ -147,8 +147,6 @@ class PlanRecorder:
     with self.recorder.lock:
       try: return work(*args)
       except Exception: self.recorder.report_failure("calls of a TinyJit")
-
-  # ---- wrappers of tinygrad's functions
 
   def watched_call(self, function: Any) -> Any:
     def call(jit: Any, *args: Any, **kwargs: Any) -> Any:
@@ -214,8 +212,6 @@ class PlanRecorder:
       return function(linear, var_vals, input_uops=input_uops, **kwargs)
     return run
 
-  # ---- records
-
   @staticmethod
   def planned(plan: Plan, calls: Sequence[Node], made: Sequence[Node]) -> None:
     plan.add("inputs of the jit", calls)
@@ -249,18 +245,18 @@ class PlanRecorder:
     plan.forget()
 
   def record_replay(self, plan: Plan, linear: Node, values: dict[str, int], passed: list[Node]) -> None:
-    """Records a call of a captured jit if it does anything but run the list with its arguments in the inputs' slots."""
+    """Records a replay if it does more than run the list with its arguments in the inputs' slots."""
     from tinygrad.uop.ops import UOp
     if not self.calls or len(plan.seen) >= MOST_REPLAYS: return
     args, kwargs = self.calls[-1]
-    given = list(plan.inputs)  # by slot: the buffer that the program passes
+    given = list(plan.inputs)
     for name, tensor in input_tensors(args, kwargs, is_tensor):
       if name in plan.slots: given[plan.slots[name]] = buffer_node(tensor.uop)
     calls = [c for c in plan.with_kernels(without_graphs(linear.src)) if c is not None]
     if len(passed) != len(given) or len(calls) != len(without_graphs(linear.src)): return
     bound = bound_arguments([*args, *kwargs.values()])
     wrong = {name: value for name, value in values.items() if name in bound and bound[name] != value}
-    own = {b: i for i, b in enumerate(plan.kept) if i >= len(given)}  # buffers of the list: their slots
+    own = {b: i for i, b in enumerate(plan.kept) if i >= len(given)}  # slots of the buffers that the list has
     aliases = {i: own[b] for i, b in enumerate(given) if b in own}
     copied = {i: self.copies[b] for i, b in enumerate(passed) if self.copies and b in self.copies}
     ways = ["copy" if i in copied and copied[i] is b else "same" if passed[i] is b else "other" for i, b in enumerate(given)]
@@ -269,7 +265,6 @@ class PlanRecorder:
     if kind in plan.seen or (set(ways) <= {"same"} and not aliases and not wrong and listed): return
     plan.seen.add(kind)
     def slot_of(b: Node) -> Node:
-      """Returns the slot of a buffer that the program passes or that the list has."""
       i = own.get(b, next((i for i, g in enumerate(given) if g is b), None))
       slot: Node = b if i is None else UOp.param(i, b.dtype, b.shape, b.device)
       return slot
@@ -279,8 +274,8 @@ class PlanRecorder:
     def copy(new: Node, old: Node) -> Node:
       call: Node = UOp.param(1, old.dtype, old.shape, old.device).copy_to_device(new.device).call(new, slot_of(old))
       return call
-    # The meaning of the call: each input has its content from before the call. Inputs that are buffers of the list,
-    # too, are copied first.
+    # The meaning of the call: inputs have their contents from before the call. Inputs that are also buffers of the list
+    # are copied first.
     new = {i: new_buffer(given[i]) for i in aliases}
     meant = [copy(new[i], given[i]) for i in new] + [with_arguments(c, {plan.inputs[i]: new[i] for i in new}) for c in plan.captured]
     stages = {param(i): passed[i] if i in copied else slot_of(passed[i]) for i in range(len(given))}

@@ -1,7 +1,7 @@
-"""Finds assignments of the program that reach no schedule: no kernel ever performs them, so they have no effect.
+"""Finds assignments of the program that reach no schedule, and so have no effect.
 
-A store counts as scheduled if a later schedule has a store to the same buffer, because rewrites of the graph may make new
-nodes of the store. A line counts as lost only if none of its stores reached a schedule: the last pass of a loop may end before
+A store counts as scheduled if a later schedule has a store to the same buffer, because rewrites may make new nodes of
+the store. A line counts as lost only if none of its stores reached a schedule: the last pass of a loop may end before
 its stores are needed.
 """
 from __future__ import annotations
@@ -24,8 +24,8 @@ def buffer_below(node: Any) -> Any:
 class UnscheduledStores:
   def __init__(self) -> None:
     self.waiting: weakref.WeakKeyDictionary[Any, set[str]] = weakref.WeakKeyDictionary()  # buffer: lines with unscheduled stores
-    self.made: dict[str, int] = {}  # line: number of its stores
-    self.scheduled: set[str] = set()  # lines of which a store reached a schedule
+    self.made: dict[str, int] = {}
+    self.scheduled: set[str] = set()
 
   def add(self, target: Any, place: str) -> None:
     """Records a store. `target`: the node that was assigned to, from before the assignment."""
@@ -34,11 +34,9 @@ class UnscheduledStores:
     self.made[place] = self.made.get(place, 0) + 1
 
   def schedule(self, roots: Iterable[Any]) -> None:
-    """Records that a schedule of the nodes `roots` is made."""
     if not self.waiting: return
     for node in {u for root in roots for u in root.toposort() if u.op.name in STORES}:
       if (buffer := buffer_below(node.src[0])) is not None: self.scheduled |= self.waiting.pop(buffer, set())
 
   def lost(self) -> list[tuple[str, int]]:
-    """Returns the lines without a scheduled store, and the number of their stores."""
     return [(place, n) for place, n in self.made.items() if place not in self.scheduled]

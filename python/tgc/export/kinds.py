@@ -1,4 +1,3 @@
-"""Types of the exporter. tinygrad's own objects change from release to release: `Node` says what all releases share."""
 from __future__ import annotations
 
 import os
@@ -6,13 +5,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 JSON = dict[str, Any]
-Settings = Mapping[str, Any]  # tinygrad's settings by name; None unsets one
+Settings = Mapping[str, Any]  # None unsets a setting
 Function = Callable[..., Any]
 Path = str | os.PathLike[str]
 
 
 class Node(Protocol):
-  """A node of a graph: tinygrad's UOp, of any release. Further members are those of the installed release."""
+  """A tinygrad UOp of any release; these members are common to all."""
   op: Any
   dtype: Any
   src: tuple[Any, ...]

@@ -1,9 +1,7 @@
 """Finds values that read what an assignment stores, although the program computed them before the assignment.
 
-An assignment to a part of a tensor changes the nodes of all tensors that are not computed yet (tensor.py: assign,
-"Embed View Assign"): `c = b.sum(); a[0:4].assign(x)` computes c from the new content if b shares a's buffer. The
-scheduled graphs read after the assignment, so a comparison with them cannot find this. The next record of such a value
-has an entry for it.
+An assignment to a part of a tensor changes the nodes of tensors that are not computed yet (tensor.py: assign, "Embed
+View Assign"): `c = b.sum(); a[0:4].assign(x)` computes c from the new content if b shares a's buffer.
 """
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ VIEWS = ("SHRINK", "RESHAPE", "PERMUTE", "EXPAND", "FLIP", "BITCAST", "DETACH", 
 
 class LateReads:
   def __init__(self) -> None:
-    self.changed: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()  # node of a value: line of the assignment
-    self.last: list[str] = []  # the lines of the last schedule
+    self.changed: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
+    self.last: list[str] = []
 
   def watch(self) -> None: call_on_import("tinygrad.tensor", self.install)
 
@@ -37,15 +35,16 @@ class LateReads:
 
   @staticmethod
   def computes(node: Node, buffers: Any) -> bool:
-    """Returns whether a node computes a value from one of the buffers, and is not a view of it."""
+    """Returns True if a node computes a value from one of the buffers, and is not a view of it."""
     while node.op.name in VIEWS and node not in buffers and node.src: node = node.src[0]
     return node not in buffers and any(u in buffers for u in node.toposort())
 
   def lines_of(self, sink: Node) -> list[str]:
-    """Returns the lines of the assignments after which values of a graph read new content."""
     return sorted({self.changed[u] for u in sink.toposort() if u in self.changed}) if self.changed else []
 
   def metadata_of(self, sink: Node, is_first: bool) -> list[JSON]:
-    """Returns the entries for a record's metadata. `is_first`: the graph is the program's; else it is made from the last one."""
+    """Returns the entries for a record's metadata. `is_first`: the graph is the program's; otherwise it is made from
+    the last one.
+    """
     if is_first: self.last = self.lines_of(sink)
     return [{"name": "late read", "caller": line} for line in self.last]

@@ -2,13 +2,11 @@
 
 {"about": true} asks for the release and its settings. {"live": true, ...} asks for a record (lib/live/README.md):
   "model"      an ONNX file: run it on zeros, and answer with the records of its kernels; "sizes": symbolic dimensions
-  "rewrites"   record every match of a rule
+  "rewrites"   record the matches of rules
   "opts"       opts that tinygrad applies to the kernel in place of its own, as text
   "leave_out"  {"place": rule's file and line, "n": N, "stage": index}: compile without the N-th match of the rule
-
-Answers without rewrites are made in this process, so that tinygrad's own caches serve all kernels. The caches also change
-how often a rule matches, so answers with "rewrites" or "leave_out" are made in a child of a process that has compiled
-nothing else: the N-th match of a rule is the same in each (lib/live's TinygradPool sends them to processes of their own).
+tinygrad's caches change how often a rule matches, so questions with "rewrites" or "leave_out" are answered in child
+processes; the others are answered in this process, whose caches serve all kernels.
 """
 from __future__ import annotations
 
@@ -62,12 +60,11 @@ class MatchFilter:
 
 
 class LiveRecorder(GraphRecorder):
-  """Keeps its last record instead of writing it to a file."""
 
   def __init__(self, version: str) -> None:
     super().__init__({"output": "answers.jsonl", "targets": [], "id": "answer", "save_inputs": False, "version": version})
-    self.last: JSON | None = None  # the last record
-    self.kernels: list[JSON] = []  # the kernel records of the model that is running
+    self.last: JSON | None = None
+    self.kernels: list[JSON] = []
 
   def write(self, level: str, record: JSON, settings: Settings, metadata: Any = None) -> None:
     self.last = record | ({"settings": settings} if settings else {}) | ({"metadata": metadata} if metadata else {})
@@ -76,7 +73,6 @@ class LiveRecorder(GraphRecorder):
   def about(self) -> JSON: return {"producer": self.producer, "settings": sorted(self.allowed_settings())}
 
   def allowed_settings(self) -> set[str]:
-    """Returns the settings that a request of the client may set: numbers, and texts of words, such as EMULATED_DTYPES=half,long."""
     known: JSON = helpers.ContextVar._cache
     return {k for k, v in self.context_vars().items() if isinstance(v.value, (int, str))} | known.keys() & {*SETTINGS, "SPEC"}
 
@@ -88,7 +84,7 @@ class LiveRecorder(GraphRecorder):
       is_text = isinstance(helpers.ContextVar._cache[name].value, str)
       if not re.fullmatch(r"[\w,]*" if is_text else r"-?\d{1,18}", text, re.ASCII): raise ValueError(f"'{text}' is no value of {name}")
       out[name] = text if is_text else int(text)
-    # with SPEC > 1, tinygrad runs the texts of graphs as programs; with DEBUG_RANGEIFY, it prints graphs on the user's terminal
+    # with SPEC > 1, tinygrad runs the texts of graphs as programs; with DEBUG_RANGEIFY, it prints graphs
     most = {"SPEC": 1, "DEBUG_RANGEIFY": 0}
     return {name: min(value, most.get(name, value)) for name, value in out.items()}
 
@@ -108,15 +104,15 @@ class LiveRecorder(GraphRecorder):
         self.replay_schedule(question["id"], self.schedule_function(sink), sink, {})
       else:
         target = whole_target(question["target"])
-        self.renderer_of(target)  # an error of an unknown target must not end as a kernel without a record
+        self.renderer_of(target)  # fails here for an unknown target; replay_kernel() would only print the error
         self.replay_kernel(question["id"], target, sink, {}, None)
     if self.last is None: raise ValueError("tinygrad made no record of the graph")
     if matches and matches.left_out is None: raise ValueError(f"there is no match {skipped['n']} of the rule {skipped['place']}")
     return self.last
 
   def schedule_function(self, sink: Node) -> str:
-    """Returns the name of the function that makes kernels of a tensor graph. Since 0.13 tinygrad calls two: one turns the
-    graph into a CALL, one schedules the CALL; for a graph that is no CALL yet, this is a function that calls both."""
+    """Returns the name of the function that makes kernels of a tensor graph. Since 0.13 tinygrad calls two: one turns
+    the graph into a CALL, one schedules the CALL; for a graph that is no CALL yet, "realize" calls both."""
     import tinygrad.tensor  # noqa: F401, watches its functions
     first, *rest = dict.fromkeys(name for _, name in SCHEDULES if name in self.functions)
     if first != "transform_to_call": return first
@@ -126,14 +122,13 @@ class LiveRecorder(GraphRecorder):
     return "realize"
 
   def record_of_native(self, question: JSON) -> JSON:
-    """Answers a question with the settings of 0.12.0: leaves out those that this release does not have."""
+    """Answers a question that has the settings of 0.12.0: leaves out those that this release does not have."""
     known = {k: v for k, v in question["settings"].items() if k in self.allowed_settings()}
     return self.record_of({**question, "settings": known, "rewrites": "texts" in question})
 
   def records_of_model(self, question: JSON) -> list[JSON]:
-    """Runs an ONNX model on zeros with this tinygrad's own frontend and scheduler, on the CPU. Returns its kernels' records.
-
-    "sizes" are the symbolic dimensions by name; the default is 1."""
+    """Runs an ONNX model on zeros with tinygrad's own frontend and scheduler. Returns its kernels' records. "sizes" are
+    the symbolic dimensions by name; the default is 1."""
     from tinygrad import Tensor
     from tinygrad.nn.onnx import OnnxRunner
     for known in (self.recorded, self.kernel_ids, self.kernels): known.clear()
@@ -145,12 +140,11 @@ class LiveRecorder(GraphRecorder):
         shape = [d if isinstance(d, int) else int(sizes.get(d, 1)) for d in kind.shape]
         inputs[name] = Tensor.zeros(*shape, dtype=kind.dtype).contiguous().realize()
       outputs = [v for v in model(inputs).values() if isinstance(v, Tensor)]
-      for known in (self.kernels, self.kernel_ids): known.clear()  # forget the kernels of the inputs
+      for known in (self.kernels, self.kernel_ids): known.clear()
       Tensor.realize(*outputs)
     return [*self.kernels]
 
   def prepare(self, question: JSON) -> None:
-    """Imports the renderer of the question's target, so that the children that answer need not import it again."""
     self.renderer_of(whole_target(question["target"]))
 
   def answer(self, question: JSON) -> JSON:
@@ -163,7 +157,9 @@ class LiveRecorder(GraphRecorder):
 
 
 def with_opts(sink: Node, text: str) -> Node:
-  """Returns the kernel with opts_to_apply, the opts that tinygrad then applies: "[Opt(op=OptOps.UPCAST, axis=0, arg=4)]"."""
+  """Returns the kernel with opts_to_apply: "[Opt(op=OptOps.UPCAST, axis=0, arg=4)]". Raises ValueError for malformed
+  text.
+  """
   from tinygrad.codegen.opt import Opt, OptOps
   from tinygrad.uop.ops import KernelInfo
   number = r"-?\d+|None"
@@ -176,8 +172,8 @@ def with_opts(sink: Node, text: str) -> Node:
 
 class PrivateFiles:
   """Replaces the module `os` in tinygrad's device for files while tinygrad loads a model. A model is untrusted: it
-  names the files with its weights, and tinygrad opens each to read and write, and creates those that are missing. This
-  class opens regular files of the model's folder only, and returns copies in memory."""
+  names the files with its weights, and tinygrad opens each to read and write, and creates missing ones. This class
+  opens regular files of the model's folder only, and returns copies in memory."""
   def __init__(self, folder: pathlib.Path) -> None: self.folder = folder
   def __getattr__(self, name: str) -> Any: return getattr(os, name)
 
@@ -198,14 +194,12 @@ def files_of(model: str) -> Iterator[None]:
 
 
 def whole_target(target: str | None) -> str:
-  """Returns a target with its renderer: CPU:CLANG of CPU."""
   device, *rest = (target or "CPU").split(":")
   return ":".join([device, *(rest or [DEFAULTS.get(device, device)])])
 
 
 def live_recorder(version: str) -> LiveRecorder:
-  """Returns a recorder that watches tinygrad. Turns the automatic collection of garbage off, and tinygrad's checks of graphs (SPEC)
-  down to 1."""
+  """Returns a recorder that watches tinygrad. Turns automatic garbage collection off, and sets SPEC to at most 1."""
   cap_spec()
   recorder = LiveRecorder(version)
   recorder.watch()

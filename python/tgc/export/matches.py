@@ -1,5 +1,5 @@
-"""Records the matches of rules: the rule's location in tinygrad's source, the node it matched, the node it made, and the
-nesting. Also measures the time of each rule."""
+"""Records the matches of rules: the rule's location in tinygrad's source, the node it matched, the node it made, and
+the nesting. Also measures the time of each rule."""
 from __future__ import annotations
 
 import functools
@@ -17,8 +17,8 @@ from tgc.export.graphs import Nodes
 from tgc.export.hooks import call_site
 from tgc.export.kinds import JSON, Function, Node
 
-MOST_LINES = 8  # most lines that are kept of a rule's text
-MOST_OF_FUNCTION = 100  # most lines that are kept of the function around a call
+MOST_LINES = 8
+MOST_OF_FUNCTION = 100
 SUBSTITUTES = re.compile(r"\b(substitute|graph_rewrite)\(")
 
 
@@ -27,15 +27,14 @@ def rule_location(pattern: Any) -> str: return place(*(getattr(pattern, "locatio
 
 @functools.cache
 def place(file: str, line: int) -> str:
-  """Returns the file, relative to tinygrad, and the line."""
   return f"{file.replace(os.sep, '/').split('/tinygrad/')[-1]}:{line}"
 
 
 class RuleTimes:
-  """How often each rule was tried and matched, and how long that took. The time of a rule
-  includes that of the rewrites that it makes of other graphs."""
+  """How often each rule was tried and matched, and how long that took. The time includes that of rewrites inside the
+  rule."""
 
-  def __init__(self) -> None: self.rows: dict[Any, list[Any]] = {}  # by pattern: matches, attempts, their seconds
+  def __init__(self) -> None: self.rows: dict[Any, list[Any]] = {}  # pattern: matches, attempts, their seconds
   def __bool__(self) -> bool: return bool(self.rows)
 
   def add(self, pattern: Any, seconds: float, is_match: bool) -> None:
@@ -48,7 +47,6 @@ class RuleTimes:
       row[2] += seconds
 
   def json(self) -> JSON:
-    """Returns matches, attempts, and the seconds of both, by the line of the rule."""
     out: JSON = {}
     for pattern, row in self.rows.items():
       total = out.setdefault(rule_location(pattern), [0, 0, 0.0, 0.0])
@@ -62,9 +60,10 @@ class RuleDepth(threading.local):
 
 def rewrite_with_callback(on_match: Function, declines: Function | None = None, times: Function | None = None) -> Function:
   """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after, depth) for each match
-  that makes a node; not for those of tinygrad's compiler of patterns (uop/upat.py). `depth` is 0, or the number of
-  rules that are running: a rule may rewrite other graphs. If declines(location, before) is true, the rule does not
-  apply, and the rules after it are tried. `times` returns the RuleTimes to count in, or None."""
+  that makes a node, except those of tinygrad's compiler of patterns (uop/upat.py).
+
+  `depth` is the number of rules that are running: a rule may rewrite other graphs. If declines(location, before) is
+  true, the rule does not apply, and later rules are tried. `times` returns the RuleTimes to count in, or None."""
   running = RuleDepth()
   def rewrite(self: Any, uop: Node, ctx: Any = None) -> Any:
     patterns = self.pdict.get(uop.op, ())
@@ -84,7 +83,7 @@ def rewrite_with_callback(on_match: Function, declines: Function | None = None, 
         if made is None or made is uop: continue
         if hasattr(made, "src"):
           location = rule_location(pattern)
-          # a substitution that a stage itself makes: the call that chooses what is replaced says more than the matcher's line
+          # a substitution of a stage: the call that chooses what is replaced says more than the matcher's line
           if location.startswith("uop/ops.py") and depth == 0: location = call_site().get("at", [location])[0]
           if not location.startswith("uop/upat.py"):
             if declines and declines(location, uop): continue
@@ -105,17 +104,16 @@ def matches_json(matches: Sequence[tuple[Any, ...]]) -> JSON:
 
 
 def start_of_function(lines: Sequence[str], at: int) -> int:
-  """Returns the index of the first line of the function that line `at` is in; `at` if it is in none."""
   indent = [len(text) - len(text.lstrip()) for text in lines[:at + 1]]
   return next((i for i in range(at, -1, -1) if lines[i].lstrip().startswith("def ") and indent[i] < indent[at]), at)
 
 
 @functools.cache
 def rule_text(location: str) -> str:
-  """Returns the source lines of a rule of the tinygrad that runs, up to the end of its brackets; "" if it has none. If a stage
-  substitutes nodes, returns the function that chooses them, up to its call."""
+  """Returns the source lines of a rule, up to the end of its brackets; "" if it has none. For a line that substitutes
+  nodes, begins where its function begins."""
   file, _, line = location.rpartition(":")
-  if not line.isdigit(): return ""  # not a place, but the sides of a rule for all operands (rules.py)
+  if not line.isdigit(): return ""  # the sides of a rule for all operands (rules.py)
   package = getattr(sys.modules.get("tinygrad"), "__file__", None)
   lines = linecache.getlines(os.path.join(os.path.dirname(package), file)) if package else []
   first = int(line) - 1

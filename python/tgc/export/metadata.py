@@ -1,4 +1,4 @@
-"""Records which Tensor method, which line of the program and which ONNX node each kernel comes from."""
+"""Records which Tensor method, which line of the program and which ONNX node a kernel comes from."""
 from __future__ import annotations
 
 import dataclasses
@@ -10,7 +10,6 @@ from tgc.export.kinds import JSON
 
 
 def metadata_list(metadata: Any) -> list[JSON]:
-  """Returns tinygrad's metadata of a kernel as the list that a record holds."""
   return [{"name": m.name, **{key: value for key in ("caller", "backward", "node") if (value := getattr(m, key, None))}}
           for m in metadata or ()]
 
@@ -22,9 +21,9 @@ class QuietMetadata(tuple[Any, ...]):
 
 
 class NamedNodes(tuple[Any, ...]):
-  """The nodes of an ONNX model in order. Iterating sets `running` to the name of the node that is being run."""
+  """The nodes of an ONNX model. Iterating sets `running` to the name of the node that is being run."""
   running: str | None = None
-  names: ClassVar[dict[int, str]] = {}  # id(node): name
+  names: ClassVar[dict[int, str]] = {}
   def __iter__(self) -> Iterator[Any]:
     for node in super().__iter__():
       NamedNodes.running = NamedNodes.names.get(id(node))
@@ -52,7 +51,6 @@ def watch_metadata() -> None:
 
 
 def watch_onnx(onnx: Any) -> None:
-  """Makes tinygrad's ONNX runner note the name of each node that it runs."""
   init = onnx.OnnxRunner._init_from_graph
   def init_with_names(self: Any, graph: Any, *args: Any, **kwargs: Any) -> None:
     init(self, graph, *args, **kwargs)

@@ -1,11 +1,12 @@
-"""Follows the nodes of tensor graphs through a scheduler: which Tensor methods, at which lines of the program, made a kernel.
+"""Follows the nodes of tensor graphs through a scheduler: which Tensor methods, at which lines of the program, made a
+kernel.
 
-tinygrad notes the method that makes a node of a tensor graph (ops.all_metadata), and the method whose gradient a node is.
-Since 0.13, its kernels have no such notes. So this module watches what a rewrite puts in the place of each node, and notes the
-method with the new nodes. A node keeps its note in its dict, under ORIGIN.
+tinygrad notes the method that makes a node of a tensor graph (ops.all_metadata), and the method whose gradient a node
+is. Since 0.13, its kernels have no such notes. So this module watches what a rewrite puts in the place of a node, and
+notes the method with the new nodes, under ORIGIN in a node's dict.
 
-A node of a kernel may also be a node of other kernels, since equal nodes are one. So the notes of a kernel's nodes are copied,
-under ORIGINS of its STORE or END, as soon as the scheduler has made the kernel.
+Equal nodes are one, so a node of a kernel may also be a node of other kernels. The notes of a kernel's nodes are
+therefore copied, under ORIGINS of its STORE or END, as soon as the scheduler has made the kernel.
 """
 from __future__ import annotations
 
@@ -19,13 +20,12 @@ from tgc.export.hooks import replace_everywhere, set_attribute, undo
 from tgc.export.kinds import JSON, Node
 
 ORIGIN, ORIGINS = "_tgc_origin", "_tgc_origins"
-MOST = 8  # maximum number of methods of one node
+MOST = 8
 # Ops of nodes that compute no value: they have no origin.
 LEAVES = {"CONST", "VCONST", "RANGE", "BUFFER", "PARAM", "SPECIAL", "DEVICE", "UNIQUE", "LUNIQUE", "BIND", "SINK", "LINEAR", "CALL", "FUNCTION", "KERNEL", "TUPLE",
           "GETTUPLE", "NOOP", "GROUP", "DEFINE_GLOBAL", "DEFINE_VAR", "DEFINE_LOCAL", "DEFINE_REG", "MSTACK", "MSELECT", "PROGRAM"}
-# Ops whose nodes represent memory that other kernels stored: the nodes below them belong to those kernels.
+# Ops of nodes whose memory other kernels stored: the nodes below them belong to those kernels.
 CALLS = {"CALL", "KERNEL", "FUNCTION"}
-# Ops that move or copy the elements of their source, and compute nothing.
 SAME_VALUE = {"RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH"}
 STORAGE = {"AFTER", "STAGE", "BUFFERIZE", "STORE", "END", "ASSIGN", "COPY", "CONTIGUOUS", "BUFFER_VIEW", "SLICE"}
 
@@ -37,8 +37,8 @@ def merged(*parts: Any) -> tuple[Any, ...]: return tuple(dict.fromkeys(m for par
 
 
 class MergedMetadata(weakref.WeakKeyDictionary[Any, Any]):
-  """all_metadata, in which a node that several lines make has the methods of all. The nodes that a method makes below its result
-  get its name, too: tinygrad notes a gradient only for nodes that have a name."""
+  """all_metadata, in which a node that several lines make has the methods of all. The nodes that a method makes below
+  its result get its name, too: tinygrad notes a gradient only for nodes that have a name."""
 
   def __setitem__(self, node: Any, made_by: Any) -> None:
     self.note(node, merged(self.get(node, ()), made_by))
@@ -55,18 +55,18 @@ class MergedMetadata(weakref.WeakKeyDictionary[Any, Any]):
 
 
 class FollowedNodes(dict[Any, Any]):
-  """Maps each node to the node that a rewrite puts in its place: RewriteContext.replace. Notes the origin of each new node."""
+  """Maps a node to what a rewrite puts in its place: RewriteContext.replace. Notes the origin of new nodes."""
   __slots__ = ("fresh", "kernel", "known", "metadata", "root")
   watched: ClassVar[set[str]] = set()  # names of the ops of nodes that are passed to follow(node, new)
-  follow: ClassVar[Any]                # a static method
+  follow: ClassVar[Any]
 
   def __init__(self, metadata: MergedMetadata | None, kernel: dict[Any, Any] | None, fresh: set[Any]) -> None:
     super().__init__()
     self.metadata = metadata      # where new nodes are noted, too, since the program may ask for their gradient; None in a schedule
     self.kernel = kernel          # the origins of a kernel's nodes while it is made; None: they are noted with the nodes
-    self.fresh = fresh            # nodes that got an origin in this rewrite, or in this schedule
-    self.root: Any = None         # root of the graph that is rewritten
-    self.known: set[Any] | None = None  # the nodes of that graph
+    self.fresh = fresh
+    self.root: Any = None
+    self.known: set[Any] | None = None
 
   def __setitem__(self, node: Any, new: Any) -> None:
     super().__setitem__(node, new)
@@ -90,7 +90,7 @@ class FollowedNodes(dict[Any, Any]):
     return own if self.kernel is None else self.kernel.get(node, own)
 
   def has_origin(self, node: Any) -> bool:
-    """Returns whether a node got its origin in this kernel or schedule, and not as an equal node of another one."""
+    """Returns True if a node got its origin in this kernel or schedule, and not as an equal node of another one."""
     if self.kernel is not None and node in self.kernel: return True
     return ORIGIN in node.__dict__ and ((self.kernel is None and node in self.fresh) or self.was_there(node))
 
@@ -101,7 +101,7 @@ class FollowedNodes(dict[Any, Any]):
         u = stack.pop()
         if u in self.known: continue
         self.known.add(u)
-        if u.op.name not in CALLS: stack += u.src  # not the kernels below
+        if u.op.name not in CALLS: stack += u.src
     return node in self.known
 
 
@@ -109,8 +109,6 @@ class Origins:
   def __init__(self) -> None: self.thread = threading.local()
 
   def watch(self) -> None:
-    """Watches the rewrites of tensor graphs, and the functions that make nodes without a note. Call it once tinygrad is
-    loaded."""
     from tinygrad import tensor
     from tinygrad.uop import ops
     context = getattr(ops, "RewriteContext", None)
@@ -127,7 +125,7 @@ class Origins:
         if not isinstance(nodes, FollowedNodes): return rewrite(self, root)
         nodes.root = root
         if nodes.metadata is not None or root.op.name not in ("STORE", "END") or getattr(thread, "kernel", None) is not None: return rewrite(self, root)
-        thread.kernel = nodes.kernel = {}  # the scheduler makes a kernel
+        thread.kernel = nodes.kernel = {}
         try: result = rewrite(self, root)
         finally: thread.kernel = None
         result.__dict__[ORIGINS] = [nodes.origin(u) for u in result.toposort()]
@@ -145,7 +143,9 @@ class Origins:
     running = getattr(tensor, "_METADATA", None)
     if running is None: return
     def watched_maker(make: Any, note: Any) -> Any:
-      """Returns `make`, a function that makes a node without a note; `note` is called with that node and the running method."""
+      """Returns `make`, a function that makes a node without a note; `note` is called with that node and the running
+      method.
+      """
       def call(*args: Any, **kwargs: Any) -> Any:
         made = make(*args, **kwargs)
         if getattr(thread, "schedules", None) is None and (method := running.get()) is not None: note(made, (method,))
@@ -154,8 +154,8 @@ class Origins:
     def note_store(made: Any, made_by: Any) -> None: made.__dict__.setdefault(ORIGIN, made_by)
     def note_tensor(made: Any, made_by: Any) -> None:
       if made.uop.op.name not in LEAVES and made.uop not in ops.all_metadata: ops.all_metadata[made.uop] = made_by
-    if store := vars(ops.UOp).get("store"): set_attribute(ops.UOp, "store", watched_maker(store, note_store))  # by Tensor.assign
-    if wrap := vars(tensor.Tensor).get("_wrap_uop"):  # by cast, contiguous
+    if store := vars(ops.UOp).get("store"): set_attribute(ops.UOp, "store", watched_maker(store, note_store))
+    if wrap := vars(tensor.Tensor).get("_wrap_uop"):
       set_attribute(tensor.Tensor, "_wrap_uop", classmethod(watched_maker(wrap.__func__, note_tensor)))
 
   @contextlib.contextmanager
@@ -168,9 +168,8 @@ class Origins:
 
 
 def origins_of(ast: Node) -> dict[Any, Any]:
-  """Returns the methods that made each node of a kernel, as tinygrad's metadata, by node; those of its loads only if
-  the kernel has no other nodes with methods, and computes nothing but reductions: an equal load may belong to another
-  kernel."""
+  """Returns the methods that made the nodes of a kernel, by node. Loads count only if the kernel has no other nodes
+  with methods and computes nothing but reductions: an equal load may belong to another kernel."""
   out: dict[Any, Any] = {}
   loads: dict[Any, Any] = {}
   computes = False
@@ -184,8 +183,8 @@ def origins_of(ast: Node) -> dict[Any, Any]:
 
 
 def methods_of(numbers: dict[Any, int]) -> list[JSON]:
-  """Returns the methods that made the nodes of a tensor graph, with the numbers of these nodes in the recorded graph. A node that
-  several methods made counts for the first one."""
+  """Returns the methods that made the nodes of a tensor graph, with the numbers of these nodes in the recorded graph. A
+  node that several methods made counts for the first one."""
   from tgc.export.metadata import metadata_list
   nodes: dict[Any, list[int]] = {}
   for u, number in numbers.items():
@@ -194,8 +193,8 @@ def methods_of(numbers: dict[Any, int]) -> list[JSON]:
 
 
 def metadata_of(ast: Node, numbers: dict[Any, int] | None = None) -> list[JSON]:
-  """Returns the methods that made a kernel, as a record lists them. With `numbers`, the numbers of the nodes in the recorded
-  graph, each entry of the list has the numbers of the nodes that its method made."""
+  """Returns the methods that made a kernel, as a record lists them. With `numbers`, which has node numbers of the
+  recorded graph, an entry has the numbers of the nodes that its method made."""
   from tgc.export.metadata import metadata_list
   origins = origins_of(ast)
   needed = {m for made_by in origins.values() if len(made_by) == 1 for m in made_by}

@@ -1,4 +1,3 @@
-"""Runs the recorded program, makes its child processes record too, and merges all files at the end."""
 from __future__ import annotations
 
 import atexit
@@ -18,12 +17,12 @@ from tgc.export.golden import print_message
 from tgc.export.kinds import JSON
 from tgc.export.recorder import Recorder
 
-OPTIONS_VARIABLE = "TGC_EXPORT"  # environment variable with the recorder's options as JSON, for child processes
+OPTIONS_VARIABLE = "TGC_EXPORT"
 
 
 def record_children(options: JSON) -> str:
-  """Makes every Python process that the program starts record as well, through a sitecustomize module that runs before
-  the process's own. Returns the folder of that module."""
+  """Makes the Python processes that the program starts record as well, through a sitecustomize module that runs before
+  their own. Returns the folder of that module."""
   folder = tempfile.mkdtemp(prefix="tgc_export.")
   pathlib.Path(folder, "sitecustomize.py").write_text(f"""import json, os, sys
 home = {str(pathlib.Path(__file__).resolve().parents[2])!r}
@@ -47,16 +46,15 @@ def program_name(command: list[str]) -> str:
   if command[0] in ("-", "-c"): return "stdin" if command[0] == "-" else "code"
   is_module, words = command[0] == "-m", command[1:] if command[0] == "-m" else command
   if is_module and words[0] in ("unittest", "pytest"): words = [w for w in words[1:] if not w.startswith("-")] or words
-  words = [w for w in words if os.path.exists(w.split("::")[0])] or words  # else the value of an option, such as -p PLUGIN
+  words = [w for w in words if os.path.exists(w.split("::")[0])] or words  # otherwise the value of an option, such as -p PLUGIN
   name = words[0].split("::")[0]
   is_dotted = is_module and "/" not in name and not name.endswith(".py")
   return name.rsplit(".", 1)[-1] if is_dotted else pathlib.Path(name).stem
 
 
 def run_program(command: list[str]) -> None:
-  """Runs a script, `-m module`, `-c code` or `-` in this process, as python would. Exceptions pass through."""
   main = types.ModuleType("__main__")
-  functions: Any = runpy  # the functions that `python FILE` and `python -m` use are not in runpy's types
+  functions: Any = runpy  # runpy's types lack the functions that `python FILE` and `python -m` use
   run_code, run_module = functions._run_code, functions._run_module_as_main
   vars(main)["__builtins__"] = __builtins__
   sys.modules["__main__"] = main
@@ -81,7 +79,7 @@ def run_program(command: list[str]) -> None:
 
 
 def finish(recorder: Recorder) -> bool:
-  """Merges the files and prints how many records each holds. Returns True if there is a record."""
+  """Merges the files and prints how many records each holds. Returns True if there is a file."""
   counts = recorder.writer.merge_parts()
   for path, count in counts.items(): print_message(f"{path}: {count} records")
   recorder.finish()
@@ -91,7 +89,8 @@ def finish(recorder: Recorder) -> bool:
 
 
 def finish_at_exit(recorder: Recorder, folder: str) -> None:
-  """Runs finish() once at the end of the program, also after SIGTERM and os._exit. Removes `folder` (record_children)."""
+  """Runs finish() once at the end of the program, also after SIGTERM and os._exit. Removes `folder` (record_children).
+  """
   leave, main, done = os._exit, os.getpid(), False
   def finish_once() -> bool:
     nonlocal done

@@ -1,7 +1,8 @@
 """Finds the tensors and lists that a jitted function can reach besides its own variables and its inputs.
 
 Searches the function's closure, globals and arguments, the objects, lists and dicts there, and the program's functions
-that it calls. Comparing a search before the capture with one after it shows what the function rebinds. Replays skip rebinding.
+that it calls. A comparison of searches before and after the capture shows what the function rebinds, which replays
+skip.
 """
 from __future__ import annotations
 
@@ -13,13 +14,12 @@ from typing import Any
 
 from tgc.export.kinds import JSON, Function
 
-MAX_OBJECTS, MAX_DEPTH = 10000, 8  # limits of one search
+MAX_OBJECTS, MAX_DEPTH = 10000, 8
 OPAQUE = (type, types.ModuleType, weakref.ref)
 SEARCHED_MODULES = ("tinygrad.nn", "tinygrad.apps", "tinygrad.llm")  # their objects are searched like the program's
 
 
 def code_names(code: types.CodeType) -> list[str]:
-  """Returns the names of globals and attributes that a function and its nested functions use."""
   return [*code.co_names, *(n for c in code.co_consts if isinstance(c, types.CodeType) for n in code_names(c))]
 
 
@@ -29,25 +29,24 @@ def belongs_to_program(x: Any) -> bool:
 
 
 def outer_variables(function: Any) -> JSON:
-  """Returns the closure variables and globals that a function uses, by name."""
   function = inspect.unwrap(getattr(function, "__func__", function))
   code: types.CodeType | None = getattr(function, "__code__", None)
   out: JSON = {}
   if code is None: return out
   for name, cell in zip(code.co_freevars, function.__closure__ or ()):
     try: out[name] = cell.cell_contents
-    except ValueError: pass  # the variable is not bound yet
+    except ValueError: pass
   for name in code_names(code):
     if name in function.__globals__: out.setdefault(name, function.__globals__[name])
   return out
 
 
 def children_of(path: str, x: Any) -> list[tuple[str, Any]]:
-  """Returns (path, object) of what the search visits next: items or attributes of an object of the program, the function of a
-  TinyJit, and outer variables of functions and methods."""
+  """Returns (path, object) of what the search visits next: items or attributes of an object of the program, the
+  function of a TinyJit, and outer variables of functions and methods."""
   if isinstance(x, dict): return [(f"{path}[{k!r}]", v) for k, v in x.items() if isinstance(k, (str, int))]
   if isinstance(x, (list, tuple)): return [(f"{path}[{i}]", v) for i, v in enumerate(x)]
-  if not belongs_to_program(type(x)) and hasattr(x, "fxn"): x = x.fxn  # another TinyJit
+  if not belongs_to_program(type(x)) and hasattr(x, "fxn"): x = x.fxn
   if isinstance(x, (types.FunctionType, types.MethodType)):
     return [*(outer_variables(x).items() if belongs_to_program(x) else ()), *((path, s) for s in (getattr(x, "__self__", None),) if s)]
   own = getattr(x, "__dict__", None)
@@ -57,15 +56,15 @@ def children_of(path: str, x: Any) -> list[tuple[str, Any]]:
 
 
 class ReachableTensors:
-  """The tensors and lists that are reachable now. Holds weak references only: a tensor kept alive changes the capture."""
+  """The tensors and lists that are reachable now. Holds weak references: a tensor kept alive changes the capture."""
 
   def __init__(self, function: Any, args: JSON, inputs: Iterable[Any], is_tensor: Callable[[Any], bool], state_of: Function) -> None:
     """`state_of(tensor)`: (number of its buffer, whether it is computed)."""
-    self.tensors: dict[str, tuple[Any, Any]] = {}  # path: (weak reference, state)
-    self.lists: dict[str, int] = {}  # path: number of items
+    self.tensors: dict[str, tuple[Any, Any]] = {}
+    self.lists: dict[str, int] = {}
     todo = [(name, x, 0) for name, x in [*outer_variables(function).items(), *args.items()]]
     seen = {id(t) for t in inputs}
-    for path, x, depth in todo:  # todo grows in the loop
+    for path, x, depth in todo:
       if id(x) in seen or isinstance(x, OPAQUE): continue
       seen.add(id(x))
       if is_tensor(x):
@@ -75,8 +74,8 @@ class ReachableTensors:
       if depth < MAX_DEPTH and len(todo) < MAX_OBJECTS: todo += [(p, child, depth + 1) for p, child in children_of(path, x)]
 
   def rebound(self, after: ReachableTensors, assigned: Sequence[Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yields (path, state before, state after) of each path that holds another tensor in `after`, or whose tensor got
-    another buffer other than by an assignment. `assigned`: the tensors that were assigned to."""
+    """Yields (path, state before, state after) of tensors that were rebound, or got another buffer other than by an
+    assignment. `assigned`: the tensors that were assigned to."""
     for path, (tensor, now) in after.tensors.items():
       before, was = self.tensors.get(path, (None, now))
       if was == now: continue
@@ -86,12 +85,10 @@ class ReachableTensors:
       yield path, was, now
 
   def grown_lists(self, after: ReachableTensors) -> list[str]:
-    """Returns the paths of lists that have more items in `after`."""
     return [path for path, size in after.lists.items() if size > self.lists.get(path, size)]
 
   def lists_with(self, is_read: Callable[[Any], bool]) -> set[str]:
-    """Returns the paths of lists that hold, at any depth, a tensor that is_read() accepts: the function iterates over
-    them."""
+    """Returns the paths of lists that hold, at any depth, a tensor that is_read() accepts."""
     read = [path for path, (tensor, _) in self.tensors.items() if (t := tensor()) is not None and is_read(t)]
     return {path for path in self.lists if any(r.startswith(f"{path}[") for r in read)}
 

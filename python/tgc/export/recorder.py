@@ -1,4 +1,3 @@
-"""The base of both recorders: options, files, record ids and failures of one recorded process."""
 from __future__ import annotations
 
 import os
@@ -16,8 +15,7 @@ class Recorder:
   """Records what one process compiles. A subclass watches tinygrad's functions and makes the records.
 
   `options`: output (path of the kernel file), targets (empty: those that the program uses), id (prefix of record ids),
-  save_inputs (keep the arrays of kernels), commit (tinygrad's, or None). A subclass defines the methods that raise
-  NotImplementedError here.
+  save_inputs (keep the arrays of kernels), commit (tinygrad's, or None).
   """
 
   def __init__(self, options: JSON, is_child: bool = False) -> None:
@@ -28,9 +26,9 @@ class Recorder:
     self.writer, self.lock, self.busy = Writer(self.output, is_child), threading.RLock(), False
     self.writer.commit = options.get("commit")
     self.origins = Origins()
-    self.recorded: set[Any] = set()      # keys of the kernels that have a record
-    self.kernel_ids: dict[Any, str] = {}       # identity of a kernel: its record id
-    self.metadata: dict[Any, Any] = {}         # key of a kernel's graph: its metadata
+    self.recorded: set[Any] = set()
+    self.kernel_ids: dict[Any, str] = {}
+    self.metadata: dict[Any, Any] = {}
     self.var_vals: dict[Any, dict[str, int]] = {}  # key of a kernel's graph: values of variables in its last schedule
     self.schedules = self.failures = 0
     self.header_settings: JSON = {}
@@ -47,7 +45,7 @@ class Recorder:
   def replay_schedule(self, name: str, what: str, sink: Node, settings: Settings) -> None: raise NotImplementedError
 
   def finish(self) -> None:
-    """Is called when the program ends: a subclass may print what it found."""
+    """Is called when the program ends."""
 
   def reset_after_fork(self) -> None:
     self.lock, self.busy = threading.RLock(), False
@@ -55,7 +53,6 @@ class Recorder:
     self.kernel_ids, self.schedules, self.failures = {}, 0, 0
 
   def changed_vars(self) -> JSON:
-    """Returns the context variables that the program changed since tinygrad was loaded, as strings."""
     now = {k: v.value for k, v in self.context_vars().items()}
     return {k: str(value) for k, value in now.items() if value != self.initial_vars.get(k, value)}
 
@@ -75,13 +72,11 @@ class Recorder:
     return ast.key, repr(ast.arg), repr(ast.tag), tuple(self.own_settings().items())
 
   def kernel_id(self, ast: Node) -> str:
-    """Returns the record id of a kernel, the same for all its targets: PREFIX.0, PREFIX.1, ..."""
     identity = self.identity(ast)
     if identity not in self.kernel_ids: self.kernel_ids[identity] = f"{self.id_prefix()}.{len(self.kernel_ids)}"
     return self.kernel_ids[identity]
 
   def schedule_id(self) -> str:
-    """Returns a new record id of a schedule, which no kernel has: PREFIX.s0, PREFIX.s1, ..."""
     self.schedules += 1
     return f"{self.id_prefix()}.s{self.schedules - 1}"
 

@@ -1,5 +1,5 @@
-"""Makes records of tinygrad 0.12.0: of a kernel for a target, or of a tensor graph. The recorder of other releases uses
-parts of this module."""
+"""Makes records of kernels and tensor graphs of tinygrad 0.12.0. The recorder of other releases uses parts of this
+module."""
 from __future__ import annotations
 
 import contextlib
@@ -22,13 +22,12 @@ TENSOR_STAGES = {"rewrite for sched cache", "number the uops", "earliest rewrite
 
 
 class Stages:
-  """Collects the graph after each rewrite, in order, as text."""
 
   def __init__(self) -> None:
     self.list: list[JSON] = []
     self.last: Node | None = None
     self.text: str | None = None
-    self.running = ""  # the stage that has begun and has not ended
+    self.running = ""
 
   def add(self, name: str, graph: Node) -> None:
     same = graph is self.last
@@ -48,15 +47,13 @@ def text_of(graph: Node) -> str | None:
   except Exception: return None  # a few graphs break tinygrad's own printer
 
 
-# ---- targets: tinygrad's renderers by DEVICE:RENDERER[:ARCH]
-
 class NoCompilers(types.ModuleType):
   def __getattr__(self, name: str) -> Any: return lambda *args, **kwargs: None
 
 
 @contextlib.contextmanager
 def no_compilers() -> Iterator[None]:
-  """Puts modules with compilers that do nothing in place of those of COMPILERS."""
+  """Replaces the modules of COMPILERS by modules whose compilers do nothing."""
   real = {name: sys.modules.get(name) for name in COMPILERS}
   sys.modules.update({name: NoCompilers(name) for name in COMPILERS})
   try: yield
@@ -111,8 +108,6 @@ def target_of(renderer: Any) -> str:
   return ":".join(parts + ([arch] if isinstance(arch, str) else []))
 
 
-# ---- one kernel
-
 def launch_facts(program: Any) -> JSON:
   def size(x: Any) -> Any: return x if isinstance(x, int) else number(x)
   def number(x: Any) -> Any: return x.render() if hasattr(x, "render") else str(x)
@@ -126,7 +121,8 @@ def launch_facts(program: Any) -> JSON:
 
 
 def program_facts(program: Any) -> Any:
-  """Returns the launch facts of a PROGRAM node. Between 0.12 and 0.13, the node has none: a ProgramSpec is made of it."""
+  """Returns the launch facts of a PROGRAM node. Between 0.12 and 0.13, the node has none: a ProgramSpec is made of it.
+  """
   if hasattr(program.arg, "globals"): return program.arg
   from tinygrad.renderer import ProgramSpec
   return ProgramSpec.from_uop(program)
@@ -138,8 +134,8 @@ class StagesDone(Exception): pass
 class StageLimits:
   """Says which stages of a kernel to run.
 
-  `passed`: stages that the graph has been through already, which are skipped. `until`: the last stage to run.
-  `texts`: {stage: expected text}; the first stage whose text differs is the last one to run.
+  `passed`: stages to skip. `until`: the last stage to run. `texts`: {stage: expected text}; the first stage whose text
+  differs is the last one to run.
   """
 
   def __init__(self, passed: Collection[str] = (), until: str | None = None, texts: Any = ()) -> None: self.passed, self.until, self.texts = passed, until, dict(texts)
@@ -191,11 +187,7 @@ def kernel_record(name: str, target: str, ast: Node, renderer: Any, limits: Stag
   return {**record, "linear": listing.getvalue(), "stages": stages.list}
 
 
-# ---- one schedule
-
 def device_of(sink: Node) -> str:
-  """Returns the device of a schedule without its number: the first device of the first tensor that has one, or the
-  default."""
   from tinygrad.device import Device
   device = next((s._device for s in sink.src if s._device is not None), Device.DEFAULT)
   return (device if isinstance(device, str) else device[0]).split(":")[0]
@@ -242,7 +234,8 @@ def schedule_record(name: str, sink: Node, make_schedule: Function) -> tuple[JSO
 
 
 def replayed_schedule(name: str, sink: Node) -> JSON | None:
-  """Returns the record of a tensor graph that was read from a file or a question; None if there is nothing to schedule."""
+  """Returns the record of a tensor graph that was read from a file or a question; None if there is nothing to schedule.
+  """
   import itertools
 
   from tinygrad.engine import schedule
@@ -253,10 +246,9 @@ def replayed_schedule(name: str, sink: Node) -> JSON | None:
 
 
 def without_custom_kernels(sink: Node) -> Node:
-  """Replaces each CUSTOM_KERNEL by the KERNEL that its Python function makes, because a record cannot hold a function.
-
-  The scheduler does the same later. A graph over several devices is returned unchanged: the function is called with
-  shards, which do not exist yet.
+  """Replaces CUSTOM_KERNELs by the KERNELs that their Python functions make, as the scheduler does later: a record
+  cannot hold a function. Returns a graph over several devices unchanged: the function is called with shards, which do
+  not exist yet.
   """
   from tinygrad.schedule import rangeify
   from tinygrad.uop.ops import Ops, PatternMatcher, UPat, graph_rewrite

@@ -13,9 +13,9 @@ from tgc.export.kinds import Node
 CONSTANTS = (0, 1, 2, -1, 3, 4, 7, 8, -2, 16, 255, 100, -8, 5, 1 << 20)
 FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.5, 100.0)
 SPECIAL = (math.nan, math.inf)
-COUNTS = (0, 1, 2, 3, 5, 7, 8, 16, 31, 32, 40, 63)  # of shifts
+COUNTS = (0, 1, 2, 3, 5, 7, 8, 16, 31, 32, 40, 63)
 INDEX_LIMIT = 1 << 40  # largest bound of a variable without a width
-MOST_ITERATIONS = 1 << 14  # most iterations of a loop
+MOST_ITERATIONS = 1 << 14
 
 OF_INTEGERS = {"AND", "OR", "XOR", "SHL", "SHR", "IDIV", "MOD", "CDIV", "CMOD", "FLOORDIV", "FLOORMOD", "THREEFRY"}
 OF_BOOLS = {"AND", "OR", "XOR"}
@@ -23,7 +23,7 @@ OF_FLOATS = {"SQRT", "RECIPROCAL", "EXP2", "LOG2", "SIN", "FDIV", "POW"}
 
 
 class Unmakeable(Exception):
-  """The generator cannot make a node for a pattern. The message says why."""
+  """The generator cannot make a node for a pattern."""
 
 
 def dtype_of(pattern: Any) -> Any:
@@ -40,7 +40,6 @@ def is_invalid(node: Node) -> bool: return type(node.arg).__name__ in {"InvalidT
 
 
 def constant_of(value: Any, dtype: Any = None) -> Any:
-  """Returns a CONST of the dtype, or of the dtype of indices."""
   from tinygrad.dtype import dtypes
   from tinygrad.uop.ops import UOp
   # before 0.14, the dtype comes first
@@ -49,10 +48,10 @@ def constant_of(value: Any, dtype: Any = None) -> Any:
 
 
 class Maker:
-  """Makes one node that a pattern matches, by choices that `choose` makes. `guards`: numbers that the rule's code names.
-  `changes`: numbers in place of those that are chosen, by their position in `numbers`. `is_odd`: also makes operands that few
-  rules need: parts that other operands contain, indices that are loaded, Invalid elements of vectors, integers beside
-  integers without a width, casts to the same dtype, and integers as operands of float ops."""
+  """Makes one node that a pattern matches, by choices that `choose` makes.
+
+  `guards`: numbers that the rule's code names. `changes`: numbers in place of those that are chosen, by their position
+  in `numbers`. `is_odd`: also makes operands that few rules need."""
 
   def __init__(self, dtype: Any, choose: random.Random, guards: list[Any] | None = None, changes: dict[int, Any] | None = None,
                is_odd: bool = False) -> None:
@@ -60,7 +59,7 @@ class Maker:
     from tinygrad.uop.ops import GroupOp, Ops, UOp
     self.dtypes, self.groups, self.ops, self.node = dtypes, GroupOp, Ops, UOp
     self.dtype, self.random = dtype, choose
-    self.has_weak = hasattr(dtypes, "weakint")  # whether integers without a width are weakint (0.13 and later)
+    self.has_weak = hasattr(dtypes, "weakint")  # integers without a width are weakint (0.13 and later)
     self.named: dict[str, Node] = {}
     self.leaves = 0
     self.bounds: list[int] = []  # bounds of variables: constants at bounds show guards that are wrong by one
@@ -68,10 +67,10 @@ class Maker:
     self.makes_own_casts, self.makes_special, self.makes_sums = is_odd, False, False
     self.makes_weak_constants = False  # makes integers beside operands with a width as tinygrad 0.14 does: without a width, of any sign
     self.shared: tuple[Node, int] | None = None  # an index and a number, from which several operands are made
-    self.loop: Node | None = None  # the loop of the REDUCE whose operand is made: half of the elements differ in each iteration
-    self.condition: Node | None = None  # a bool that several operands contain
+    self.loop: Node | None = None
+    self.condition: Node | None = None
     self.integers: tuple[int, ...] = CONSTANTS  # those of which constants are chosen
-    self.numbers: list[Any] = []  # numbers in the order in which they were chosen
+    self.numbers: list[Any] = []
 
   def weak(self) -> Any: return getattr(self.dtypes, "weakint", None) or self.dtypes.index
 
@@ -85,11 +84,8 @@ class Maker:
     return self.numbers[-1]
 
   def size(self, chosen: int) -> int:
-    """Returns the size of a loop, as number(). Raises Unmakeable if it is not from 1 to MOST_ITERATIONS."""
     if not 1 <= (out := self.number(chosen)) <= MOST_ITERATIONS: raise Unmakeable("a loop without iterations, or with too many")
     return int(out)
-
-  # -- operands that a pattern leaves open
 
   def variable(self, dtype: Any = None) -> Any:
     self.leaves += 1
@@ -114,15 +110,13 @@ class Maker:
   def odd(self) -> bool: return self.is_odd and self.random.random() < 0.5
 
   def shared_expression(self) -> Any:
-    """Returns the index that other operands contain, or a quotient or remainder of it, some of them times the
-    divisor."""
+    """Returns an index that other operands contain, or a quotient or remainder of it, perhaps times the divisor."""
     if self.shared is None: self.shared = (self.variable(), self.number(self.random.choice([2, 3, 4])))
     v: Any = self.shared[0]  # tinygrad's nodes have operators that Node does not declare
     c = self.shared[1]
     return [lambda: v % c, lambda: (v // c) * c, lambda: v // c, lambda: v, lambda: (v // c) % 4 * c][self.random.randrange(5)]()
 
   def sum_of_products(self) -> Any:
-    """Returns a sum of two or three variables, each times a number, and perhaps of a constant."""
     terms = [self.variable() * self.number(self.random.choice([1, 1, 2, 3, 4, 6, 8])) for _ in range(self.random.choice([2, 3]))]
     return sum(terms, start=constant_of(self.number(self.random.choice([0, 0, 1, 5, -3]))))
 
@@ -135,7 +129,6 @@ class Maker:
     return [v * c, v + c, v % c, v // c, v * c + self.variable()][kind - 4]
 
   def leaf(self, dtype: Any) -> Any:
-    """Returns a constant, a variable, an element of a buffer, or an expression of these."""
     if self.random.random() < 0.15: return self.constant(dtype, None)
     if self.is_weak(dtype): return self.index_expression()
     if self.condition is not None and self.odd():
@@ -170,7 +163,7 @@ class Maker:
         return self.weak_constant(self.number(-abs(value) if is_negative else value), dtype)
       if dtype == self.dtypes.bool: value = bool(int(value) & 1)
       elif self.dtypes.is_unsigned(dtype): value = abs(value)
-      if has_width: value = max(dtype.min, min(value, dtype.max))  # constants lie within their dtypes
+      if has_width: value = max(dtype.min, min(value, dtype.max))
       value = self.number(float(value) if is_float else value)
       if has_width and not dtype.min <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
     elif self.dtypes.is_unsigned(dtype) and value < 0:
@@ -182,18 +175,16 @@ class Maker:
     return out
 
   def weak_constant(self, value: int, dtype: Any) -> Any:
-    """Returns a constant that stands beside operands of the dtype, without a width if `has_weak`: within the dtype's bounds, or a
-    negative number of as many bits if it is unsigned."""
+    """Returns a constant that stands beside operands of the dtype, without a width if `has_weak`. Raises Unmakeable
+    unless it lies within the dtype's bounds or, for an unsigned dtype, is a negative number of as many bits."""
     least = -(1 << (self.bits(dtype) - 1)) if self.dtypes.is_unsigned(dtype) else dtype.min
     if not self.is_weak(dtype) and not least <= value <= dtype.max: raise Unmakeable("a constant that its dtype does not hold")
     return constant_of(value, None if self.has_weak else dtype)
 
-  # -- the parts of a pattern
-
   def choice(self, options: Any) -> Any: return self.random.choice(known_options(options))
 
   def make(self, p: Any, wanted: Any) -> Any:
-    """Returns a node for the pattern `p`; if the pattern and its ops leave the dtype open, mostly of the dtype `wanted`."""
+    """Returns a node for the pattern `p`. `wanted`: its dtype, unless the pattern or its ops choose another."""
     if p is None: return self.leaf(wanted)
     if p.name is not None and p.name in self.named: return self.named[p.name]
     if p.is_any: return self.make(self.random.choice(list(p.src[0])), wanted)
@@ -293,7 +284,6 @@ class Maker:
     raise Unmakeable(op.name)
 
   def patterns(self, p: Any, count: int) -> list[Any]:
-    """Returns the patterns of a node's sources; None for a source without a pattern."""
     if p.src is None: return [None] * count
     chosen = self.random.choice(p.src)
     if isinstance(chosen, itertools.repeat): return [next(chosen)] * max(1, count)
@@ -304,12 +294,11 @@ class Maker:
     return bool(self.is_odd and dtype is not None and self.dtypes.is_int(dtype) and self.random.random() < 0.3)
 
   def is_weak_constant(self, node: Node) -> bool:
-    """Returns True if the node is a constant without a width that may stand beside operands of each integer dtype."""
     return node.op is self.ops.CONST and self.is_weak(node.dtype) and self.has_weak
 
   def of_sources(self, p: Any, op: Any, wanted: list[Any]) -> Any:
-    """Returns a node of the op. Makes the operands that the pattern constrains most first; the others have the same dtype,
-    except a condition and operands without a width."""
+    """Returns a node of the op. Makes the operands that the pattern constrains most first; the others have the same
+    dtype, except a condition and operands without a width."""
     patterns = self.patterns(p, len(wanted))
     def freedom(i: int) -> int:
       part = patterns[i]
@@ -332,7 +321,7 @@ class Maker:
 
 
 def patterns_below(pattern: Any) -> Iterator[Any]:
-  """Yields a pattern and all patterns below it; if a pattern has several orders of sources, those of the first."""
+  """Yields a pattern and the patterns below it; if a pattern has several orders of sources, those of the first."""
   parts = [pattern]
   while parts:
     yield (p := parts.pop())

@@ -1,5 +1,5 @@
-"""Lines and returns of a rule's function that instances run. An edit of a line that no instance runs is not noticed, so the search
-prefers instances that run further lines, and the verdict of a rule names the lines that none runs."""
+"""Lines and returns of a rule's function that instances run. An error in a line that no instance runs is not noticed,
+so the search prefers instances that run further lines."""
 from __future__ import annotations
 
 import dis
@@ -16,7 +16,9 @@ RETURN_NONE = {"LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "POP_TOP", "NOP"}
 
 
 def functions_below(function: Function) -> list[Any]:
-  """Returns the function or, if it is a lambda, also the functions that it calls by name, each as it is stored: perhaps in a cache."""
+  """Returns the function or, if it is a lambda, also the functions that it calls by name, each as it is stored: perhaps
+  in a cache.
+  """
   code = getattr(without_cache(function), "__code__", None)
   if code is None: return []
   if code.co_name != "<lambda>": return [function]
@@ -24,7 +26,9 @@ def functions_below(function: Function) -> list[Any]:
 
 
 class Target(NamedTuple):
-  """A line of a function, or one of the `return`s in it: `a if b else c` has two. `offset`: of the return's instruction; -1: the line."""
+  """A line of a function, or one of the `return`s in it: `a if b else c` has two. `offset`: of the return's
+  instruction; -1: the line.
+  """
   file: str
   line: int
   offset: int
@@ -49,7 +53,7 @@ def targets_of(code: types.CodeType) -> set[Target]:
 
 
 class RuleLines:
-  """The lines and returns of the functions of one or more rules, and which of them ran."""
+  """The lines and returns of the functions of one or more rules, and which of them did not run yet."""
 
   def __init__(self, functions: Iterable[Function]) -> None:
     below = [f for function in functions for f in functions_below(function) if without_cache(f).__module__ == function.__module__]
@@ -59,13 +63,13 @@ class RuleLines:
     self.is_simple = sum(t.offset >= 0 for t in self.unreached) < 2  # there is one way to a result
 
   def run(self, apply: Callable[[], object]) -> set[Target]:
-    """Calls `apply`, and returns those lines and returns that it runs. Removes them from `unreached`."""
+    """Calls `apply`, and returns the lines and returns that it runs. Removes them from `unreached`."""
     ran: set[Target] = set()
     def of_line(frame: Any, event: str, _: object) -> Any:
       if event in ("line", "return"): ran.add(Target(frame.f_code.co_filename, frame.f_lineno, -1 if event == "line" else frame.f_lasti))
       return of_line
     for f in self.stored:
-      if f is not without_cache(f): f.cache_clear()  # else the function would not run again
+      if f is not without_cache(f): f.cache_clear()  # otherwise the function would not run again
     previous = sys.gettrace()
     sys.settrace(lambda frame, *_: of_line if frame.f_code in self.codes else None)
     try: apply()
@@ -75,7 +79,7 @@ class RuleLines:
     return ran
 
   def text(self) -> str:
-    """Returns the numbers of the lines that did not run, such as "66-70,75". Empty if all ran."""
+    """Returns the numbers of the lines that did not run, such as "66-70,75"."""
     out: list[list[int]] = []
     for n in sorted({t.line for t in self.unreached}):
       if out and n == out[-1][1] + 1: out[-1][1] = n

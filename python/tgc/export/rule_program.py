@@ -1,15 +1,15 @@
 """Writes a short Python program that shows, without tgc, the wrong value that a rule makes with the installed tinygrad
-(`tgc prove --program`), for inputs at which both sides of the rule differ. There are two kinds:
+(`tgc prove --program`), for inputs at which both sides of the rule differ:
 
 - a kernel that stores the left side. The program counts only if it prints what the right side gives.
 - If tinygrad computes that kernel rightly, because other rules change it first or the rule is used only in other graphs: the
   rule, taken from tinygrad's matcher, is applied alone to the left side, and both sides are computed, as a kernel each. The
   program counts only if it prints what both sides give.
 
-A question has "place" (FILE:LINE of the rule), "graph" (its left side, in tgc's JSON), and "values": a text for each leaf
-(data1, r0, the name of a variable), and for both sides ("before", "after"). "alone" asks for the second kind, and "file" is
-the file that the user named with --rule, which may have the rule. Of the question, the program contains no text but the
-place and, if it has the rule, the path of the user's file; graphs and values are parsed and written anew."""
+A question has "place" (FILE:LINE of the rule), "graph" (its left side, in tgc's JSON), and "values": a text for each
+leaf (data1, r0, the name of a variable), and for both sides ("before", "after"). "alone" asks for the second kind, and
+"file" is the file that the user named with --rule, which may have the rule. The program contains no text of the
+question except the place and the path of the user's file; graphs and values are parsed and written anew."""
 from __future__ import annotations
 
 import inspect
@@ -27,16 +27,16 @@ from tgc.export.versions import installed_version
 
 MOST_SECONDS = 40  # tgc waits for 60
 MOST_NODES = 40
-MOST_ELEMENTS = 1 << 16  # most elements of an array
-MOST_VALUES = 1 << 12  # most values of a variable that a program takes all
-LONGEST = 70  # maximum length of an expression without a name of its own
+MOST_ELEMENTS = 1 << 16
+MOST_VALUES = 1 << 12  # of a variable whose values a program takes all
+LONGEST = 70
 PLACE = re.compile(r"[\w/.]+:\d+", re.ASCII)
 NARROW = {"__bf16", "float8_e4m3", "float8_e5m2"}  # dtypes without a type in Python
 OPERATORS = {"ADD": "+", "MUL": "*", "AND": "&", "OR": "|", "XOR": "^"}  # the same for all releases and dtypes
 
 
 class NoProgram(Exception):
-  """There is no program for the question. The message says why."""
+  """There is no program for the question."""
 
 
 def number_of(text: str) -> Any:
@@ -62,21 +62,18 @@ def is_index(dtype: Any) -> bool: return getattr(dtype, "name", "") in {"weakint
 
 
 def variable_of(node: Node) -> tuple[str, int, int] | None:
-  """Returns the name and the bounds of a variable; None for other nodes."""
   if node.op.name == "DEFINE_VAR": return (node.arg[0], node.arg[1], node.arg[2])
   bounds, name = getattr(node.arg, "vmin_vmax", None), getattr(node.arg, "name", None)
   return (name, *bounds) if bounds and name else None
 
 
 def slot_of(node: Node) -> int | None:
-  """Returns the number of a kernel's array; None for other nodes."""
   if node.op.name == "DEFINE_GLOBAL": return int(node.arg)
   if node.op.name != "PARAM" or variable_of(node): return None
   return int(node.arg if isinstance(node.arg, int) else node.arg.slot)
 
 
 class Writer:
-  """Writes the expressions of a graph as Python."""
 
   def __init__(self, root: Node, values: dict[str, str], keeps_loads: bool = False) -> None:
     from tinygrad.dtype import dtypes
@@ -87,7 +84,7 @@ class Writer:
     self.lines: list[str] = []
     self.texts: dict[Node, str] = {}
     self.loops: list[tuple[str, int, int]] = []  # name, size, and the iteration to look at
-    self.arrays: dict[int, tuple[str, Any, int]] = {}  # by number: name, dtype, size
+    self.arrays: dict[int, tuple[str, Any, int]] = {}
     nodes = list(root.toposort())
     if len(nodes) > MOST_NODES: raise NoProgram(f"the left side has {len(nodes)} nodes")
     self.uses: dict[Node, int] = {}
@@ -117,8 +114,8 @@ class Writer:
     return f"x{len(self.lines) - 1}"
 
   def loop(self, name: str, size: int, least: int, is_closed: bool) -> str:
-    """Returns the text of a loop that takes `size` values from `least` on. If these are more than MOST_VALUES, it
-    takes only the value at which the sides differ and those next to it, except the loop of a REDUCE (`is_closed`)."""
+    """Returns the text of a loop that takes `size` values from `least` on. A loop of more than MOST_VALUES, unless it
+    is that of a REDUCE (`is_closed`), takes the value at which the sides differ and those next to it."""
     if not is_closed and size > MOST_VALUES:
       first = max(least, int(number_of(self.values.get(name, str(least)))) - 1)
       least, size = first, min(3, least + size - first)
@@ -174,7 +171,6 @@ class Writer:
     return f"{operands[0]}.alu({', '.join(['Ops.' + op, *operands[1:]])})"
 
   def gate_of(self, load: Node) -> Any:
-    """Returns the gate of a load; None if it has none."""
     index = load.src[0]
     if index.op.name != "INDEX" or slot_of(index.src[0]) is None: return None
     return load.src[2] if len(load.src) == 3 else index.src[2] if len(index.src) == 3 else None
@@ -184,7 +180,8 @@ class Writer:
     return self.constant(self.weak(), Invalid)
 
   def filled(self, name: str, dtype: Any, size: int) -> str:
-    """Returns the text of an array's contents. If the left side reads one element, all elements have its value."""
+    """Returns the text of an array's contents. If the report has one element of the array, all elements have its value.
+    """
     if size > MOST_ELEMENTS: raise NoProgram(f"an array has {size} elements")
     text = self.values.get(name, "0")
     if not text.startswith("["): return f"[{in_python(as_element(number_of(text), dtype))}]" + (f" * {size}" if size > 1 else "")
@@ -194,8 +191,8 @@ class Writer:
 
 
 class Kernel:
-  """The left side of a question as lines of Python, and the texts of a kernel that stores it: the index and the loops of the
-  store, the arrays, the position of the value to look at. Raises NoProgram if no kernel can store it."""
+  """The left side of a question as lines of Python, and the texts of a kernel that stores it. Raises NoProgram if no
+  kernel can store it."""
 
   def __init__(self, question: JSON, keeps_loads: bool = False) -> None:
     from tinygrad.dtype import dtypes
@@ -216,7 +213,6 @@ class Kernel:
     self.result = "Tensor.custom_kernel(*tensors, fxn=lambda *_: kernel)[0]" + (".float()" if self.dtype.name in NARROW else "")
 
   def tensors(self, dtype: str) -> str:
-    """Returns the text of a list of the result, of this dtype, and of the arrays."""
     arrays = [f"Tensor({self.writer.filled(*a)}, dtype={self.writer.dtype(a[1])})" for a in self.arrays]
     return f"tensors = [{', '.join([f'Tensor.empty({self.size}, dtype={dtype})', *arrays])}]"
 
@@ -225,7 +221,9 @@ class Kernel:
 
 
 def program_of(question: JSON) -> str:
-  """Returns a program that computes the left side as a kernel. Raises NoProgram if the left side cannot be a kernel of its own."""
+  """Returns a program that computes the left side as a kernel. Raises NoProgram if the left side cannot be a kernel of
+  its own.
+  """
   left = Kernel(question)
   writer, value = left.writer, left.value
   if is_index(left.root.dtype): value = f"{writer.named(value)}.cast(dtypes.long)"
@@ -245,9 +243,8 @@ def program_of(question: JSON) -> str:
 
 
 def matcher_of(question: JSON) -> tuple[str, str]:
-  """Returns two expressions of Python: the matcher that has the question's rule, and a condition that selects the rule `r` of
-  it. Both contain only names of tinygrad and, if it has the rule, the file of the user. Raises NoProgram if there is no
-  matcher."""
+  """Returns two expressions of Python: the matcher that has the question's rule, and a condition that selects the rule
+  `r` of it. Raises NoProgram if there is no matcher."""
   from tgc.export.rules import compiler_modules, matchers_of, module_outside
   place, found = question["place"], []
   def add_from(module: Any) -> bool:
@@ -271,8 +268,8 @@ def matcher_of(question: JSON) -> tuple[str, str]:
 
 
 def rule_program_of(question: JSON) -> str:
-  """Returns a program that applies the rule alone to the left side, and computes both sides as kernels. Raises NoProgram if one
-  cannot be a kernel of its own."""
+  """Returns a program that applies the rule alone to the left side, and computes both sides as kernels. Raises
+  NoProgram if there is none."""
   left = Kernel(question, keeps_loads=True)
   writer, (matcher, condition) = left.writer, matcher_of(question)
   where = question["place"] if PLACE.fullmatch(question["place"]) else "of a file"
@@ -318,15 +315,14 @@ def run(text: str) -> str:
 
 
 def is_value(printed: str, wanted: str) -> bool:
-  """Returns True if a program printed the wanted value, or this value modulo 2**64. Any value is right if it is undefined."""
+  """Returns True if a program printed the wanted value, or this value modulo 2**64, or if the value is undefined."""
   if wanted == "undefined": return True
   number = number_of(wanted)
   return are_equal(number_of(printed), number) or are_equal(number_of(printed), number % (1 << 64))
 
 
 def answer_program(question: JSON) -> JSON:
-  """Returns the program and what it prints, or why there is none. If the question has "alone", it is a program that applies the
-  rule alone."""
+  """Returns the program and what it prints, or why there is none. With "alone", the program applies the rule alone."""
   before, after = (question["values"].get(side, "") for side in ("before", "after"))
   try:
     printed = run(text := (rule_program_of if question.get("alone") else program_of)(question))

@@ -9,12 +9,11 @@ from tgc.export.hooks import replaced
 from tgc.export.kinds import Node
 from tgc.export.matches import rewrite_with_callback
 
-MOST_PAIRS = 6  # most pairs that are kept of one rule: those with the smallest graphs
-MOST_NODES = 60  # number of nodes at which size_of() stops counting
+MOST_PAIRS = 6
+MOST_NODES = 60  # size_of() stops counting at this number
 
 
 def programs() -> Iterator[Any]:
-  """Yields functions of a device that make a tensor each."""
   from tinygrad import Tensor, dtypes
   def floats(device: str, *shape: int) -> Any: return Tensor.ones(*shape, device=device).contiguous().realize()
   def ints(device: str, n: int, dtype: Any = dtypes.int) -> Any: return Tensor(list(range(n)), device=device, dtype=dtype).realize()
@@ -45,7 +44,6 @@ def programs() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def emulated(names: str) -> Iterator[None]:
-  """Emulates dtypes, in releases that can."""
   from tinygrad import helpers
   if not hasattr(helpers, "EMULATED_DTYPES"):
     yield
@@ -63,7 +61,6 @@ def run_programs() -> None:
 
 
 def size_of(node: Node) -> int:
-  """Returns the number of nodes, at most a few more than MOST_NODES."""
   seen, stack = {node}, [node]
   while stack and len(seen) <= MOST_NODES:
     for source in stack.pop().src:
@@ -74,7 +71,6 @@ def size_of(node: Node) -> int:
 
 
 def matches_of_programs(places: set[str]) -> dict[str, list[tuple[Node, Node]]]:
-  """Returns for each place of a rule some nodes that the rule rewrote in the programs, and what it made of them."""
   from tinygrad.helpers import Context, ContextVar
   from tinygrad.uop.ops import PatternMatcher
   settings = {name: 0 for name in ("PARALLEL", "CACHELEVEL") if name in ContextVar._cache}

@@ -1,8 +1,8 @@
 """Looks for instances of a rule: nodes that its pattern matches, and what the rule makes of them.
 
-Most wrong guards are wrong by one. So each number of an instance (a constant, a bound of a variable) is also moved to the
-edge of what the rule accepts: the last number on each side to which the rule still applies. The numbers in the rule's own
-code, and those next to them, are tried as well, and bits of masks are set and cleared."""
+Most wrong guards are wrong by one. So the numbers of an instance (constants, bounds of variables) are also moved to the
+edge of what the rule accepts: the last number on each side to which the rule still applies. The numbers in the rule's
+own code, and those next to them, are tried as well, and bits of masks are set and cleared."""
 from __future__ import annotations
 
 import contextlib
@@ -19,18 +19,18 @@ from tgc.export.rule_instances import Maker, patterns_below
 from tgc.export.rule_lines import RuleLines, Target
 
 MOST_TRIES = 600  # random tries; if they find nothing, as many with odd operands follow
-MOST_FAILURES = 200  # random tries after which a rule without any instance is given up
+MOST_FAILURES = 200  # random tries without an instance, after which odd operands are tried
 ODD = 1 << 20  # seeds from this number on also make odd operands
 SUMS = 2 << 20  # seeds from this number on also make indices that are sums of products
-MOST_SUMS = 2400  # most tries with such seeds
-MOST_OF_LINES = 3  # seconds of processor time, after which no instances are looked for that run further lines
-MOST_MOVES = 1500  # tries with a moved number, after which the numbers of no further instance are moved
-FARTHEST = 1 << 33  # greatest distance by which edge() moves a number
+MOST_SUMS = 2400
+MOST_OF_LINES = 3  # seconds of processor time to look for instances that run further lines
+MOST_MOVES = 1500
+FARTHEST = 1 << 33
 MOST_SECONDS = 0.3  # processor time for a try; a rule that needs longer has no instance
-MOST_OF_SEARCH = 6  # seconds of processor time, after which no numbers are moved any more
-MOST_NAMED = 32  # numbers of a table that a rule's code names
+MOST_OF_SEARCH = 6  # seconds of processor time to move numbers
+MOST_NAMED = 32
 NUMBERS = (int, float, tuple, list, set, frozenset, dict)
-LARGEST = 1 << 62  # larger numbers in a rule's code are not tried
+LARGEST = 1 << 62
 
 
 class TooSlow(Exception):
@@ -50,7 +50,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 class Instance(NamedTuple):
-  """An instance. `kind` says which ops and dtypes it has; `numbers` are those that may be moved."""
+  """`kind` says which ops and dtypes the instance has; `numbers` are those that may be moved."""
   seed: int
   numbers: tuple[Any, ...]
   kind: tuple[Any, ...]
@@ -62,7 +62,6 @@ def is_constant(one: Instance) -> bool: return all(s.op.name == "CONST" for s in
 
 
 def code_numbers(code: Any, scope: dict[str, Any], module: str, seen: set[Any]) -> Iterator[Any]:
-  """Yields the numbers in the code of a function, and of the functions of its module that it names."""
   if code in seen: return
   seen.add(code)
   constants: list[Any] = [*code.co_consts, *[v for name in code.co_names if isinstance(v := scope.get(name), NUMBERS)]]
@@ -90,7 +89,6 @@ def guard_numbers(pattern: Any, function: Function) -> list[Any]:
 
 
 class Search:
-  """Looks for instances of one rule."""
 
   def __init__(self, pattern: Any, function: Function) -> None:
     from tinygrad.dtype import dtypes as d
@@ -100,11 +98,11 @@ class Search:
     self.unsigned = d.uints
     weak = getattr(d, "weakint", None) or d.index
     self.dtypes = [weak, d.int, d.float, d.bool, weak, d.uint, d.long, d.half, d.uchar, weak, d.short, d.char, d.ulong, d.ushort, d.double]
-    # also try NaN and infinity for these ops: bools must be equal even for a NaN, and a WHERE computes no float
+    # bools must be equal even for a NaN, and a WHERE computes no float
     self.makes_special = pattern.op is not None and {Ops.AND, Ops.OR, Ops.XOR, Ops.WHERE, *GroupOp.Comparison}.issuperset(pattern.op)
     self.known: dict[Node, Instance] = {}
     self.lines = RuleLines([function])
-    self.needed: dict[int, set[Target]] = {}  # by seed of an instance: lines that it runs with moved numbers, too
+    self.needed: dict[int, set[Target]] = {}  # seed of an instance: lines that it runs with moved numbers, too
     self.moves, self.end = 0, 0.0
 
   def attempt(self, seed: int, changes: dict[int, Any] | None = None) -> Instance | None:
@@ -151,7 +149,9 @@ class Search:
     return best
 
   def neighbours(self, found: Instance) -> Iterator[tuple[tuple[Any, ...], Instance]]:
-    """Yields instances with one or two numbers moved, each with a number's position and the direction (1, -1 or "near")."""
+    """Yields instances with one or two numbers moved, each with the position and the direction (1, -1 or "near") of the
+    move.
+    """
     whole = [at for at, value in enumerate(found.numbers) if isinstance(value, int) and not isinstance(value, bool)]
     for direction in (1, -1):  # last numbers first, because they are often constants of the pattern
       for at in reversed(whole):
@@ -167,10 +167,9 @@ class Search:
         if (one := self.moved(found, {at: number})) is not None: yield (at, "near"), one
 
   def edges(self, starts: Iterable[Instance]) -> Iterator[Instance]:
-    """Yields instances at the edges of what the rule accepts, in turn one of each start. Starts with few numbers come
-    first, because their graphs are simple. Of each start, only two instances of the same move are yielded at once; the
-    others come last."""
-    def of_start(found: Instance) -> Iterator[Instance | None]:  # None for one that is to come later
+    """Yields instances at the edges of what the rule accepts, one of each start in turn, simple graphs first. After two
+    instances of the same move of a start, its others come last."""
+    def of_start(found: Instance) -> Iterator[Instance | None]:
       seen: dict[Any, int] = {}
       for moved, one in self.neighbours(found):
         if one.before is found.before: continue
@@ -194,8 +193,8 @@ class Search:
     return not is_constant(one) and any(isinstance(s.arg, int) and s.arg < 0 for s in constants)
 
   def of_lines(self, found: list[Instance]) -> Iterator[Instance]:
-    """Yields instances, those in `found` first, that run lines of the rule's function that none before them runs; none if there
-    is one way to a result. Their numbers are moved only as far as these lines run."""
+    """Yields instances that run lines of the rule's function that none before them runs, those in `found` first; none
+    if there is one way to a result. Their numbers are moved only as far as these lines run."""
     if self.lines.is_simple: return
     end = time.thread_time() + MOST_OF_LINES
     def others() -> Iterator[Instance]:
@@ -209,15 +208,12 @@ class Search:
         yield one
 
   def lines_of(self, one: Instance) -> set[Target]:
-    """Returns the lines of the rule's function that an instance runs; empty if it needs too long."""
     try:
       with limited(MOST_SECONDS): return self.lines.run(functools.partial(self.matcher.rewrite, one.before, {}))
     except TooSlow: return set()
 
   def instances(self, most: int) -> list[tuple[Node, Node]]:
-    """Returns up to `most` instances, as pairs of both sides; twice as many if there are several ways to a result. First those that
-    run further lines of the rule's function, and two with negative constants; then in turn one at an edge of the former, one
-    of a new kind, one at an edge of that kind, and one made by chance."""
+    """Returns up to `most` instances, as pairs of both sides; twice as many if there are several ways to a result."""
     if not self.lines.is_simple: most *= 2
     found = self.by_chance()
     kinds: dict[Any, Instance] = {}

@@ -1,7 +1,7 @@
-"""Unknown values for which the function of a rule runs: it may build nodes of them, and compare constants and bounds. Each
-comparison is decided both ways, one in each run, and the runs keep what was decided as conditions. All else that a
-function could learn of an operand is refused, so that what it makes is the same for all operands and constants for which
-the conditions hold."""
+"""Unknown values for which the function of a rule runs: it may build nodes of them, and compare constants and bounds.
+Comparisons are decided both ways, one in each run, and the runs keep what was decided as conditions. Everything else
+that a function could learn of an operand is refused, so that what it makes is the same for all operands and constants
+for which the conditions hold."""
 from __future__ import annotations
 
 import functools
@@ -12,22 +12,22 @@ from typing import Any
 from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import constant_of, is_invalid
 
-MOST_CHOICES = 24  # maximum number of decisions of one run
-MOST_RUNS = 256  # most runs of one rule with one choice of dtypes and ops
-# Methods that build nodes, and do not depend on their operands but for dtypes.
+MOST_CHOICES = 24
+MOST_RUNS = 256
+# Methods that build nodes, and depend on nothing of their operands but dtypes.
 BUILDERS = {"alu", "where", "cast", "bitcast", "const_like", "logical_not", "ne", "eq", "maximum", "minimum", "reciprocal", "valid", "neg", "trunc",
             "sqrt", "exp2", "log2", "sin"}
 OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "mod": operator.mod,
              "truediv": operator.truediv, "and": operator.and_, "or": operator.or_, "xor": operator.xor, "lshift": operator.lshift,
              "rshift": operator.rshift}
 COMPARISONS = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
-# The methods that Python calls on an object for which an unknown value has no answer, such as its number, text or hash.
+# Methods that Python calls on an object for which an unknown value has no answer, such as its number, text or hash.
 REFUSED = ("bool", "hash", "index", "int", "float", "complex", "iter", "next", "len", "getitem", "contains", "call", "str", "repr", "format", "round",
            "trunc", "floor", "ceil", "pow", "rpow", "divmod", "rdivmod", "matmul", "rmatmul", "abs", "neg", "pos", "invert", "reduce_ex", "bytes")
 
 
 class NotGeneral(BaseException):  # not an Exception: the function of a rule may catch those
-  """The function of a rule looks at its operands, or is not understood. The message says at what."""
+  """The function of a rule looks at its operands, or is not understood."""
 
 
 def read(thing: Any, member: str) -> Any: return object.__getattribute__(thing, member)
@@ -41,11 +41,11 @@ def contains_unknown(thing: Any) -> bool:
 
 
 class Run:
-  """One run of a rule's function. `choices` are its first decisions; more are added as they are made. `counts` has, by
-  each node that is the count of a shift of the left side, the number of bits of the operand that is shifted.
+  """One run of a rule's function.
 
-  `fixed` are the nodes whose op the pattern fixes, `constants` those that it captures as constants, `names` what the rule
-  calls them."""
+  `choices` are its first decisions; more are added as they are made. `counts`: for a node that is the count of a shift,
+  the bits of the shifted operand. `fixed` are the nodes whose op the pattern fixes, `constants` those that it captures
+  as constants, `names` what the rule calls nodes."""
 
   def __init__(self, choices: list[int], counts: dict[Node, int], fixed: set[Node], constants: set[Node], names: dict[Node, str], unknown: Function) -> None:
     self.choices, self.options, self.conditions = choices, list[int](), list[Node]()
@@ -55,7 +55,7 @@ class Run:
     self.bounds: dict[tuple[Node, str], Number] = {}
     self.refused: str | None = None
     self.reads_sources = self.makes_constants = self.rounds_twice = False
-    self.invalid: dict[Node, bool] = {}  # operands, and whether they are Invalid in this run
+    self.invalid: dict[Node, bool] = {}
     self.known: dict[Node, Node] = {}  # operands that have one value in this run
 
   def refuse(self, why: str) -> Any:
@@ -113,8 +113,8 @@ class Run:
     return (before.substitute(self.known), after.substitute(self.known)) if self.known else (before, after)
 
   def substituted(self, value: Any, pairs: list[tuple[Any, Any]]) -> Any:
-    """Answers `value.substitute(dict(pairs))`: the operand has its value where each node has the value of its replacement.
-    Elsewhere, it may have any value, or none; so it is Invalid there, and no proof may use it."""
+    """Answers `value.substitute(dict(pairs))`: the operand has its value where each node has the value of its
+    replacement. Elsewhere it is Invalid, so that no proof uses it."""
     if not contains_unknown([value, pairs]): return value.substitute(dict(pairs))
     from tinygrad.dtype import Invalid, dtypes
     out = self.nodes(value)
@@ -128,20 +128,17 @@ class Run:
     return self.values[node]
 
   def wrapped(self, thing: Any) -> Any:
-    """Returns values in place of nodes, also in tuples and lists."""
     if is_unknown(thing): return thing
     if type(thing) in (tuple, list): return type(thing)(map(self.wrapped, thing))
     return self.value(thing) if hasattr(thing, "toposort") else thing
 
   def nodes(self, thing: Any, dtype: Any = None) -> Any:
-    """Returns nodes in place of values. A number becomes a constant of the dtype."""
     if type(thing) is Value: return read(thing, "node")
     if type(thing) is Number: return self.constant(thing, dtype)
     if type(thing) is UnknownOp: self.refuse("it builds a node with the op of an operand")
     return type(thing)(self.nodes(t, dtype) for t in thing) if type(thing) in (tuple, list) else thing
 
   def constant(self, number: Number, dtype: Any) -> Any:
-    """Returns a node with the number. An integer that its dtype does not hold wraps around."""
     from tinygrad.dtype import dtypes
     node, captured = read(number, "node"), read(number, "captured")
     self.makes_constants = True
@@ -178,7 +175,7 @@ class Run:
 
   def name_of(self, node: Node) -> str: return f"'{self.names[node]}'" if node in self.names else "a part of an operand"
 
-  # -- what the code of a rule calls in place of `is`, `in` and calls (general_rules)
+  # what the code of a rule calls in place of `is` and `in` (general_rules)
 
   def is_same(self, a: Any, b: Any) -> bool:
     if not is_unknown(a) and not is_unknown(b): return a is b
@@ -197,8 +194,8 @@ class Run:
 
 
 def unbounded(node: Node, weak: Any, is_fixed: bool) -> Any:
-  """Returns the value that lies within the bounds of an integer: tinygrad computes the bounds of a sum or a product without
-  an overflow. Returns None for other ops that may overflow."""
+  """Returns the value that lies within the bounds of an integer: tinygrad computes the bounds of a sum or a product
+  without an overflow. Returns None for other ops that may overflow."""
   if node.dtype == weak: return node
   if not is_fixed or node.op.name in ("AND", "OR", "XOR", "SHR", "MAX", "FLOORMOD", "CMOD", "MOD", "CMPLT", "CMPNE", "CMPEQ", "POW", "THREEFRY", "FDIV"): return node.cast(weak)
   if node.op.name not in ("ADD", "SUB", "MUL", "FLOORDIV", "CDIV", "IDIV", "SHL"): return None
@@ -260,8 +257,8 @@ def combined(self: Value, other: Any, compute: Function, is_reflected: bool) -> 
 
 
 class Number:
-  """The value of a captured constant, a bound of an operand, or an integer computed of such: `node` has this value, exactly.
-  `captured`: the constant, if this is its value."""
+  """The value of a captured constant, a bound of an operand, or an integer computed of such: `node` has exactly this
+  value. `captured`: the constant, if this is its value."""
   __slots__ = ("captured", "is_bound_of_bool", "is_float", "node", "run")
 
   def __init__(self, run: Run, node: Node, captured: Node | None = None, is_float: bool = False, is_bound_of_bool: bool = False) -> None:
@@ -304,8 +301,8 @@ def as_float(node: Node, number: Any) -> Any: return number if hasattr(number, "
 
 
 def integer_of(number: Number, other: Any) -> Any:
-  """Returns the other operand as a Python number or, for a Number of the same dtype, as its node. Refuses other operands;
-  only a float Number accepts fractions."""
+  """Returns the other operand as a Python number or, for a Number of the same dtype, as its node. Refuses other
+  operands; only a float Number accepts fractions."""
   run = read(number, "run")
   if type(other) is Number and read(other, "node").dtype == read(number, "node").dtype: return read(other, "node")
   if type(other) in (bool, int): return int(other)
@@ -329,7 +326,7 @@ def computed(self: Number, other: Any, compute: Function, is_reflected: bool) ->
   if compute in (operator.floordiv, operator.mod):
     from tinygrad.uop.ops import Ops
     if not hasattr(Ops, "FLOORDIV"): run.refuse("it divides the value of a constant")
-    run.conditions.append(b.ne(constant_of(0)))  # else Python raises an error
+    run.conditions.append(b.ne(constant_of(0)))  # otherwise Python raises an error
     return Number(run, a.alu(Ops.FLOORDIV if compute is operator.floordiv else Ops.FLOORMOD, b))
   if compute in (operator.lshift, operator.rshift):  # an operand has at most 64 bits
     if not hasattr(b, "toposort") and not 0 <= b < 64: run.refuse("it shifts the value of a constant")
@@ -357,7 +354,6 @@ def compared(self: Number, other: Any, compare: Function, _: bool) -> Any:
 
 
 class UnknownOp:
-  """The op of an unknown operand, which may be any."""
   __slots__ = ("run",)
 
   def __init__(self, run: Run) -> None: object.__setattr__(self, "run", run)
@@ -368,7 +364,6 @@ class UnknownOp:
 
 
 class UnknownKey:
-  """The key by which nodes are sorted, of an unknown operand."""
   __slots__ = ("run",)
 
   def __init__(self, run: Run) -> None: object.__setattr__(self, "run", run)
@@ -379,7 +374,6 @@ class UnknownKey:
 
 
 class UnknownParts:
-  """The nodes below an unknown operand. Whether some node is among them is not known."""
   __slots__ = ("run",)
 
   def __init__(self, run: Run) -> None: object.__setattr__(self, "run", run)
@@ -392,14 +386,12 @@ def is_bound_of_bool(number: Number) -> bool: return bool(read(number, "is_bound
 
 
 def kind_of(number: Number) -> type:
-  """Returns the type that the number has in Python."""
   from tinygrad.dtype import dtypes
   captured = read(number, "captured")
   return float if read(number, "is_float") else bool if captured is not None and captured.dtype == dtypes.bool else int
 
 
 def is_special(number: Number, is_nan: bool) -> bool:
-  """Answers math.isnan or math.isinf."""
   if not read(number, "is_float"): return False
   run, node = read(number, "run"), read(number, "node")
   number_is = node.ne(node) if is_nan else (node.ne(node.const_like(math.inf)) & node.ne(node.const_like(-math.inf))).logical_not()
@@ -407,7 +399,7 @@ def is_special(number: Number, is_nan: bool) -> bool:
 
 
 def install() -> None:
-  """Defines the operators of Value and Number, and refuses all others."""
+  """Defines the operators of Value and Number, and refuses the others."""
   def method(kind: type, how: Function, of: Function, is_reflected: bool) -> Any:
     return lambda self, other: how(self, other, of, is_reflected)
   for name, of in OPERATORS.items():

@@ -1,6 +1,6 @@
 """Makes instances of the rewrite rules of the installed tinygrad, for `tgc prove --rules --live`: nodes that a rule's
-pattern matches, and what the rule makes of them. For rules with few instances, also takes instances from the programs
-of rule_programs."""
+pattern matches, and what the rule makes of them. For rules with few instances, also takes instances from rule_programs.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -29,14 +29,13 @@ ROOMS = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.moveme
          "tinygrad.schedule", "tinygrad.renderer")
 # Rules of these files are left out: they check graphs, write text, or prepare graphs for one language.
 NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
-MOST_INSTANCES = 24  # limit of Search.instances() for one rule
-MOST_OF_FEW = 48  # the same limit, if at most FEW rules are selected
-MOST_NEAR = 5  # rules that an error names
-FEW = 4  # rules with fewer instances also use those of rule_programs; see MOST_OF_FEW
+MOST_INSTANCES = 24
+MOST_OF_FEW = 48
+MOST_NEAR = 5
+FEW = 4  # rules with fewer instances also use those of rule_programs
 
 
 def compiler_modules() -> Iterator[Any]:
-  """Imports and yields the modules of the compiler."""
   names = []
   for room in ROOMS:
     try: module = importlib.import_module(room)
@@ -49,19 +48,17 @@ def compiler_modules() -> Iterator[Any]:
 
 
 def all_rules() -> Iterator[tuple[Any, Function]]:
-  """Yields the pattern and the function of each rule in the modules of the compiler but NO_REWRITES, each once."""
+  """Yields the pattern and the function of the rules in the compiler's modules but NO_REWRITES, each once."""
   seen: set[Any] = set()
   for module in compiler_modules(): yield from rules_of(module, seen)
 
 
 def matchers_of(module: Any) -> list[tuple[str, Any]]:
-  """Returns the names and values of the module's variables that are matchers."""
   from tinygrad.uop.ops import PatternMatcher
   return [(name, value) for name, value in vars(module).items() if isinstance(value, PatternMatcher)]
 
 
 def rules_of(module: Any, seen: set[Any]) -> Iterator[tuple[Any, Function]]:
-  """Yields the rules of a module's matchers, without those of NO_REWRITES and those that were seen before."""
   for _, matcher in matchers_of(module):
     for pattern, function in matcher.patterns:
       where = rule_location(pattern)
@@ -71,8 +68,8 @@ def rules_of(module: Any, seen: set[Any]) -> Iterator[tuple[Any, Function]]:
 
 
 def module_outside(wanted: str) -> Any:
-  """Imports and returns the module of the file that `wanted`, FILE or FILE:LINE, names outside of ROOMS: a file of the installed
-  tinygrad, or a path from the working directory. The file may raise. Returns None if there is no such file."""
+  """Imports and returns the module of the file that `wanted`, FILE or FILE:LINE, names: a file of the installed
+  tinygrad, or a path from the working directory. Returns None if there is no such file; the file may raise."""
   import tinygrad
   file = pathlib.Path(wanted.rpartition(":")[0] if wanted.rpartition(":")[2].isdigit() else wanted)
   package = pathlib.Path(tinygrad.__path__[0])
@@ -107,26 +104,25 @@ def is_of_values(pattern: Any) -> bool:
 
 
 def depends_on_context(pattern: Any, function: Function) -> bool:
-  """Returns True if the rule reads a context, or a tag that another rule sets. Then what the sides mean may depend on
-  these."""
+  """Returns True if the rule reads a context or a tag. Then what the sides mean may depend on these."""
   if (code := getattr(function, "__code__", None)) is not None and {"ctx", "tag", "rtag"}.intersection(code.co_varnames + code.co_names): return True
   return any(getattr(p, "match_tag", None) for p in patterns_below(pattern))
 
 
 def instances_of_elements(pattern: Any, function: Function, sides: list[tuple[Node, Node]]) -> list[tuple[Node, Node]]:
-  """Returns those of the left sides in `sides` to which the rule applies although their operands are elements of
-  buffers, each with what the rule makes of it."""
+  """Returns the left sides in `sides` to which the rule applies although their operands are elements of buffers, each
+  with what the rule makes of it."""
   from tinygrad.uop.ops import PatternMatcher
   matcher, out = PatternMatcher([(pattern, function)]), []
   for before, _ in sides:
-    with contextlib.suppress(Exception):  # the rule may not accept these operands
+    with contextlib.suppress(Exception):
       if (after := matcher.rewrite(before, {})) is not None and after is not before: out.append((before, after))
   return out
 
 
 def lines_without_instance(rules: list[tuple[Any, Function]], instances: list[tuple[Node, Node]]) -> str:
-  """Returns the numbers of the lines of the rules' functions that run for none of the instances, as text; empty if all
-  run, or if there are no instances."""
+  """Returns the numbers of the lines of the rules' functions that run for none of the instances, as text; empty if
+  there are no instances."""
   from tinygrad.uop.ops import PatternMatcher
   if not instances: return ""
   lines, matcher = RuleLines([f for _, f in rules]), PatternMatcher(rules)
@@ -137,11 +133,12 @@ def lines_without_instance(rules: list[tuple[Any, Function]], instances: list[tu
 
 def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1, on_progress: Callable[[str], object] = lambda text: None) -> int:
   """Writes a recording of instances of the rules that `only` selects by place or by the name of their function: of the
-  part-th of `of` parts of their places. Calls `on_progress` with a text before each rule. Returns the number of places."""
+  part-th of `of` parts of their places. Calls `on_progress` with a text before each rule. Returns the number of places.
+  """
   places: dict[str, set[str]] = {}  # by place: words about its rules, those of lib/prove/live_rules.h
   instances: dict[str, list[tuple[Node, Node]]] = {}
   sides: dict[str, list[list[tuple[Node, Node]]]] = {}  # by place: of each rule, the sides for all operands
-  limits: dict[str, str] = {}  # by place, why `sides` has none
+  limits: dict[str, str] = {}  # by place: why `sides` has none
   def selected(among: list[tuple[Any, Function]]) -> list[tuple[Any, Function]]:
     return [(p, f) for p, f in among if is_place_of(rule_location(p), only) or is_function_of(f, only)]
   known, why = list(all_rules()), ""
@@ -191,8 +188,8 @@ def is_place_of(place: str, wanted: str) -> bool:
 
 
 def is_function_of(function: Function, wanted: str) -> bool:
-  """Returns True if the function of a rule, or a function that a lambda of the rule calls, has the wanted name, or if FILE:LINE
-  is one of its lines."""
+  """Returns True if the function of a rule, or a function that a lambda of the rule calls, has the wanted name, or if
+  FILE:LINE is one of its lines."""
   code, name = getattr(function, "__code__", None), getattr(function, "__name__", "")
   if any(is_function_of(without_cache(f), wanted) for f in functions_below(function)[1:]): return True
   line = wanted.rpartition(":")[2]

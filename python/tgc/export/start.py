@@ -1,4 +1,3 @@
-"""Starts recording: `start_recording` for a whole process, `tgc_export` for tensors of the calling program."""
 from __future__ import annotations
 
 import os
@@ -14,13 +13,12 @@ from tgc.export.recorder import Recorder
 from tgc.export.text_recorder import TextRecorder
 from tgc.export.versions import installed_commit, installed_version
 
-active_recorder: Recorder | None = None  # the recorder of this process; None if nothing is recorded
+active_recorder: Recorder | None = None  # of this process; None if nothing is recorded
 
 
 def start_recording(options: JSON, is_child: bool = False) -> Recorder:
-  """Records everything that this process compiles, from the moment it imports tinygrad. Returns the recorder.
-
-  `options` are those of the recorder; with "version" they are GraphRecorder's.
+  """Records everything that this process compiles, from the moment it imports tinygrad. With "version", `options` are
+  GraphRecorder's, otherwise TextRecorder's.
   """
   global active_recorder
   active_recorder = (GraphRecorder if options.get("version") else TextRecorder)(options, is_child)
@@ -33,8 +31,8 @@ def start_recording(options: JSON, is_child: bool = False) -> Recorder:
 def tgc_export(*tensors: Any, path: str | os.PathLike[str] | None = None) -> None:
   """Records the schedule and the kernels that tensors need, without running them.
 
-  Writes to `path`; if this process is recorded already, as under tinygrad_export.py or after an earlier call, writes to
-  that recording instead. Raises ValueError if there is neither.
+  Writes to `path`; if this process is recorded already, writes to that recording instead. Raises ValueError if there is
+  neither.
   """
   global active_recorder
   from tinygrad.uop.ops import UOp

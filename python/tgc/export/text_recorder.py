@@ -1,4 +1,6 @@
-"""Records tinygrad 0.12.0: replaces get_program and the scheduler, and keeps each stage as tinygrad's own printer shows it."""
+"""Records tinygrad 0.12.0: replaces get_program and the scheduler, and keeps stages as tinygrad's own printer shows
+them.
+"""
 from __future__ import annotations
 
 import os
@@ -24,18 +26,14 @@ from tgc.export.records import (
 class TextRecorder(Recorder):
   def __init__(self, options: JSON, is_child: bool = False) -> None:
     super().__init__(options, is_child)
-    self.renderers: JSON = {}      # target: renderer
+    self.renderers: JSON = {}
     self.arrays = ArraySaver(self)
-
-  # -- settings
 
   def context_vars(self) -> JSON:
     from tinygrad.helpers import ContextVar
     return {k: ContextVar._cache[k] for k in SETTINGS if k in ContextVar._cache}
 
   def note_settings(self) -> None:
-    """Reads the settings that tinygrad was loaded with from the environment, and the number of CPUs; the header has
-    both."""
     self.initial_vars = {k: v.value for k, v in self.context_vars().items()}
     self.header_settings = {k: os.environ[k] for k in SETTINGS if os.environ.get(k, "") != ""}
     self.header_settings["CPU_COUNT"] = str(self.initial_vars["CPU_COUNT"])  # CPU kernels depend on it, set or not
@@ -46,14 +44,12 @@ class TextRecorder(Recorder):
                if k not in self.initial_vars and os.environ.get(k, "") != self.header_settings.get(k, "")}
     return changed | self.changed_vars()
 
-  # -- records
-
   def renderer_of(self, target: str) -> Any:
     if target not in self.renderers: self.renderers[target] = make_renderer(target)
     return self.renderers[target]
 
   def record_kernel(self, ast: Node, renderer: Any) -> str | None:
-    """Records a kernel for each target that has no record of it yet; returns its id."""
+    """Records a kernel for the targets that have no record of it yet; returns its id."""
     settings, identity = self.own_settings(), self.identity(ast)
     renderers = {target: self.renderer_of(target) for target in self.targets} or {target_of(renderer): renderer}
     for target, ren in renderers.items():
@@ -88,7 +84,6 @@ class TextRecorder(Recorder):
     return result
 
   def record_sink(self, sink: Node) -> None:
-    """Records the schedule of a tensor graph and its kernels, without running them."""
     from tinygrad.device import Device
     from tinygrad.engine import schedule
     from tinygrad.uop.ops import Ops
@@ -108,11 +103,9 @@ class TextRecorder(Recorder):
     record = replayed_schedule(name, sink)
     if record is not None: self.write("tensor", record, settings)
 
-  # -- tinygrad's functions
-
   def watch(self) -> None:
-    """Replaces tinygrad's functions once tinygrad is loaded. Modules that are loaded later import the replacements.
-    The BEAM search keeps the original get_program, because its candidates are not kernels of the program."""
+    """Replaces tinygrad's functions. The BEAM search keeps the original get_program, because its candidates are not
+    kernels of the program."""
     from tinygrad import codegen
     from tinygrad.engine import schedule
     self.note_settings()

@@ -12,7 +12,6 @@ from tgc.export.names import OPS
 
 
 def op_names(package: pathlib.Path) -> list[str]:
-  """Returns the names of the members of Ops in the order of the source, read from the package's files."""
   tree = ast.parse((package / "uop/__init__.py").read_text())
   ops = next(e for e in tree.body if isinstance(e, ast.ClassDef) and e.name == "Ops")
   return [e.targets[0].id for e in ops.body if isinstance(e, ast.Assign) and isinstance(e.targets[0], ast.Name)]
@@ -31,10 +30,10 @@ def checkout_version(version: str, names: list[str]) -> str:
 
 
 def commit_of(checkout: pathlib.Path) -> str | None:
-  """Returns the commit that a git checkout is at, without running git; None if the folder is no checkout."""
+  """Returns the commit that a git checkout is at, without running git; None if it is not found."""
   git = checkout / ".git"
   try:
-    if git.is_file(): git = (checkout / git.read_text().removeprefix("gitdir:").strip()).resolve()  # the .git of a worktree is a file that names a folder
+    if git.is_file(): git = (checkout / git.read_text().removeprefix("gitdir:").strip()).resolve()
     head = (git / "HEAD").read_text().strip()
     if not head.startswith("ref: "): return head
     shared = git / (git / "commondir").read_text().strip() if (git / "commondir").exists() else git
@@ -47,7 +46,6 @@ def commit_of(checkout: pathlib.Path) -> str | None:
 
 
 def installed_commit() -> str | None:
-  """Returns the commit of the tinygrad that would be imported, if it lies in a git checkout of its own."""
   spec = importlib.util.find_spec("tinygrad")
   if spec is None or spec.origin is None: return None
   return commit_of(pathlib.Path(spec.origin).parent.parent)

@@ -1,8 +1,8 @@
 """Converts a trace that tinygrad's VIZ saved (rewrites.pkl) to golden records: `--viz FILE`.
 
-For each rewrite the trace holds the graph it began with and every match of a rule, before and after; the resulting graph
-is computed from these. A pickle can name, call and change any function or object, so it is read into plain records. The
-objects of tinygrad are made from these afterwards, and only those whose classes are in the table CLASSES.
+For a rewrite the trace holds the graph it began with and the matches of rules; the resulting graph is computed from
+these. A pickle can name, call and change any function or object, so it is read into plain records. Objects of tinygrad
+are made from these afterwards, if their classes are in CLASSES.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tgc.export.kinds import JSON, Node
 from tgc.export.matches import rule_location
 from tgc.export.names import QUERIES, RENDERER_NAMES
 
-# The classes whose objects are made from records, by module: nodes, enums, and dataclasses without a function among their values.
+# By module, the classes whose objects are made from records.
 CLASSES = {
   "tinygrad.uop": {"Ops"},
   "tinygrad.uop.ops": {"AxisType", "CallInfo", "Kernel", "KernelInfo", "ParamArg", "ProgramInfo", "RewriteTrace",
@@ -34,17 +34,17 @@ CLASSES = {
   "tinygrad.schedule.kernelize": {"Kernel"}, "tinygrad.shape.shapetracker": {"ShapeTracker"}, "tinygrad.shape.view": {"View"},
   "tinygrad.helpers": {"Metadata", "Target", "TracingKey"}, "tinygrad.renderer": {"Estimates", "ProgramSpec"},
 }
-# Classes whose objects a pickle makes by a call. Such an object never has a state.
+# Classes whose objects a pickle makes by a call, and gives no state.
 STATELESS = {"Ops", "AxisType", "UOp", "AddrSpace", "DType", "ImageDType", "InvalidType", "PtrDType", "OptOps", "getattr"}
-MOST_VALUES = 1 << 24  # most values to which a value of the trace may expand, shared values counted each time
+MOST_VALUES = 1 << 24  # values to which a value of the trace may expand, shared values counted each time
 # Functions that the trace lists like rewrites and that contain stages of their own.
 INNER = {"get_kernel_graph", "run_rangeify"}
-CALLER = "schedule to linear"  # a stage whose rules call a function of INNER
+CALLER = "schedule to linear"
 
 
 class Record:
-  """What a pickle would make of a class: the class's arguments and its state. It is plain data: nothing can be set but the
-  state, once, and no object of tinygrad or Python is made or changed while a pickle is read."""
+  """What a pickle would make of a class: the class's arguments and its state. Nothing can be set but the state, once:
+  no object of tinygrad or Python is made or changed while a pickle is read."""
   __slots__ = ("args", "state")
   module = name = ""
   args: tuple[Any, ...]
@@ -69,13 +69,13 @@ class TraceReader(pickle.Unpickler):
 
 
 class Inert:
-  """Takes the place of an object whose class is not in the table."""
+  """Takes the place of an object whose class is not in CLASSES."""
   def __init__(self, args: tuple[Any, ...]) -> None: self.args = args
 
 
 class Builder:
   """Makes tinygrad's objects from the records of a pickle, each by its class's constructor or, as pickle does for a
-  dataclass, from the values of its fields. Objects that exist already are never changed."""
+  dataclass, from the values of its fields. Never changes objects that exist already."""
   def __init__(self) -> None:
     self.made: dict[int, tuple[Any, int]] = {}  # by id: the object, and the number of values that it expands to
     self.kinds: dict[tuple[str, str], Any] = {}
@@ -106,7 +106,7 @@ class Builder:
     args, size = self.all(value.args)
     state = self.state_of(value)
     built, more = self.all(state.values())
-    if value.name == "UOp":  # count a node as one value, because graphs are visited and printed node by node
+    if value.name == "UOp":  # count a node as one value, because graphs are visited node by node
       self.check(size)
       size = 1
     return self.object_of(value, args, dict(zip(state, built))), size + more
@@ -148,7 +148,7 @@ class Builder:
 
 @contextlib.contextmanager
 def limited_memory(size: int) -> Any:
-  """Limits this process's memory by the size of a pickle, so that the pickle cannot exhaust the machine's memory."""
+  """Limits this process's memory by the size of a pickle."""
   try:
     import resource
   except ImportError:
@@ -181,7 +181,6 @@ class Trace:
     self.made: dict[int, Node] = {}
 
   def node(self, number: int) -> Node:
-    """Returns the node of a number, after making its sources."""
     from tinygrad.uop.ops import UOp
     stack = [number]
     while stack:
@@ -209,10 +208,10 @@ class Trace:
 
 
 def stages_of(group: list[Any]) -> list[tuple[Any, list[Any]]]:
-  """Returns (rewrite, rewrites) of each stage in the order in which the stages ended. The list holds the stage's rewrite
-  and the rewrites inside it that belong to no earlier stage."""
+  """Returns (rewrite, rewrites) of the stages in the order in which they ended. The list holds the stage's rewrite and
+  the rewrites inside it that belong to no earlier stage."""
   least = group[0].depth
-  running: list[tuple[Any, bool]] = []  # outermost first
+  running: list[tuple[Any, bool]] = []
   pending: list[Any] = []
   out: list[tuple[Any, list[Any]]] = []
   def end(rewrite: Any, is_stage: bool) -> None:
@@ -221,7 +220,7 @@ def stages_of(group: list[Any]) -> list[tuple[Any, list[Any]]]:
     out.append((rewrite, pending[first:]))
     del pending[first:]
   for rewrite in group:
-    if rewrite.depth < least: break  # belongs to the caller
+    if rewrite.depth < least: break
     while running and running[-1][0].depth >= rewrite.depth: end(*running.pop())
     is_outermost = all(r.name in INNER for r, _ in running if r.name != CALLER)
     is_named = rewrite.name and rewrite.name not in QUERIES | INNER | {"graph_rewrite"} and not rewrite.name.startswith("View")
@@ -269,7 +268,9 @@ class Converter:
     self.recorder.write(level, record, {})
 
   def program(self, trace: Trace, ret: Any, group: list[Any]) -> JSON:
-    """Returns source and launch facts of a ProgramSpec, or of the last PROGRAM that a rewrite began with or made."""
+    """Returns source and launch facts of a ProgramSpec, or of the last PROGRAM that a rewrite began with or made; {} if
+    there is none.
+    """
     if hasattr(ret, "src"):
       with contextlib.suppress(Exception): return dict(self.recorder.program_of(ret))
     for rewrite in reversed(group):

@@ -1,8 +1,8 @@
-"""Finds the first kernel calls of a program that make a NaN (or an infinity) of numbers, for --watch-nan.
+"""Finds kernel calls of a program that make a NaN (or an infinity) of numbers, for --watch-nan.
 
-Writes out.nan.json: for each find the call, what is known of its inputs, and how many later calls read its NaNs and stored
-NaNs of their own. The calls' arrays go where --save-inputs puts them. `tgc run out.jsonl.gz --nan` explains a find; the
-kernel's record says which line of the program made each of its operations.
+Writes out.nan.json: for each find the call, what is known of its inputs, and how many later calls read its NaNs and
+stored NaNs of their own. The calls' arrays go where --save-inputs puts them. `tgc run out.jsonl.gz --nan` explains a
+find.
 """
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tgc.export.golden import atomic_file, nan_file, print_message
 from tgc.export.hooks import program_lines, set_attribute
 from tgc.export.kinds import JSON
 
-# Layout of each float dtype: bytes; all bits but the sign; the bits of infinity (of the largest number, where there is none).
+# By float dtype: bytes; all bits but the sign; the bits of infinity (of the largest number, where there is none).
 FLOATS = {"half": (2, 0x7fff, 0x7c00), "bfloat16": (2, 0x7fff, 0x7f80), "float": (4, 0x7fffffff, 0x7f800000),
           "double": (8, (1 << 63) - 1, 0x7ff0000000000000), "fp8e5m2": (1, 0x7f, 0x7c), "fp8e4m3": (1, 0x7f, 0x7e)}
-MOST_FINDS = 8  # kernels whose first find is kept
+MOST_FINDS = 8
 NAMES = {"float16": "half", "float32": "float", "float64": "double", "__bf16": "bfloat16"}
 
 
@@ -50,10 +50,10 @@ class NanWatcher(ArraySaver):
   def __init__(self, recorder: Any, infinite: bool, stops: bool) -> None:
     super().__init__(recorder)
     self.infinite, self.stops = infinite, stops
-    self.finds: list[JSON] = []          # of MOST_FINDS kernels, the first find of each
+    self.finds: list[JSON] = []
     self.calls, self.seconds = 0, 0.0
     self.file = nan_file(recorder.output)
-    self.runs: dict[Any, int] = {}       # kernel: how often it ran
+    self.runs: dict[Any, int] = {}
     # buffer: the call that stored to it last; "nan_of": the find whose NaNs it stored
     self.writers: weakref.WeakKeyDictionary[Any, JSON] = weakref.WeakKeyDictionary()
     self.unwritten: weakref.WeakSet[Any] = weakref.WeakSet()  # buffers that a kernel read before anything stored to them
@@ -67,7 +67,7 @@ class NanWatcher(ArraySaver):
     if (item := getattr(realize, "ExecItem", None)) is None: return  # in 0.12, ExecItem allocates memory before the kernel is called
     run = item.run
     def watched_run(one: Any, *args: Any, **kwargs: Any) -> Any:
-      if one.ast.op.name == "SINK": self.note_new(one.bufs)  # not a copy
+      if one.ast.op.name == "SINK": self.note_new(one.bufs)
       return run(one, *args, **kwargs)
     set_attribute(item, "run", watched_run)
 
@@ -91,7 +91,6 @@ class NanWatcher(ArraySaver):
     return result
 
   def find_made(self, known: tuple[Any, Any], buffers: dict[int, Any], before: dict[int, Any], values: dict[str, int]) -> None:
-    """Looks for a NaN that one call of a kernel has made."""
     kernel_id, facts = known
     if kernel_id is None: return
     self.calls += 1

@@ -1,4 +1,3 @@
-"""Limits of the server's inputs and outputs: files within the folders that it was given."""
 from __future__ import annotations
 
 import itertools
@@ -6,11 +5,11 @@ import os
 import pathlib
 from collections.abc import Sequence
 
-OUTPUTS = (".jsonl", ".jsonl.gz", ".html", ".repro")  # recordings, pages and repro bundles
+OUTPUTS = (".jsonl", ".jsonl.gz", ".html", ".repro")
 
 
 class Refused(Exception):
-  """The server refuses an input, an output or a device. The text says why."""
+  """The server refuses an input, an output or a device."""
 
 
 class Folders:
@@ -18,7 +17,7 @@ class Folders:
 
   def __init__(self, folders: Sequence[str | os.PathLike[str]]) -> None:
     self.roots = [pathlib.Path(f).resolve(strict=True) for f in folders]
-    self.written: set[pathlib.Path] = set()  # outputs, which may be written again
+    self.written: set[pathlib.Path] = set()
 
   def holds(self, path: pathlib.Path) -> bool: return any(path.is_relative_to(root) for root in self.roots)
 
@@ -33,16 +32,16 @@ class Folders:
   def names(self) -> str: return ", ".join(map(str, self.roots))
 
   def file(self, name: str) -> pathlib.Path:
-    """Returns an existing file. Raises Refused if the file is outside the folders or no regular file, or if a file beside
-    it whose name begins as its own is a link that leads outside: tgc also reads files such as RUN.inputs."""
+    """Returns an existing file. Raises Refused if it is outside the folders or no regular file, or if a neighbour with
+    the same first name is a link that leads outside: tgc also reads files such as RUN.inputs."""
     path = self.resolved(name)
     if not path.is_file(): raise Refused(f"there is no file '{name}' in {self.names()}")
     self.check_neighbours(path)
     return path
 
   def input(self, name: str) -> str:
-    """Returns an INPUT of tgc's commands, FILE or FILE#ID, with the file's full path. Raises Refused as file(), and if a
-    file has the name FILE#ID."""
+    """Returns an INPUT of tgc's commands, FILE or FILE#ID, with the file's full path. Raises Refused as file(), and if
+    a file has the name FILE#ID."""
     file, mark, record = name.partition("#")
     path = self.file(file)
     whole = f"{path}{mark}{record}"
@@ -50,9 +49,7 @@ class Folders:
     return whole
 
   def output(self, name: str) -> pathlib.Path:
-    """Returns the path of a file to write. Raises Refused if the path is outside the folders, the folder is missing,
-    the ending is none of OUTPUTS, the file exists and this server has not written it, or a file beside it whose name
-    begins as its own is a link that leads outside."""
+    """Returns the path of a file to write. Raises Refused if this server may not write it."""
     path = self.resolved(name)
     if not path.name.endswith(OUTPUTS): raise Refused(f"'{name}' must end with one of {', '.join(OUTPUTS)}")
     if not path.parent.is_dir(): raise Refused(f"the folder of '{name}' does not exist")
@@ -62,7 +59,8 @@ class Folders:
     return path
 
   def free_output(self, stem: str, ending: str) -> pathlib.Path:
-    """Returns the path of a new file in the first folder: out.html for "out" and ".html", or out-2.html if that exists."""
+    """Returns the path of a new file in the first folder: out.html for "out" and ".html", or out-2.html if that exists.
+    """
     names = itertools.chain([stem], (f"{stem}-{n}" for n in itertools.count(2)))
     return self.output(next(name + ending for name in names if not (self.roots[0] / (name + ending)).exists()))
 
@@ -82,7 +80,6 @@ class Folders:
           raise Refused(f"'{link}' is a link that leads outside the folders of this server")
 
   def short(self, path: str | os.PathLike[str]) -> str:
-    """Returns a path as an answer names it: without the server's first folder, or whole if it is in another one."""
     text = os.fspath(path)
     root = next((root for root in self.roots if text.startswith(f"{root}{os.sep}")), None)
     return text[len(str(root)) + 1:] if root and self.roots[0] == root else text

@@ -1,4 +1,5 @@
-"""Runs tgc's commands, and makes the answers of the tools: short texts in pages, which end with the next call to make."""
+"""Runs tgc's commands, and makes the answers of the tools: short texts in pages, which end with the next call to make.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -13,8 +14,8 @@ import anyio
 
 from tgc.process import TgcError, binary, diagnostics_of, visible
 
-PAGE = 3600  # characters of a page; in ASCII, six pages with their last lines are less than 24 kB
-OUTPUT_LIMIT = 1 << 26  # bytes of a command's output: more is cut off
+PAGE = 3600  # characters; in ASCII, six pages with their last lines are less than 24 kB
+OUTPUT_LIMIT = 1 << 26
 KEPT = 8  # outputs that are kept, so that further pages need no further run
 
 
@@ -48,11 +49,9 @@ def answer(text: str, page: int, here: tuple[str, dict[str, Any]], following: st
 
 
 class Output:
-  """The text that a command printed, and its exit code."""
   def __init__(self, text: str, errors: str, code: int) -> None: self.text, self.errors, self.code = text, errors, code
 
   def objects(self) -> list[dict[str, Any]]:
-    """Returns the JSON objects that a command printed, one a line or a single one."""
     try: return [json.loads(self.text)]
     except ValueError: return [json.loads(line) for line in self.text.splitlines() if line.startswith("{")]
 
@@ -64,7 +63,6 @@ def changed_at(word: str) -> int:
 
 
 class Commands:
-  """Runs commands of tgc, and keeps the last outputs."""
 
   def __init__(self, folder: str, seconds: float) -> None:
     self.folder, self.seconds = folder, seconds
@@ -111,5 +109,4 @@ class Commands:
 
 
 def end_session(pid: int) -> None:
-  """Kills the process group of a program that was started in a session of its own."""
   with contextlib.suppress(ProcessLookupError, PermissionError): os.killpg(pid, signal.SIGKILL)

@@ -1,4 +1,3 @@
-"""The consent of the host to what a call executes. The SDK asks the client's user (elicitation) before the tool begins."""
 from __future__ import annotations
 
 import shlex
@@ -82,7 +81,7 @@ RecordConsent = Annotated[ElicitationResult[Consent], Resolve(ask_to_record)]
 
 
 def granted(ctx: Ctx, consent: ElicitationResult[Consent], what: str = "kernels") -> State:
-  """Returns the state if the host consents, and remembers the consent if the host says so. Raises ToolError if it does not."""
+  """Returns the state if the host consents. Raises ToolError if it does not."""
   state = state_of(ctx)
   if not isinstance(consent, AcceptedElicitation):
     raise ToolError(f"not allowed: the host's user declined. To allow it, {ALLOW}\nnext: {call_text('records')}")

@@ -1,4 +1,3 @@
-"""Makes the server: its tools, what they share, and what a client reads first."""
 from __future__ import annotations
 
 import contextlib

@@ -1,4 +1,3 @@
-"""The tools of the server. Each runs a command of tgc, or the exporter, and says which call comes next."""
 from __future__ import annotations
 
 import contextlib
@@ -50,7 +49,7 @@ Explained = Annotated[int, Field(description="kernels that get reasons", ge=0, l
 Other = Annotated[str | None, Field(description="a second input to compare with")]
 Live = Annotated[bool, Field(description="compile with the tinygrad of this server")]
 
-NO_GRAPH = ("source", "asm", "llvm-ir", "disasm", "sass", "cubin", "binary", "program", "schedule")  # stages that are texts
+NO_GRAPH = ("source", "asm", "llvm-ir", "disasm", "sass", "cubin", "binary", "program", "schedule")
 P = ParamSpec("P")
 
 
@@ -80,7 +79,6 @@ def of_record(input: str, name: str) -> str: return input if "#" in input or not
 
 
 def neighbours(state: State, file: str, levels: Iterable[str]) -> list[str]:
-  """Returns the short names of the recording's files of other levels, if they exist."""
   paths = [tagged_path(pathlib.Path(file), level) for level in levels]
   return [state.folders.short(path) for path in paths if path.exists() and path.name != pathlib.Path(file).name]
 
@@ -191,7 +189,6 @@ async def dump(input: Input, ctx: Ctx, stage: Stage = "source", since: Since = N
 
 
 async def difference(state: State, place: str, before: str, after: str) -> str:
-  """Returns the difference of the graphs after two stages of a record, by structure."""
   with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
     files = [pathlib.Path(folder, side) for side in ("before", "after")]
     for file, stage in zip(files, (before, after), strict=True):
@@ -218,7 +215,6 @@ async def trace(input: Input, ctx: Ctx, stage: str | None = None, rule: Rule = N
 
 
 def stage_part(text: str, stage: str) -> str:
-  """Returns the part of a trace that is about a stage."""
   out: list[str] = []
   inside = False
   for line in text.splitlines():
