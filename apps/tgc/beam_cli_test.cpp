@@ -1,4 +1,3 @@
-// The options of `tgc beam`, and how other commands use its results; and `tgc check merge`.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -38,7 +37,6 @@ TEST_CASE("cli: beam results are listed, used under BEAM=N, merged, exported to 
 }
 
 TEST_CASE("cli: beam lowers kernels for the device of --device") {
-  // --device compiles for another target than the record's, which is AMD
   CommandResult r = run_tgc("beam '" + kRecords + "#bcast_div.0' --device=CPU:LLVM --width=1 --results=there.db");
   CHECK_MESSAGE(r.code == 0, r.err);
   CHECK(contains_text(run_tgc("beam --list --results=there.db").out, "bcast_div.0  CPU:LLVM  BEAM=1"));

@@ -1,5 +1,3 @@
-// Repro bundles on the command line: what run and bisect write to them, what commands make of a bundle in another
-// folder, without the original input, cache and environment, and the commands that repeat failures.
 #include <sstream>
 
 #include "apps/tgc/cli_testing.h"
@@ -10,7 +8,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// Checks what commands make of a bundle alone in a folder, with only PATH and HOME set.
+// Checks what commands make of a bundle that is alone in a folder, with only PATH and HOME set.
 void check_bundle_alone(const std::string& bundle, const std::string& rule) {
   namespace fs = std::filesystem;
   fs::path elsewhere = scratch_folder() / ("elsewhere." + bundle);
@@ -124,7 +122,7 @@ TEST_CASE("cli: a missing compiler engine is trouble, not a failure of the kerne
 
 TEST_CASE("cli: a bundle that cannot be written is trouble, whether or not the kernel failed") {
   std::string kernel = test_path("golden/kernels.jsonl.gz#bin_add_half.0");
-  for (const char* fault : {"TGC_FAULT=fold-binary@1", "TGC_FAULT=load-index"}) {  // two failures of different kinds
+  for (const char* fault : {"TGC_FAULT=fold-binary@1", "TGC_FAULT=load-index"}) {  // failures of two kinds
     CommandResult r = run_tgc("run '" + kernel + "' --target=CPU:LLVM --device=CPU:LLVM --repro=none/kernel.repro",
                               "/dev/null", fault);
     INFO(r.out << r.err);

@@ -1,4 +1,3 @@
-// Tests that run the tgc binary.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -69,7 +68,7 @@ TEST_CASE("cli: dump converts between all formats of a graph") {
   }
   CHECK(tgc::read_text(text) == kKernel);
   CHECK(run_tgc("dump " + file + " --format=nodes").out.starts_with("DEFINE_GLOBAL dtypes.float.ptr(8) 0\n"));
-  CHECK(run_tgc("dump", file).out == kKernel);  // tgc reads standard input if there is no INPUT
+  CHECK(run_tgc("dump", file).out == kKernel);  // without INPUT, standard input is read
   CHECK(run_tgc("dump -", file).out == kKernel);
 }
 
@@ -123,7 +122,7 @@ TEST_CASE("cli: --opts are kept in a graph that is written before the optimizer 
   CHECK(contains_text(run_tgc("dump " + file + " --opts='[]'").out, "opts_to_apply=()"));
   CommandResult refused = run_tgc("dump " + file + " --stage=source --opts='[Opt(OptOps.UPCAST, 0, 3)]'");
   CHECK(refused.code == 2);
-  CHECK(contains_text(refused.err, "3 can't divide 8 in    8\n"));  // the colours of tinygrad's message are removed
+  CHECK(contains_text(refused.err, "3 can't divide 8 in    8\n"));  // without the colours of tinygrad's message
 }
 
 TEST_CASE("cli: a dumped file keeps the stage, the target and what pyrender text omits") {
@@ -158,7 +157,7 @@ TEST_CASE("cli: the text of a stage names its target and settings, including ove
       CHECK(tgc::read_text(file) == out.out);
       CHECK(run_tgc("dump --stage=source " + file).out == run_tgc("dump --stage=source " + record + asked).out);
     }
-  CHECK_FALSE(contains_text(run_tgc("dump " + record).out, "# tgc: "));  // dump alone prints no header
+  CHECK_FALSE(contains_text(run_tgc("dump " + record).out, "# tgc: "));  // without --stage, there is no header
 }
 
 TEST_CASE("cli: an id of several records selects all of them, with a note") {
@@ -239,7 +238,6 @@ TEST_CASE("cli: records lists the ids that FILE#ID takes") {
 TEST_CASE("cli: stages lists the stages") {
   CHECK(run_tgc("stages").out.find("early movement ops") != std::string::npos);
   CHECK(run_tgc("stages --json").out.find("{\"name\":\"early movement ops\",\"alias\":") != std::string::npos);
-  // each stage has a purpose, also the stages of other releases
   for (const std::string input : {"", "pipelines/0.12.jsonl.gz", "pipelines/0.13.jsonl.gz", "pipelines/0.14.jsonl.gz",
                                   "recorded_faults.jsonl.gz", "verdicts/war13.tensor.jsonl.gz"}) {
     const std::string out = run_tgc("stages --json " + (input.empty() ? input : tgc::test_path(input))).out;
@@ -267,7 +265,7 @@ TEST_CASE("cli: check replays the whole records of a truncated golden file, and 
               another = write_scratch_file("another.gz", gzip);
   CommandResult alone = run_tgc("check --json --stages=text " + cut),
       both = run_tgc("check --json --stages=text " + cut + " " + another);
-  CHECK(alone.code == 2);  // exit code 2, because the file is truncated
+  CHECK(alone.code == 2);
   CHECK(both.code == 2);
   auto records = [](const CommandResult& r) { return std::stoul(r.out.substr(r.out.find(':') + 1)); };
   CHECK(records(alone) > 10);
@@ -284,7 +282,7 @@ TEST_CASE("cli: check replays the whole records of a truncated golden file, and 
 }
 
 TEST_CASE("cli: check applies a record's own settings and counts records that it cannot replay as skipped") {
-  // The test file has records of one kernel with different settings, and one for a target that tgc does not have.
+  // Records of one kernel with different settings, and one for a target that tgc does not have.
   std::string head = R"({"format":"tgc-golden","version":1,"level":"kernel","settings":{"CPU_COUNT":"4"}})" "\n";
   std::string ast =
       R"x("ast":"c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)\nc2 = UOp.range(UOp.const(dtypes.index, 64), 0, AxisType.LOOP)\nast = c0.index(c2, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(c2).sink(arg=None)")x";
@@ -365,7 +363,7 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
     expect_error(
         command + write_scratch_file("second.jsonl", golden_header + good_record + "{\"id\":\"b\",\"ast\":7}\n"),
         "second.jsonl:3:17: found '7', expected a string");
-  std::string many = golden_header;  // records whose output exceeds the buffer of HeldOutput
+  std::string many = golden_header;  // the output exceeds the buffer of HeldOutput
   for (int i = 0; i < 65000; i++) many += good_record;
   std::string many_file = write_scratch_file("many.jsonl", many);
   CHECK(run_tgc("dump " + many_file).out.size() == 65000 * std::string("ast = UOp.sink()\n").size());
@@ -394,7 +392,7 @@ TEST_CASE("cli: a small dump takes less than 200 ms of processor time") {
     run_tgc("dump " + file);
     best = std::min(best, milliseconds() - begin);
   }
-  CHECK(best < 200);  // milliseconds: about 15 on an idle machine; scripts/bench measures this
+  CHECK(best < 200);
 }
 
 // Stores (a + b).contiguous() and the sums of its rows: two kernels, with a buffer between them.
@@ -429,7 +427,7 @@ TEST_CASE("cli: dump of a tensor graph prints its stages, its schedule and the s
   CHECK(run_tgc("verify " + file).out.find("all good by the specification 'tensor'") != std::string::npos);
 
   expect_error("dump " + file + " --kernel=2", "has no kernel '2', expected 0 to 1");
-  // Equal kernels are compiled once and printed under each of their names.
+  // Equal kernels are compiled once and printed under both names.
   std::string twice = kTensors.substr(0, kTensors.find("ast =")) +
                       "c10 = UOp.new_buffer('CPU', 16, dtypes.float, 3)\nc12 = (c6+c10).contiguous()\n"
                       "ast = c12.sink()\n";

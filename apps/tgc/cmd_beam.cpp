@@ -1,4 +1,3 @@
-// tgc beam: searches for fast opts of kernels, and manages the results.
 #include <filesystem>
 
 #include "apps/tgc/options.h"
@@ -64,7 +63,6 @@ void print_transfer(const CacheTransfer& moved, const char* what) {
   print(counted(moved.num_rows, "result") + " " + what + "\n");
 }
 
-// Lists, removes, imports or exports results, without a search.
 int manage(const BeamOptions& o) {
   bool writes = !o.remove.empty() || !o.import_from.empty();
   if (!writes && !std::filesystem::exists(o.file())) {  // no search and no import has made this file yet

@@ -1,4 +1,3 @@
-// tgc bench: times the pipeline, stage by stage, or with --kernels the kernels.
 #include <algorithm>
 
 #include "apps/tgc/options.h"

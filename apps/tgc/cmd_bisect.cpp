@@ -1,4 +1,3 @@
-// tgc bisect: finds the part of a compilation that causes a failure.
 #include <set>
 
 #include "apps/tgc/options.h"
@@ -35,7 +34,7 @@ int run_bisect(BisectOptions& o) {
     return report_error({.message = "the input has no graph", .file = source.name().display_name()});
   int worst = 0;
   bool are_all_same = true;
-  std::set<std::string> bound;  // variables of --var that at least one kernel has
+  std::set<std::string> bound;  // variables of --var that a kernel has
   for (o.trial.input.is_only_kernel = true; graph && *graph;) {
     if (session.is_cancelled()) return report_error({.message = "cancelled"});
     auto following = source.next_graph();

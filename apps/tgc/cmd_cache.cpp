@@ -1,4 +1,3 @@
-// tgc cache: shows or clears the compile cache.
 #include "apps/tgc/command.h"
 #include "lib/compile/cache.h"
 #include "lib/support/json_writer.h"

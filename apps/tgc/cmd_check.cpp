@@ -1,4 +1,3 @@
-// tgc check: replays golden records and compares the texts of their stages exactly; or adds up reports of such checks.
 #include "apps/tgc/options.h"
 #include "lib/compare/check_merge.h"
 #include "lib/compare/replay.h"
@@ -17,7 +16,6 @@ struct CheckOptions {
   unsigned jobs = 0;
 };
 
-// Adds up the reports in the order of the records, and prints differences (--list, --show) as they are found.
 class Checker {
  public:
   explicit Checker(const CheckOptions& options) : o_(options), session_(terminal_session(options.jobs, options.live)) {}
@@ -55,7 +53,7 @@ class Checker {
                              std::to_string(summary_.num_identical()) + " identical");
   }
 
-  // With --json, prints to standard error, because standard output must have only JSON.
+  // With --json, standard output must have only JSON.
   void show(const std::string& text) {
     progress_line().clear();
     if (o_.json) print_message(text);

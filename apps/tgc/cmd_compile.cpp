@@ -1,4 +1,3 @@
-// tgc compile: compiles every distinct source of its inputs, and prints failures, resources or assembly.
 #include "apps/tgc/options.h"
 #include "lib/compile_all/compile_all.h"
 #include "lib/run/source_run.h"
@@ -13,7 +12,7 @@ struct CompileCommand {
   Overrides over;
 };
 
-// Prints the assembly of hand-written kernels. For other kernels, `tgc dump` prints it.
+// Prints the assembly of hand-written kernels; `tgc dump` prints that of others.
 int print_assembly(const CompileCommand& o) {
   const Session session = terminal_session(o.over, 1);
   for (const std::string& file : o.plan.inputs) {

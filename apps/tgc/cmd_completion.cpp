@@ -1,5 +1,4 @@
-// tgc completion: prints a script that has the shell call `tgc complete -- WORDS` at each TAB. This call takes its
-// answers from the option parser and tgc's tables (stages, ops, ...), so installed scripts stay up to date.
+// Prints a script that has the shell call `tgc complete -- WORDS` at each TAB.
 #include "apps/tgc/command.h"
 #include "apps/tgc/completion_scripts.h"
 #include "lib/compilation/stage_rows.h"
@@ -37,8 +36,8 @@ Words words_of(std::string_view option) {
 
 std::string first_sentence(const std::string& text) { return text.substr(0, text.find_first_of(".;:\n")); }
 
-// The completions of the last word of the line: one candidate per line, with a tab and a help text if there is one.
-// `before` is the part of the word that is not completed, such as "--stage=expand,".
+// The completions of the last word of the line, one per line, with a tab and a help text if there is one. `before` is
+// the part of the word that is not completed, such as "--stage=expand,".
 class Candidates {
  public:
   Candidates(std::string before, std::string_view typed) : before_(std::move(before)), typed_(typed) {}
@@ -52,10 +51,9 @@ class Candidates {
   std::string_view typed_;
 };
 
-// Adds the options of a command.
 void add_options(Candidates& to, const CLI::App& command) {
   for (const CLI::Option* o : command.get_options()) {
-    if (o->get_group().empty()) continue;  // hidden options
+    if (o->get_group().empty()) continue;
     for (const std::string& name : o->get_lnames()) to.add("--" + name, first_sentence(o->get_description()));
     for (const std::string& name : o->get_snames()) to.add("-" + name, first_sentence(o->get_description()));
   }
@@ -69,7 +67,7 @@ std::string complete(const CLI::App& app, const Words& words) {
   std::string_view typed = words.back();
   const CLI::App* command = words.size() > 1 ? find_command(app, words[0]) : nullptr;
   size_t equals = typed.starts_with("--") ? typed.find('=') : std::string_view::npos;
-  bool is_joined = equals != std::string_view::npos;  // true for --stage=expand, false for --stage expand
+  bool is_joined = equals != std::string_view::npos;  // --stage=expand, not --stage expand
   Words values;
   if (command) values = words_of(is_joined ? typed.substr(0, equals) : std::string_view(words[words.size() - 2]));
   if (!values.empty()) {

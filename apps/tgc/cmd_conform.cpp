@@ -1,4 +1,3 @@
-// tgc conform: compares another implementation of the compiler with records of tinygrad, stage by stage.
 #include "apps/tgc/options.h"
 #include "lib/compare/conform.h"
 #include "lib/records/input_file.h"

@@ -1,4 +1,3 @@
-// tgc devices: lists the renderers, compilers and runtimes that work on this machine, and what the others lack.
 #include "apps/tgc/command.h"
 #include "lib/compile/compile.h"
 #include "lib/runtime/devices.h"
@@ -9,14 +8,13 @@
 namespace tgc {
 namespace {
 
-// One line of the list. `kind` is "renderer", "compiler" or "runtime"; the rows of a kind are adjacent.
+// `kind` is "renderer", "compiler" or "runtime"; the rows of a kind are adjacent.
 struct DeviceRow {
   std::string kind, name, serves;
   bool works = false;
   std::string note;  // versions, architectures, or what is missing
 };
 
-// Adds one row per renderer, with all its architectures.
 void add_renderers(std::vector<DeviceRow>& rows) {
   for (std::string_view name : known_targets()) {
     auto target = parse_target(name, Settings());

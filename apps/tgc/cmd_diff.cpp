@@ -1,4 +1,3 @@
-// tgc diff: compares two graphs, or two runs stage by stage; without B, compares records with what tgc makes of them.
 #include "apps/tgc/options.h"
 #include "lib/compare/diff_input.h"
 

@@ -1,4 +1,3 @@
-// tgc dump: runs the pipeline and prints the chosen stages.
 #include "apps/tgc/dump_output.h"
 #include "apps/tgc/options.h"
 #include "lib/compilation/pipeline.h"
@@ -20,14 +19,14 @@ struct DumpOptions {
   CLI::App* app;
 };
 
-// Returns whether the list of --stage selects the schedule of tgc's own pipeline.
+// Returns true if the list of --stage selects the schedule of tgc's own pipeline.
 bool explains_schedule(StageSelection& stages) {
   if (stages.is_empty()) return false;
   auto selected = stages.select_rows([](const StageRow&) { return true; });
   return selected && selected->has_row(row_of(StageRow::Kind::Schedule));
 }
 
-// Returns whether the list of --stage names an output of a compiler.
+// Returns true if the list of --stage names an output of a compiler.
 bool compiles_source(const StageSelection& stages) {
   return std::ranges::any_of(stage_rows(), [&](const StageRow& row) {
     return row.is(OutputKind::Compiled) && !stages.word_for(row).empty();
@@ -50,8 +49,8 @@ int dump(const DumpOptions& o) {
   StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); }, stats);
   if (tracks_match_stats()) plan.watcher = &counter;
   StageSelection stages(o.stage);
-  std::string_view begun_at;  // the stage that the header of the last graph names
-  bool is_printed = false;  // true: the last graph is a tensor graph of a text, without a record and --live
+  std::string_view begun_at;  // the stage that the last graph resumes after
+  bool is_printed = false;
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
     is_printed = graph.is_tensor_graph && !graph.record && !session.live_pool;
     DebugPrints debug(session, graph.graph->settings());

@@ -1,4 +1,3 @@
-// tgc emulate: runs a program that uses tinygrad on an emulated GPU.
 #include "apps/tgc/command.h"
 #include "lib/execute/emulate_program.h"
 

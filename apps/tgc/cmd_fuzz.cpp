@@ -1,4 +1,3 @@
-// tgc fuzz: compiles random kernels, compares what they compute after every stage, and bisects and reduces failures.
 #include <thread>
 
 #include "apps/tgc/options.h"

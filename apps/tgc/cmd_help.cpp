@@ -1,4 +1,3 @@
-// tgc help: explains a topic or a command.
 #include "apps/tgc/command.h"
 #include "lib/support/settings.h"
 
@@ -11,14 +10,13 @@ std::string all_topics() {
   return out;
 }
 
-// Returns the text of `tgc --help`, followed by the topics. app.help() would return the help of the command that was
-// given, which is `help`.
+// Returns the text of `tgc --help`, followed by the topics. app.help() would return the help of the given command.
 std::string help_on_tgc(const CLI::App& app) {
   return app.get_formatter()->make_help(&app, "tgc", CLI::AppFormatMode::Normal) + "\nTopics of `tgc help TOPIC`: " +
          all_topics() + ".\n";
 }
 
-// Returns the help on a topic or a command. The error for an unknown word names the nearest ones.
+// The error for an unknown word names the nearest topics and commands.
 Result<std::string> help_on_word(const CLI::App& app, const std::string& word) {
   std::vector<std::string_view> names = help_topics();
   if (std::find(names.begin(), names.end(), word) != names.end()) return help_on(word);

@@ -1,4 +1,3 @@
-// tgc lint: finds silent mistakes of jitted programs in recordings of TinyJits.
 #include "apps/tgc/options.h"
 #include "lib/lint/jit_lint.h"
 #include "lib/records/input_file.h"

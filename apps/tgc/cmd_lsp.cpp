@@ -1,4 +1,3 @@
-// tgc lsp: a language server on standard input and output.
 #include "apps/tgc/command.h"
 #include "lib/lsp/server.h"
 

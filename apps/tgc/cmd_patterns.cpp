@@ -1,4 +1,3 @@
-// tgc patterns: lists the rewrite rules of tgc, or those that matched in an input.
 #include "apps/tgc/options.h"
 #include "lib/compilation/stage_rows.h"
 #include "lib/driver/source.h"
@@ -14,7 +13,7 @@ struct PatternsOptions {
   Overrides over{.records_live_rewrites = true};
 };
 
-// Returns the rules of --stage in the order in which they are tried. They depend on the target and the settings.
+// Returns the rules of --stage in the order in which they are tried.
 std::vector<CatalogRule> rules_of_stage(const PatternsOptions& o) {
   const Session session{.overrides = o.over};
   Settings settings = require(session.settings_for());

@@ -1,4 +1,3 @@
-// tgc profile: shows the hardware traces and profiles that tinygrad stored.
 #include "apps/tgc/options.h"
 #include "lib/driver/source.h"
 #include "lib/profile/report.h"
@@ -18,13 +17,10 @@ profile::Profile analyzed(const ProfileCommand& o, const InputName& name) {
   return require(profile::analyze_profile(std::move(trace), {.kernel = name.id, .num_threads = o.jobs}));
 }
 
-// Returns whether the command shows only a part of the profile.
 bool is_part(const ProfileCommand& o) {
   return o.packets || o.waves || o.counters || o.memory || !o.against.empty();
 }
 
-// Returns whether the command shows source lines: of one kernel, or of all with --with; not if it shows only a part of
-// the profile.
 bool shows_sources(const ProfileCommand& o, const InputName& name) {
   return !is_part(o) && (!name.id.empty() || !o.with.empty());
 }

@@ -1,4 +1,3 @@
-// tgc prove: proves the rewrites of compilations or, with --rules, the rules; or merges reports of shards.
 #include <map>
 
 #include "apps/tgc/options.h"
@@ -15,7 +14,6 @@ namespace {
 
 constexpr double kMostProofSeconds = 1e6;
 
-// Counts the verdicts of kernels and schedules: "12 kernels: 10 proven, 2 proven (reals); ...".
 class VerdictCounts {
  public:
   void add(const KernelProof& p) {
@@ -64,8 +62,8 @@ int run(const ProveOptions& o) {
     };
     require(refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
       if (!shard.has_record(number++)) return Status(Unit{});
-      // tgc's own pipeline can repeat the rewrites of kernels that it can compile; for other kernels and for
-      // schedules, the recorded rewrites of tinygrad are proven
+      // tgc's own pipeline repeats the rewrites of kernels that it can compile; for other graphs, the recorded rewrites
+      // are proven
       if (!session.compiler()->can_compile(graph) || graph.is_tensor_graph) {
         if (is_runtime_kernel(graph))
           return session.report_note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"),

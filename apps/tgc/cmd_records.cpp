@@ -1,4 +1,3 @@
-// tgc records: lists the records of files.
 #include <algorithm>
 
 #include "apps/tgc/options.h"

@@ -1,4 +1,3 @@
-// tgc reduce: reduces a failing kernel, or a failing kernel of a model, to a smaller one that fails in the same way.
 #include <thread>
 
 #include "apps/tgc/options.h"
@@ -19,7 +18,7 @@ struct ReduceOptions {
   Overrides over{.records_live_rewrites = true};
 };
 
-// Returns the command that repeats the failure: tgc bisect for `differs`, the user's script, or the bundle's command.
+// Returns the command that repeats the failure.
 std::string repeat_command(const Session& session, const ReduceOptions& o, const Criterion& criterion) {
   const std::string file = shell_word(o.output);
   if (criterion.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);

@@ -1,4 +1,3 @@
-// tgc run: compiles kernels and models, also kernels written by hand, runs them and compares the results.
 #include "apps/tgc/options.h"
 #include "apps/tgc/run_command.h"
 #include "lib/profile/emulated_trace.h"

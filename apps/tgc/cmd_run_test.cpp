@@ -1,4 +1,3 @@
-// Tests that run `tgc run`.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -38,7 +37,6 @@ std::string elementwise(const std::string& dtype, const std::string& f, const st
          "2).index(i)\n" + "ast = " + global + "0).index(i, ptr=True).store(" + f + ").end(i).sink()\n";
 }
 
-// Writes the files that most tests use.
 void prepare() {
   static bool done = false;
   if (std::exchange(done, true)) return;
@@ -105,7 +103,6 @@ TEST_CASE("run: a mismatch is located and measured, its arrays are kept, and a c
   CHECK_FALSE(contains_text(r.out, "wrote"));
   CHECK_FALSE(fs::exists(scratch_folder() / "kept"));
   check_has(r.out, "again: tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz");
-  // larger tolerances accept the same difference
   CHECK(run_in_shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --atol=1").code == 0);
   CHECK(run_in_shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --rtol=0.06").code == 1);
   CHECK(run_in_shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --rtol=0.12").code == 0);
@@ -172,7 +169,7 @@ TEST_CASE("run: a kernel that dies is reported, and the next kernel runs") {
   expect_error("run far.uop --inputs=far.npz --device=CPU --reference=none",
                "killed by SIGSEGV (access to unmapped memory at 0x");
   CommandResult outside = run_tgc("run far.uop --inputs=far.npz --device=REF --json");
-  CHECK(outside.code == 1);  // the kernel is at fault, so the exit code is 1
+  CHECK(outside.code == 1);  // the kernel is at fault
   CHECK(contains_text(outside.out, R"("result":"failed","error":"out of bounds: )"));
   std::string slow;  // raise the time limit until it suffices to compile the kernel
   for (const char* seconds : {"0.2", "2", "20"})
@@ -195,11 +192,11 @@ TEST_CASE("run: --each-stage runs every stage in REF and names the first wrong o
                      "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i*6+j).reduce(j, arg=Ops.ADD)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0).index(i, ptr=True).store(a).end(i).sink()\n");
   CHECK(run_in_shell("tgc run sum.uop --device=REF --target=CUDA --each-stage").code == 0);
-  // the expected arrays are wrong, so that the first graph, the AST, already differs from them
+  // the expected arrays are wrong, so the first graph, the AST, already differs from them
   CommandResult wrong = run_in_shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz --each-stage");
   CHECK(wrong.code == 1);
   check_has(wrong.out, "the first stage that computes something else: ast");
-  // 1e8 + 1 - 1e8 depends on the order of the sum, which the optimizer changes because it splits the reduction
+  // 1e8 + 1 - 1e8 depends on the order of the sum, which the optimizer changes
   auto a = named<float>("data1", dtypes::float32, std::vector<float>(256, 1.f));
   a.array.as<float>()[0] = 1e8f, a.array.as<float>()[255] = -1e8f;
   put_arrays("order.npz", {&a});
@@ -294,7 +291,6 @@ TEST_CASE("run: --save files pass as --expect, and a run without comparison does
   CHECK(alone.code == 0);
   check_has(alone.out, "roots: run, not compared, on REF");
   check_has(alone.out, "2 of 2 kernels run, none compared");
-  // an empty input has no records, so there is nothing to run
   CommandResult none = run_in_shell("head -c 0 /dev/null > empty.uop; tgc run empty.uop --expect=roots.npz");
   CHECK(none.code == 2);
 }

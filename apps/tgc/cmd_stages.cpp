@@ -1,4 +1,3 @@
-// tgc stages: lists the stages of the pipeline, or those of an input.
 #include "apps/tgc/options.h"
 #include "lib/compare/stage_list.h"
 

@@ -1,4 +1,3 @@
-// tgc stats: counts how often each rule was tried and matched, and measures how long that took.
 #include "apps/tgc/options.h"
 #include "lib/driver/failure_collector.h"
 #include "lib/rules/match_stats.h"

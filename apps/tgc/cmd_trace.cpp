@@ -1,4 +1,3 @@
-// tgc trace: prints every rewrite of the chosen stages, explains nodes, or replays traced rewrites.
 #include "apps/tgc/options.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/failure_collector.h"
@@ -51,12 +50,11 @@ class Tracer {
     return *n;
   }
 
-  // Sends the events of the chosen stages, from pipelines or from a trace file.
   Status send_events(TraceConsumer& to) { return send_events(to, stages_); }
   Status send_events(TraceConsumer& to, StageSelection& stages) {
     if (is_trace_file(o_.input)) return read_trace_file(to, stages);
     auto status = refusals_.for_each_pipeline(o_.input, o_.kernel, [&](Pipeline& pipeline) -> Status {
-      // stops at the first record without rewrites, because the file's other records lack them, too
+      // stops at the first record without rewrites: the file's other records lack them, too
       require(pipeline.require_ability(Ability::Rewrites));
       require_for_options(*o_.app, pipeline, Ability::Compile, {"--replay"});
       if (pipeline.has_ability(Ability::Compile)) require(check_names_a_rule(filter_));
@@ -66,8 +64,7 @@ class Tracer {
     });
     return status ? stages.outcome() : status;
   }
-  // A trace file may be of any pipeline. --stage lists stages of tgc's own pipeline, or is the name or slug of one
-  // stage of another pipeline.
+  // --stage lists stages of tgc's own pipeline, or is the name or slug of one stage of another pipeline.
   Status read_trace_file(TraceConsumer& to, StageSelection& stages) {
     auto selected = stages.select_rows([](const StageRow&) { return true; });
     auto wants = [&](std::string_view name) {

@@ -1,4 +1,3 @@
-// tgc verify: checks graphs against tinygrad's specification.
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +17,6 @@ struct VerifyOptions {
   CLI::App* app;
 };
 
-// Checks what graphs of every release must satisfy: sources precede users, and ops and dtypes exist in the release.
 int verify_structure(const InputGraph& in, bool json, HeldOutput& out) {
   std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
   StructureReport report = check_structure(nodes, !in.list.empty());

@@ -1,4 +1,3 @@
-// tgc view: shows the pipeline in a browser, as a page or from a server.
 #include <csignal>
 
 #include "apps/tgc/options.h"
@@ -34,7 +33,7 @@ struct ViewOptions {
 int serve(const ViewOptions& o, Session& session, ViewContent content) {
   auto server = require(ViewServer::start(o.port, view_page_code(), std::move(content)));
   print(server->address() + "\n");
-  flush_output();  // print the address before serving starts
+  flush_output();
   session.report_note("serving until Ctrl-C");
   if (o.open) {
     std::string page = require(server->redirect_file());

@@ -26,15 +26,14 @@ auto number_between(Number least, Number most, const std::string& kind) {
   };
 }
 
-// Options that libraries write themselves into the command that repeats a failure, then options that do not change the
-// failure.
+// Options that do not change a failure, or that libraries write into the command that repeats it.
 constexpr std::string_view kNotRepeated[] = {
     "kernel", "inputs", "seed", "var", "weights", "recorded", "native", "device", "expect", "reference", "rtol", "atol",
     "ulp", "each-stage", "target", "set", "opts", "live", "from", "against", "tinygrad", "cmd", "graph", "grow",
     "onnx-test", "bench", "repro", "save", "json", "output", "while", "count", "minutes", "known", "findings", "state",
     "jobs", "color", "help", "version", "bisect", "prove", "no-asm", "strip-paths", "port", "open"};
 
-// Returns the options that the user gave and kNotRepeated does not list, each as " --name" or " --name=value".
+// Returns the given options that kNotRepeated does not list, as " --name" or " --name=value".
 std::string other_given_options(const CLI::App& app) {
   std::string out;
   for (const CLI::Option* o : app.get_options()) {

@@ -1,4 +1,3 @@
-// One command of the command line: the texts of its --help, its options in groups, and the function that runs it.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -23,7 +22,7 @@ T require(Result<T> result) {
 inline const int64_t kMaxJobs = 1024, kMaxShownItems = 1'000'000'000, kMaxRuns = 1'000'000;
 inline const double kMaxTimeoutSeconds = 1e7;
 
-// The groups of options, in the order in which --help prints them.
+// In the order in which --help prints them.
 enum class OptionGroup : uint8_t { Input, Device, Comparison, Search, Output, Pipeline };
 
 class Command {
@@ -32,9 +31,9 @@ class Command {
       : app_(app.add_subcommand(name)), exit_code_(&exit_code) {}
   CLI::App* operator->() const { return app_; }
 
-  // Sets the texts of --help: what the command does, and an example call, at its start; `notes` at its end.
+  // Sets the texts of --help: what the command does and an example call, for its start, and `notes` for its end.
   void describe(const std::string& sentence, const std::string& example, const std::string& notes = "");
-  // Puts all options that are added from now on into `group`.
+  // Puts the options that are added from now on into `group`.
   void set_group(OptionGroup group);
 
   template <class T>
@@ -51,7 +50,7 @@ class Command {
   CLI::Option* repeated_option(const char* names, T& values, const char* type, const std::string& help) {
     return option(names, values, type, help)->allow_extra_args(false)->take_all();
   }
-  // Adds an option whose value is a decimal number from `least` to `most`, an integer if `least` and `most` are.
+  // Adds an option whose value is a decimal number from `least` to `most`, an integer if these are integers.
   template <class T, class Least, class Most>
   CLI::Option* number_option(const char* names, T& value, const char* type, Least least, Most most,
                              const std::string& help) {
@@ -77,8 +76,8 @@ class Command {
   void set_action(std::function<int()> body);
 
  private:
-  // number_check returns a function that checks that a text is a number from `least` to `most`. Needed because CLI11
-  // reads -1 as a large unsigned number and 010 as 8, accepts NaN in every range, and clamps numbers that overflow.
+  // Checks that a text is a number from `least` to `most`: CLI11 reads -1 as a large unsigned number and 010 as 8,
+  // accepts NaN in every range, and clamps numbers that overflow.
   using NumberCheck = std::function<std::string(const std::string& text)>;
   static NumberCheck number_check(int64_t least, int64_t most);
   static NumberCheck number_check(double least, double most);
@@ -88,7 +87,7 @@ class Command {
   std::vector<std::shared_ptr<void>> owned_;
 };
 
-// Makes the text of --help: the description, the usage, the options by group, one line for each command, and the notes.
+// Makes the text of --help: the description, the usage, the options by group, the subcommands, and the notes.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { label("Positionals", "Arguments"); }

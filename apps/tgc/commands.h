@@ -1,4 +1,3 @@
-// The commands of tgc, and the texts of `tgc help`.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,8 +7,8 @@ namespace CLI {
 class App;
 }
 
-// The names in the order of `tgc --help`. Each command is defined by add_NAME() in cmd_NAME.cpp or, if the build lacks
-// the command, in absent_commands.cpp.
+// In the order of `tgc --help`. A command is defined by add_NAME() in cmd_NAME.cpp or, if the build lacks it, in
+// absent_commands.cpp.
 #define TGC_COMMANDS(X)                                                                                     \
   X(dump) X(run) X(check) X(verify) X(diff) X(trace) X(stats) X(patterns) X(stages) X(view) X(bisect)       \
   X(reduce) X(fuzz) X(beam) X(bench) X(compile) X(devices) X(cache) X(conform) X(lint) X(prove) X(records)  \
@@ -23,13 +22,13 @@ class Command;
 TGC_COMMANDS(TGC_DECLARE_COMMAND)
 #undef TGC_DECLARE_COMMAND
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app);  // the commands that help and completion show
+std::vector<const CLI::App*> commands_of(const CLI::App& app);             // those that help and completion show
 const CLI::App* find_command(const CLI::App& app, std::string_view name);  // null: no such command
-std::string man_page(const CLI::App& app);                                 // text of the manual page tgc(1)
+std::string man_page(const CLI::App& app);                                 // the manual page tgc(1)
 
 std::vector<std::string_view> help_topics();
-std::string help_on(std::string_view topic);  // text of `tgc help TOPIC`
-std::string agents_text();  // python/tgc/AGENTS.md
+std::string help_on(std::string_view topic);  // text of `tgc help TOPIC`; "" for an unknown topic
+std::string agents_text();                    // python/tgc/AGENTS.md
 std::string debug_text(), exit_codes_text(), faults_text(), inputs_text(), recording_text(), upgrades_text();
 
 }  // namespace tgc

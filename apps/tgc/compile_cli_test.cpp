@@ -1,5 +1,3 @@
-// Tests of the outputs that compilers make (llvm-ir, asm, binary, sass), of sources and of kernels written by hand, and
-// of `tgc compile`, devices and cache, by running tgc.
 #include <doctest/doctest.h>
 
 #include "apps/tgc/cli_testing.h"
@@ -18,7 +16,6 @@ std::string kernel() { return write_scratch_file("kernel.txt", kKernel); }
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-// Checks that `tgc dump` of a kernel, with these arguments, succeeds and prints each text of `words`.
 void prints(const std::string& arguments, std::initializer_list<std::string_view> words,
             const std::string& environment = "") {
   CommandResult r = run_tgc("dump " + kernel() + " " + arguments, "/dev/null", environment);
@@ -63,7 +60,7 @@ TEST_CASE("cli: dump writes binaries unchanged") {
   std::string code_object = read_text(file);
   REQUIRE(code_object.size() > 20);
   CHECK(code_object.starts_with("\x7F" "ELF"));
-  CHECK(int(code_object[18]) == char(224));  // machine EM_AMDGPU
+  CHECK(int(code_object[18]) == char(224));  // EM_AMDGPU
   CHECK(int(code_object[16]) == 3);          // ELF type: shared object
 }
 
@@ -180,9 +177,9 @@ TEST_CASE("cli: a sample of the golden kernels compiles for every target that ha
     return n;
   };
   CHECK(table.code <= 1);
-  // the only failures are the kernels that testdata/known_gaps.md lists
+  // testdata/known_gaps.md lists these kernels
   CHECK(count("\"message\":") == count("unknown type name 'float8_"));
-  CHECK(count("\"compiled\":0") <= 3);                                  // at most 3 targets have no compiled kernel
+  CHECK(count("\"compiled\":0") <= 3);  // targets without a compiled kernel
   CHECK(contains(table.out, "\"CPU:CLANG\":{"));
 }
 

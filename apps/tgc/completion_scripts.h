@@ -1,5 +1,5 @@
-// The scripts that `tgc completion SHELL` prints. A script calls `tgc complete -- WORDS` with the words up to the
-// cursor and offers the answer's lines, "candidate" or "candidate<tab>help", or file names if there is no answer.
+// A script calls `tgc complete -- WORDS` with the words up to the cursor and offers the answer's lines, "candidate" or
+// "candidate<tab>help", or file names if there is no answer.
 #pragma once
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// tgc conform with a line of shell as the compiler under test (port): answers, failures and baselines.
+// The compilers under test (ports) are lines of shell.
 #include <algorithm>
 #include <filesystem>
 
@@ -10,7 +10,7 @@ namespace {
 
 const std::string kOne = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
 
-// Writes `text`, shell commands that act as the compiler under test, to a script and returns the option to run it.
+// Writes shell commands that act as the compiler under test to a script, and returns the option to run it.
 std::string port(const std::string& name, const std::string& text) {
   return "--with='exec sh " + write_scratch_file(name, text) + "'";
 }
@@ -55,7 +55,7 @@ TEST_CASE("conform: a port that dies, answers nonsense or answers too much fails
 }
 
 TEST_CASE("conform: a port that hangs is restarted, and a late answer is not taken for the next question's") {
-  // The tested compiler answers its first question after each start at once, and its second question too late.
+  // The compiler answers its first question after each start at once, and its second question too late.
   CommandResult r = run_tgc("conform '" + kOne + "' --timeout=0.2 " +
                   port("late", "while read -r q; do echo '{\"error\":\"in time\"}'; read -r q; sleep 5; done"));
   CHECK(r.code == 1);
@@ -167,7 +167,7 @@ TEST_CASE("conform: a baseline is written on request, fails regressions, and ign
       contains_text(worse.out, "worse than the baseline: bin_add_half.0 (CUDA:CUDA:sm_90): expander is an error now"));
   CHECK(contains_text(worse.out, " of the baseline were not asked"));
 
-  // If the baseline lacks a stage, failing that stage is no regression, and passing the stage is an improvement.
+  // If the baseline lacks a stage, failing that stage is no regression, and passing it is an improvement.
   std::string lines = read_text(file);
   size_t at = lines.find("\texpander\n"), begin = lines.rfind('\n', at) + 1;
   write_scratch_file("base.txt", lines.substr(0, begin) + lines.substr(at + 10));

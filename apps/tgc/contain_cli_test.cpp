@@ -1,5 +1,3 @@
-// Tests that tgc runs kernels in workers that cannot harm it, and that it reports how a kernel failed. Also tests cases
-// of options, faults, record ids and stores to one element.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"
@@ -84,7 +82,7 @@ TEST_CASE("cli: options that do not apply to the input are errors") {
     if (contains_text(run_tgc(std::string(command) + "--help").out, "--var"))
       expect_error(std::string(command) + "--var n=3 " + kernel_file, "--var n=3 binds a size of a model, and this is");
   expect_error("run --device=NV " + kernel_file, "expected CUDA, which runs the same kernels by NVIDIA's driver");
-  CommandResult one = run_tgc("run --kernel=1 " + model);  // --kernel=1 selects a single kernel of the model
+  CommandResult one = run_tgc("run --kernel=1 " + model);  // a single kernel of the model
   INFO(one.out << one.err);
   CHECK(one.code == 0);
   CHECK(contains_text(one.out, "passed on CPU:LLVM"));

@@ -1,5 +1,4 @@
-// Hostile code in CUSTOMI nodes, run with --allow-custom on CPU:CLANG, OpenCL and emulated CUDA: each kernel ends in
-// bounded time with the expected error, creates no file, and the next kernel runs. CPU:LLVM refuses CUSTOMI.
+// Hostile code in CUSTOMI nodes, run with --allow-custom.
 #include "apps/tgc/cli_testing.h"
 #include "lib/contain/confine.h"
 #include "lib/support/sanitized.h"
@@ -9,8 +8,7 @@ using namespace tgc;
 
 namespace {
 
-// Writes a kernel to the file `name` and returns the file's path. The kernel stores the value of `code`, an expression
-// in the target's language.
+// Writes a kernel that stores the value of `code`, an expression in the target's language, and returns the file's path.
 std::string storing(const std::string& name, const std::string& code) {
   return write_scratch_file(name, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
                    "c1 = UOp(Ops.CUSTOMI, dtypes.int, (), '" + code + "')\n"
@@ -18,7 +16,7 @@ std::string storing(const std::string& name, const std::string& code) {
 }
 
 struct Attack {
-  const char *name, *code;  // the code with braces doubled, because CUSTOM formats its text
+  const char *name, *code;  // with braces doubled, because CUSTOM formats its text
   const char* words;        // texts separated by |; the error message must contain one of them
   int seconds = 60;         // time limit for the kernel
 };

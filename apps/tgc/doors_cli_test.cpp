@@ -1,5 +1,4 @@
-// Untrusted files that once crashed tgc, exhausted its memory, overwrote a file or forged its output; most are in
-// testdata/hostile/doors2. Tests of their variants are beside the code that reads them.
+// Untrusted files that once crashed tgc, exhausted its memory, overwrote a file or forged its output.
 #include <elf.h>
 
 #include <chrono>
@@ -31,7 +30,7 @@ void refused(const std::string& arguments, double seconds = 20) {
 TEST_CASE("doors: numbers of a recording that lie outside of what they index are errors") {
   for (const char* name : {"badfree", "slot_-2147483648", "stack0", "shrinkshort", "floordiv"})
     for (const char* command : {"run ", "bisect "}) refused(command + door(name + std::string(".jsonl.gz")));
-  // a size of zero is no error: the graph pads an array without elements to one element, 0, and adds that to the result
+  // a size of zero is no error: the graph pads an array without elements to one element
   for (const char* command : {"run ", "bisect "}) CHECK(run_tgc(command + door("zero.jsonl.gz")).code == 0);
 }
 
@@ -157,8 +156,8 @@ TEST_CASE("doors: a cache entry that is a damaged object is an error, whatever i
     if (entry.is_regular_file() && read_text(entry.path()).find("\x7f" "ELF") == header) path = entry.path();
   REQUIRE(!path.empty());
   const std::string sound = read_text(path);
-  // writes `value` at offset `field` of the header of each loaded section (`of_sections`) or of the object's header,
-  // and gives the entry the hash of its new contents
+  // Writes `value` at offset `field` of the header of each loaded section (`of_sections`) or of the object's header,
+  // and gives the entry the hash of its new contents.
   auto damaged = [&](size_t field, uint64_t value, bool of_sections) {
     std::string object = sound.substr(header);
     Elf64_Ehdr elf;

@@ -1,5 +1,3 @@
-// tgc dump MODEL --stage=all: for a model of each kind in testdata/models, its tensor graph and its kernels at every
-// stage.
 #include <map>
 #include <sstream>
 
@@ -13,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns the lines of a dump that tinygrad prints, too: the lines that are not comments.
+// Returns the lines that tinygrad prints, too: those that are not comments.
 std::string without_tgc_comments(const std::string& text) {
   std::string out;
   std::istringstream lines(text);
@@ -22,7 +20,7 @@ std::string without_tgc_comments(const std::string& text) {
   return out;
 }
 
-// Checks that the text is a whole graph: parsing and printing it gives the same text.
+// Checks that parsing and printing the text gives the same text.
 void reads_back(const std::string& file, const std::string& text) {
   INFO(file);
   Graph graph;
@@ -33,7 +31,6 @@ void reads_back(const std::string& file, const std::string& text) {
   CHECK(*again + "\n" == without_tgc_comments(text));
 }
 
-// Returns the numbers of the kernels in a listing of the schedule.
 std::vector<std::string> kernels_of(const std::string& schedule) {
   std::vector<std::string> out;
   std::istringstream lines(schedule);
@@ -68,7 +65,7 @@ std::map<std::string, std::string> dumped(const std::string& model, const std::s
 TEST_CASE("cli: dump prints each kind of model at every stage") {
   struct Model {
     const char *name, *options;
-    size_t kernels;  // minimum number of kernels
+    size_t kernels;  // minimum number
   };
   for (const Model& m : {Model{"resnet50", "", 10}, {"mobilenetv2", "", 10}, {"unet", "", 10},
                          {"bert", "--var batch=2", 10}, {"gpt2", "--var pos=3", 10}}) {

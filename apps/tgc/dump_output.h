@@ -16,10 +16,9 @@ class DumpOutput {
   // become one JSON document.
   DumpOutput(const std::string& to, bool json) : output_path_(to == "-" ? "" : to), is_json_(json) {}
 
-  // Adds the texts of one graph. Errors: an unwritable file or folder, several texts for one file, bytes for a
-  // terminal.
+  // Adds the texts of one graph. Fails if they cannot be written.
   Status write(const std::vector<DumpText>& texts);
-  size_t num_written() const { return num_written_; }  // number of texts written so far
+  size_t num_written() const { return num_written_; }
   // Prints the output, or writes the single file. Call this once, after the last graph.
   Status release();
 
@@ -29,11 +28,11 @@ class DumpOutput {
 
   std::string output_path_;
   bool is_json_;
-  // JSON texts for standard output: a single one is printed alone, several as a document
+  // for standard output: a single one is printed alone, several as a document
   std::vector<DumpText> json_texts_;
   bool is_first_ = true, writes_folder_ = false;
   std::optional<std::string> single_text_;  // the text for the output file, if `to` is a file
-  TakenPaths stems_;                        // the stems of files in the folder
+  TakenPaths stems_;
   size_t num_written_ = 0;
   HeldOutput held_output_;
 };

@@ -1,4 +1,3 @@
-// Tests commands on recordings, of other releases than 0.12.0 above all: kernels, tensor graphs, pipes as INPUT, lint.
 #include <sys/stat.h>
 
 #include "apps/tgc/cli_testing.h"

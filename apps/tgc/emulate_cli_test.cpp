@@ -1,4 +1,3 @@
-// tgc run --emulate: kernels for CUDA, AMD and METAL on emulated devices, compared with REF; and tgc emulate.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"
@@ -13,7 +12,7 @@ TEST_CASE("cli: run --emulate runs PTX and CUDA C on the emulator and reports th
     CHECK(r.code == 0);
     CHECK(contains_text(r.out, std::string(name) + ": passed on CUDA:PTX:sm_80, emulated, 1 array as REF has it"));
   }
-  // a record of CUDA C for sm_75
+  // CUDA C for sm_75
   CommandResult own = run_tgc("run --emulate --race '" + records + "#cast_long_to_float.0'");
   CHECK(contains_text(own.out, ": passed on CUDA:CUDA:sm_75, emulated"));
   CommandResult metal = run_tgc("run --emulate --race --device=METAL '" + records + "#bcast_pow.0'");
@@ -80,7 +79,7 @@ TEST_CASE("cli: run --emulate reports an out-of-bounds access as a failure of th
   CHECK(contains_text(r.err, "CUDA_ERROR_ILLEGAL_ADDRESS"));
   CHECK(contains_text(r.err, " bytes of argument 0)"));
   CHECK(contains_text(r.err, " of the source ("));
-  CHECK(contains_text(r.err, "\n  "));  // the message shows the line of the source
+  CHECK(contains_text(r.err, "\n  "));  // the line of the source
   CommandResult lacks = run_tgc("run --emulate --device=AMD:LLVM:gfx950 '" + records + "#bcast_pow.0'");
   CHECK(lacks.code == 2);
   CHECK(contains_text(lacks.err, "there is no emulator for gfx950"));

@@ -1,4 +1,3 @@
-// TGC_FAULT on the command line: its names are checked, an unused fault is reported, and repro commands contain it.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 

@@ -1,4 +1,3 @@
-// The options of every command.
 #include "apps/tgc/options.h"
 #include "apps/tgc/terminal.h"
 #include "lib/import/known_ops.h"

@@ -1,4 +1,4 @@
-// Habits of users that must work or get a helpful error, such as options before INPUT and tinygrad's variables.
+// Habits of users that must work or get a helpful error.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 
@@ -117,6 +117,6 @@ TEST_CASE("cli: a run that compared nothing does not pass") {
   }
   CommandResult both = run_tgc("check --json '" + kRecords + "#bin_add_half.0' " + kRecords);
   CHECK(both.code == 0);
-  // the one record of the first INPUT, FILE#ID, plus all records of the second INPUT, the whole file
+  // the record of the first INPUT, FILE#ID, and all records of the second
   CHECK(contains_text(both.out, "{\"records\":117,"));
 }

@@ -1,4 +1,3 @@
-// Output that commands hold back until no error can follow.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>

@@ -1,4 +1,3 @@
-// The topics of `tgc help` that are mostly prose.
 #include "apps/tgc/commands.h"
 #include "lib/target/target.h"
 

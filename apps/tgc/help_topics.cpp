@@ -1,4 +1,3 @@
-// The topics of `tgc help`, and those of their texts that are made from the program's tables.
 #include <set>
 
 #include "apps/tgc/commands.h"

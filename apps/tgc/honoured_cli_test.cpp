@@ -1,4 +1,4 @@
-// Options of run and bisect on recordings of other releases and on models: they have an effect, or are refused.
+// Options of run and bisect have an effect, or are refused.
 #include "apps/tgc/cli_testing.h"
 #include "lib/runtime/npz.h"
 #include "lib/support/testing.h"

@@ -1,4 +1,4 @@
-// Graphs that once crashed tgc: each command now reports an error or does its work.
+// Graphs that once crashed tgc.
 #include <string>
 
 #include "apps/tgc/cli_testing.h"
@@ -9,8 +9,8 @@ namespace {
 
 const std::string kBuffer = "K = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n";
 
-// Checks that commands that compile the graph refuse it with exit code 2 and a message with `why`, that `verify` exits
-// with 1, and that `diff` accepts the graph.
+// Checks that commands that compile the graph refuse it with exit code 2 and `why`, that `verify` exits with 1, and
+// that `diff` accepts the graph.
 void check_refused(const std::string& name, const std::string& text, const std::string& why) {
   std::string file = write_scratch_file(name, text);
   for (const char* command :

@@ -1,5 +1,3 @@
-// Tests of inputs that people have at hand: printed tensors, several graphs in a text, logs, Svod's trees; of the names
-// of kernels; and of options and messages that must not mislead.
 #include <doctest/doctest.h>
 
 #include "apps/tgc/cli_testing.h"

@@ -1,4 +1,3 @@
-// Tests that run diff, patterns, stats, trace, completion, help and tinygrad's variables.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -170,7 +169,7 @@ TEST_CASE("completion: the bash script is accepted and completes") {
                         "\"; COMP_POINT=${#COMP_LINE}; _tgc; echo ${COMPREPLY[@]}'");
   };
   CHECK(has(complete("tgc du"), "dump\n"));
-  CHECK(has(complete("tgc dump --stage=devec"), "devec\n"));          // bash completes the part after =
+  CHECK(has(complete("tgc dump --stage=devec"), "devec\n"));  // bash completes the part after =
   CHECK(has(complete("tgc dump --stage=expand,devec"), "expand,devec\n"));
   CHECK(has(complete("tgc run --target CUDA:CUDA:sm_9"), "sm_90\n"));  // bash completes the part after :
   CHECK(complete("tgc dump some").out == "\n");                        // the shell completes file names
@@ -197,7 +196,7 @@ TEST_CASE("completion: the zsh script completes in a terminal") {
   std::filesystem::create_directory(folder);
   REQUIRE(run_in_shell("tgc completion zsh >" + folder + "/_tgc").code == 0);
   CHECK(run_in_shell("zsh -n " + folder + "/_tgc").out == "");
-  // returns what zsh prints after the user types `line` and TAB
+  // Returns what zsh prints after the user types `line` and TAB.
   auto after_tab = [&](const std::string& line) {
     std::ofstream(folder + "/run")
         << "zmodload zsh/zpty\nzpty -b z 'PS1= zsh -f -i'\n"
@@ -266,7 +265,7 @@ TEST_CASE("tinygrad's variables: DEBUG, NOOPT, SPEC and IGNORE_OOB work") {
   CHECK(!has(run_in_shell("NOOPT=1 DEBUG=3 tgc dump " + kKernel), "UPCAST"));
   CHECK(run_in_shell("SPEC=2 tgc dump --stage=source " + kKernel).code == 0);
   CHECK(run_in_shell("SPEC=1 tgc dump --stage=source " + kKernel).code == 0);
-  // this filter adds an END without a loop, which the specification forbids
+  // adds an END without a loop, which the specification forbids
   const std::string end = R"( | sed -E 's/(c[0-9]+).sink/UOp(Ops.END, dtypes.void, (\1,)).sink/' | SPEC=)";
   std::string gone_wrong = "tgc dump " + kKernel + end;
   CHECK(has(run_in_shell(gone_wrong + "1 tgc dump --stage=movement"), "the AST is not well formed: node "));

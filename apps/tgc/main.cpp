@@ -1,4 +1,3 @@
-// tgc: the command line. commands.h lists the commands, and cmd_NAME.cpp defines the command NAME.
 #include <algorithm>
 #include <sstream>
 
@@ -17,7 +16,7 @@
 
 namespace {
 
-// Returns the text of --version: "tgc 0.1.0, tinygrad 0.12.0, LLVM 19.1.7".
+// For example "tgc 0.1.0, tinygrad 0.12.0, LLVM 19.1.7".
 std::string version_line() {
   std::string llvm(tgc::llvm_version());
   return "tgc " + std::string(tgc::tgc_version()) + ", tinygrad " + std::string(tgc::tinygrad_version()) + ", " +
@@ -40,8 +39,7 @@ tgc::Diag unknown_option(const CLI::App& app, const std::string& command, const 
           .expected = (near.empty() ? "" : near + ", or ") + "one that `" + caller + " --help` lists"};
 }
 
-// Prints the error of the command line and returns 2. For an unknown command or option, the error has the nearest
-// names; else it is CLI11's message.
+// Prints the error of the command line and returns 2.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   std::vector<std::string_view> names;
   for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
@@ -53,7 +51,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
                               .expected = (near.empty() ? "" : near + ", or ") + "one that `tgc --help` lists"});
   }
   const std::string command = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
-  // Report an unknown option first, because it may be the reason why CLI11 finds no INPUT or too many.
+  // Report an unknown option first: it may be the reason why CLI11 finds no INPUT or too many.
   if (dynamic_cast<const CLI::RequiredError*>(&error) || dynamic_cast<const CLI::ExtrasError*>(&error))
     for (const std::string& extra : app.remaining(true))
       if (extra.starts_with('-') && extra.size() > 1) return tgc::report_error(unknown_option(app, command, extra));
@@ -69,8 +67,8 @@ struct CommandRow {
 constexpr CommandRow kCommands[] = {TGC_COMMANDS(TGC_COMMAND_ROW)};
 #undef TGC_COMMAND_ROW
 
-// Adds only the command `first` if there is one of that name, because describing the options of all commands takes
-// longer than starting the program. Adds all commands for `help` and `completion`, which describe all of them.
+// Adds only the command `first` if there is one of that name: describing the options of all commands takes longer than
+// starting the program. `help` and `completion` describe all of them.
 void add_commands(CLI::App& app, int& exit_code, std::string_view first) {
   bool one = first != "help" && first != "completion" &&
              std::ranges::find(kCommands, first, &CommandRow::name) != std::end(kCommands);
@@ -91,7 +89,7 @@ int run_command(int argc, char** argv) {
   app.fallthrough();  // accept --color after a command, too; commands that are added below inherit this setting
   app.set_version_flag("--version", version_line, "print the versions of tgc, tinygrad and LLVM and exit");
   tgc::add_global_options(app);
-  app.parse_complete_callback(tgc::keep_process_limits);  // called before the command runs
+  app.parse_complete_callback(tgc::keep_process_limits);
   if (auto status = tgc::set_limits_of_environment(); !status) return tgc::report_error(status.diag());
   tgc::set_log_output(tgc::print_message);
   if (auto status = tgc::set_log_levels_of_environment(); !status) return tgc::report_error(status.diag());
@@ -112,7 +110,7 @@ int run_command(int argc, char** argv) {
   if (exit_code != 2 && tgc::memory_ran_out())
     exit_code = tgc::report_error({.message = "out of memory: the work is incomplete"});
   if (exit_code == 2) return 2;
-  return tgc::finish_output(tgc::input_was_cut() ? 2 : exit_code);  // 2 if an input was truncated, which is a warning
+  return tgc::finish_output(tgc::input_was_cut() ? 2 : exit_code);  // an input that was cut is a warning
 }
 
 }  // namespace
@@ -124,7 +122,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("tgc: out of memory\n", stderr);
     return 2;
-  } catch (const std::exception& e) {  // an exception of the standard library, such as std::system_error
+  } catch (const std::exception& e) {  // such as std::system_error
     return tgc::report_error({.message = e.what()});
   }
 }

@@ -1,4 +1,3 @@
-// The manual page tgc(1): the texts of --help and `tgc help TOPIC`.
 #include <CLI/CLI.hpp>
 
 #include "apps/tgc/commands.h"

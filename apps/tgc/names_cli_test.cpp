@@ -1,4 +1,3 @@
-// Tests that hostile names, hostile code and deep graphs do no harm, and that limits hold, by running tgc.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/sanitized.h"
 
@@ -92,7 +91,7 @@ TEST_CASE("cli: --limit and TGC_LIMITS set limits, and exceeding one is exit cod
   CHECK(variable.code == 2);
   CHECK(run_tgc("dump --limit=input-bytes=1M " + small, "/dev/null", "TGC_LIMITS=input-bytes=50").code == 0);
   expect_error("dump --limit nodes=1K " + many, "more than 1024 nodes of one graph");
-  CHECK(run_tgc("dump --limit nodes=7 " + small).code == 0);  // the limit is exact: the graph has 7 nodes
+  CHECK(run_tgc("dump --limit nodes=7 " + small).code == 0);  // the graph has 7 nodes
   expect_error("dump --limit nodes=6 " + small, "more than 6 nodes of one graph");
   expect_error("dump --limit node=1K " + many, "unknown limit 'node', expected nodes");
   CHECK(run_tgc("dump " + many, "/dev/null", "TGC_LIMITS=x").code == 2);

@@ -1,4 +1,3 @@
-// Options that several commands share, and the session that commands make from them.
 #pragma once
 #include <string>
 
@@ -13,13 +12,12 @@ struct CiOptions;
 class CiReport;
 enum class Ability : uint8_t;
 
-void add_global_options(CLI::App& app);  // adds the options that every command takes, such as --color and --limit
+void add_global_options(CLI::App& app);  // adds the options that every command takes
 
 inline constexpr const char* kLiveOption = "--live{TGC_TINYGRAD}";  // in braces: the value of a bare --live
 inline constexpr const char* kLiveHelp = "compile with this Python's tinygrad; alone: that of TGC_TINYGRAD";
 
-// Adds INPUT (a string or a vector of strings) and --kernel, both in the group Input. `also` is appended to INPUT's
-// help text.
+// Adds INPUT (a string or a vector of strings) and --kernel. `also` is appended to INPUT's help text.
 template <class Input>
 void add_input_options(Command& cmd, Input& input, std::string& kernel, const std::string& also = "") {
   cmd.set_group(OptionGroup::Input);
@@ -31,15 +29,13 @@ void add_size_option(Command& cmd, Overrides& over);  // adds --var for symbolic
 // Adds --target (with the alias --device, if `device_is_target`), --set and --opts and, with `has_live`, --live and
 // --native.
 void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target = true, bool has_live = true);
-// Adds the options that `run`, `bisect` and `reduce` share, in the groups Input, Device and Comparison: --inputs,
-// --seed, --var, --weights, --device, --timeout, --emulate, --race, --expect, --reference, --rtol, --atol, --ulp.
-// `device_help` is the help text of --device.
+// Adds the options that `run`, `bisect` and `reduce` share. `device_help` is the help text of --device.
 void add_run_options(Command& cmd, RunOptions& options, Overrides& over, const std::string& device_help);
 void add_language_option(Command& cmd, std::string& language);  // adds --language, the language of hand-written kernels
 // Adds --save-failures, the folder for the arrays of failing runs.
 void add_save_failures_option(Command& cmd, std::string& folder);
-void add_repro_option(Command& cmd, std::string& file);  // adds --repro in the group Output
-void add_ci_options(Command& cmd, CiOptions& options);   // adds --junit and --sarif in the group Output
+void add_repro_option(Command& cmd, std::string& file);  // adds --repro
+void add_ci_options(Command& cmd, CiOptions& options);   // adds --junit and --sarif
 // Writes the reports that `options` asks for, and prints annotations; with `json`, to standard error.
 void write_ci_reports(const CiOptions& options, const CiReport& report, bool json);
 
@@ -48,18 +44,18 @@ void require_for_options(const CLI::App& app, const Pipeline& pipeline, Ability 
                       std::initializer_list<const char*> options);
 
 // Returns a session that prints progress, warnings and DEBUG output to standard error, and that an interrupt cancels.
-// `jobs` 0: one per processor. `live`: the Python of --live, which is started; "": none. Throws Failure if this
-// Python cannot start.
+// `jobs` 0: one per processor. `live`: the Python of --live, which is started; "": none. Throws Failure if it cannot
+// start.
 Session terminal_session(unsigned jobs, const std::string& live = "");
-// Returns a session for a command that compiles. Prints a note for each tinygrad variable that has no effect in tgc.
+// Returns a session for a command that compiles. Prints a note for a tinygrad variable that has no effect in tgc.
 Session terminal_session(Overrides over, unsigned jobs = 1);
-// If the recording of kernels that `input` names has one of schedules beside it, says in a note that each kernel was
-// compared with its AST only, and how `command` checks the schedules that made the ASTs.
+// If the recording that `input` names has one of schedules beside it, notes that kernels were compared with their ASTs,
+// and how `command` checks the schedules that made the ASTs.
 void note_unchecked_schedules(const Session& session, const std::string& input, std::string_view command);
 
-// If BEAM=N is set (by --set or the environment), makes all later compilations use the opts that `tgc beam` found.
-// Warns if these opts cannot be read, or if a variable of the search has a wrong value. Returns `over` without BEAM and
-// the other variables of the search that are not also settings of the pipeline.
+// If BEAM=N is set (by --set or the environment), makes later compilations use the opts that `tgc beam` found. Warns if
+// these opts cannot be read, or if a variable of the search has a wrong value. Returns `over` without the variables of
+// the search that are not also settings of the pipeline.
 Overrides install_found_opts(Overrides over);
 
 }  // namespace tgc

@@ -1,5 +1,3 @@
-// Output of tgc: files, standard output, file names, failures to write, and what remains after an interrupt or a crash;
-// and the ranges of numeric options.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -274,7 +272,7 @@ CommandResult interrupted_campaign(const std::string& signal) {
 
 TEST_CASE("output: a campaign that receives SIGTERM prints its findings so far") {
   CommandResult r = interrupted_campaign("TERM");
-  CHECK(r.code == 1);  // exit code 1, because there is a finding
+  CHECK(r.code == 1);  // there is a finding
   CHECK(contains_text(r.err, "tgc: stopping soon"));
   CHECK(contains_text(r.out, " graphs from seed 0"));
   CHECK(contains_text(read_text(scratch_folder() / "state.json"), "\"found/"));

@@ -51,8 +51,6 @@ void on_no_memory() {
   throw std::bad_alloc();
 }
 
-// ---- faults: signals such as SIGSEGV
-
 uintptr_t stack_pointer(const void* context) {
   auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
@@ -62,7 +60,7 @@ uintptr_t stack_pointer(const void* context) {
 #endif
 }
 
-// Returns true if the faulting address is near the stack pointer, which means that the stack overflowed.
+// Returns true if the faulting address is near the stack pointer: the stack overflowed.
 bool is_full_stack(const siginfo_t& info, const void* context) {
   constexpr intptr_t kNear = 1 << 16;
   auto distance = intptr_t(reinterpret_cast<uintptr_t>(info.si_addr) - stack_pointer(context));
@@ -72,9 +70,9 @@ bool is_full_stack(const siginfo_t& info, const void* context) {
 constexpr std::pair<int, std::string_view> kFaults[] = {
     {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}};
 
-// Handles stack overflow. Any other fault still crashes the process, after a line that says what the thread was doing.
+// Handles stack overflow. Other faults still crash the process.
 void on_fault(int number, siginfo_t* info, void* context) {
-  const bool is_sent = info->si_code <= 0;  // a process sent the signal with kill
+  const bool is_sent = info->si_code <= 0;  // by a process, with kill
   if (number == SIGSEGV && !is_sent && is_full_stack(*info, context)) {
     write_error("tgc: the stack is too small (ulimit -s)\n");
     end_with_trouble();
@@ -101,8 +99,6 @@ void watch_faults() {
   }
 }
 
-// ---- interrupts: SIGINT and SIGTERM request a stop
-
 Cancel interrupted;
 
 void on_interrupt(int number) {
@@ -116,7 +112,6 @@ void on_interrupt(int number) {
   write_error("tgc: stopping soon; interrupt again to stop at once\n");
 }
 
-// Installs on_interrupt for a signal. Returns false on failure, or if the signal does not have its default action.
 bool watch_for(int number) {
   struct sigaction old, action{};
   if (sigaction(number, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) return false;
@@ -128,7 +123,7 @@ bool watch_for(int number) {
 }  // namespace
 
 void prepare_process() {
-  // open closed standard streams, because a file opened later would get the number of one and receive its output
+  // a file opened later would get the number of a closed standard stream and receive its output
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   std::set_new_handler(on_no_memory);

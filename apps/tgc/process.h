@@ -1,4 +1,4 @@
-// How the process handles failures, and SIGINT and SIGTERM as requests to stop.
+// How the process handles failures, SIGINT and SIGTERM.
 #pragma once
 
 namespace tgc {
@@ -7,17 +7,16 @@ class Cancel;
 
 // Call this before anything else. Replaces closed standard streams by /dev/null; turns a closed pipe and an exceeded
 // file size limit into errors of write(); turns an uncaught exception, exhausted memory and stack overflow into one
-// line of text and exit code 2. Other faults still crash the process, after a line that says what the
-// thread was doing (lib/support/crash_context.h).
+// line of text and exit code 2.
 void prepare_process();
 
 // Returns true if an allocation of C++ has failed in this process. String streams hide such failures.
 bool memory_ran_out();
 
-// Returns a cancellation request that SIGINT sets, from the first call of this function on. Work on many graphs then
-// stops before the next graph. A second SIGINT ends the process at once.
+// Returns a cancellation request that SIGINT sets, from the first call of this function on. A second SIGINT ends the
+// process at once.
 Cancel& cancel_by_interrupt();
-// Makes SIGTERM, which batch systems send at a time limit, set the request too. Call this before writing a file.
+// Makes SIGTERM set the request too. Call this before writing a file.
 void handle_termination();
 
 }  // namespace tgc

@@ -1,4 +1,3 @@
-// The options of tgc prove, and the parts of the command that prove_program.cpp and prove_selected_rules.cpp define.
 #pragma once
 #include <memory>
 #include <optional>
@@ -36,11 +35,10 @@ struct ProveOptions {
 // Writes Python programs that show refuted rewrites (--program): FILE.py, FILE-2.py, ...
 class ProgramWriter {
  public:
-  // Throws Failure if --program is given without --live, or if --live needs $TGC_TINYGRAD and it is not set.
+  // Throws Failure if --program is given and --live names no tinygrad.
   explicit ProgramWriter(const ProveOptions& options);
-  // Asks the tinygrad of --live for a program that shows that a rule is refuted or conditional, or that one of a
-  // kernel's first refuted rewrites is wrong, and writes it to the next file. Stores in the proof which file it is, or
-  // why there is no program. If tinygrad computes a rule's left side rightly as a kernel, applies the rule alone.
+  // Asks the tinygrad of --live for a program that shows the wrong value, and writes it to the next file. Stores in the
+  // proof which file it is, or why there is no program.
   void write_proof(LiveRuleProof& rule);
   void write_proof(KernelProof& proof);
 
@@ -51,8 +49,8 @@ class ProgramWriter {
   std::unique_ptr<TinygradProcess> tinygrad_;  // null: no program is wanted
 };
 
-// Reads `name`, the value of --floats: the weakest sense of floats with which --strict accepts a proof. Throws Failure
-// for other names.
+// Reads the value of --floats: the weakest sense of floats with which --strict accepts a proof. Throws Failure for an
+// unknown name.
 FloatSense weakest_sense(const std::string& name);
 
 // Merges the files `reports_to_merge` into the file `merged_report` (empty: standard output). Returns the exit code.

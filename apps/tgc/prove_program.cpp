@@ -1,4 +1,3 @@
-// tgc prove --program: writes programs that show wrong values with the tinygrad of --live.
 #include "apps/tgc/command.h"
 #include "apps/tgc/process.h"
 #include "apps/tgc/prove_command.h"

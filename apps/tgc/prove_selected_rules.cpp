@@ -1,4 +1,3 @@
-// tgc prove --rules: proves the rules themselves. tgc prove merge: merges reports of shards.
 #include "apps/tgc/options.h"
 #include "apps/tgc/prove_command.h"
 #include "lib/compilation/pipeline.h"
@@ -21,7 +20,6 @@ void report_rule(const Session& session, size_t number, size_t total, std::strin
   session.report_progress("rule " + std::to_string(number) + " of " + std::to_string(total) + ": " + std::string(rule));
 }
 
-// Proves the rules of the tinygrad that --live names.
 int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   const TemporaryFolder folder;
   const std::string path = folder.file("rules.jsonl.gz");
@@ -70,7 +68,6 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   });
 }
 
-// Proves the rules whose name or place matches --rule, of the stages that --stage selects.
 int prove_rules(const ProveOptions& o) {
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
   std::vector<std::string_view> stages;

@@ -1,4 +1,3 @@
-// Commands on recordings, above all of other releases than 0.12.0.
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 

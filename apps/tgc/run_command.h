@@ -1,4 +1,3 @@
-// The options of tgc run, and the function that runs the inputs.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,8 +12,8 @@ struct RunCommand {
   std::vector<std::string> inputs{"-"}, onnx_tests;
   RunOptions run_options;
   bool prints_json = false;
-  bool explains_nan = false;            // explain what --watch-nan of the exporter found
-  SourceRunOptions source_options;      // options for a kernel that was written by hand
+  bool explains_nan = false;  // what --watch-nan of the exporter found
+  SourceRunOptions source_options;
   std::string grid = "1", block = "1";  // launch size of a kernel that was written by hand
   std::string profile_path;             // file for the profile of an emulated GPU
   Overrides overrides{.imports_kernels = true};

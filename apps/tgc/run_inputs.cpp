@@ -1,4 +1,3 @@
-// Runs the inputs of tgc run, one after the other, and prints their reports.
 #include <set>
 
 #include "apps/tgc/options.h"
@@ -11,7 +10,6 @@
 namespace tgc {
 namespace {
 
-// Prints a report and returns its exit code.
 template <class Report>
 int print_result(const Report& report, bool json, const std::string& text, const std::string& trouble_with) {
   if (json) print(report.json());
@@ -78,8 +76,8 @@ class Runner {
     seconds = seconds_since(begin);
     return graph;
   }
-  // Returns the seconds of --timeout that reading left for the trial. Returns 0, which sets no deadline, if there is no
-  // --timeout, or if reading took so little time that the trial may have all of it.
+  // Returns the seconds of --timeout that reading left for the trial. 0 sets no deadline: there is no --timeout, or
+  // reading took little time.
   double seconds_left(double reading) const {
     constexpr double kNoTime = 0.1, kLeast = 0.01;
     const double all = spec_.device.trial_seconds();
@@ -136,8 +134,8 @@ class Runner {
   const RunCommand& o_;
   RunOptions spec_;
   Session session_;
-  RunCounts counts_, graphs_;    // counts of the kernels and of the tensor graphs that were run
-  std::set<std::string> bound_;  // variables of --var that at least one kernel has
+  RunCounts counts_, graphs_;    // of the kernels and of the tensor graphs that were run
+  std::set<std::string> bound_;  // variables of --var that a kernel has
   TakenPaths taken_;             // paths of results that earlier kernels wrote
 };
 

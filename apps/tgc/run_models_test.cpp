@@ -1,5 +1,5 @@
-// Runs a model whose weights are in a separate file. testdata/models/mlp.onnx itself has zeros in place of its weights
-// (scripts/tools/make_models --apart).
+// testdata/models/mlp.onnx has zeros in place of its weights, which are in a separate file (scripts/tools/make_models
+// --apart).
 #include "apps/tgc/cli_testing.h"
 #include "lib/support/testing.h"
 

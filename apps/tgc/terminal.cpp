@@ -55,7 +55,7 @@ void warn(Diag diag) {
 
 namespace {
 
-// Ends the program because output failed. Prints a message unless the reader has closed the pipe.
+// Prints a message unless the reader has closed the pipe.
 [[noreturn]] void output_failed(int error) {
   if (error != EPIPE)
     report_error({.message = std::string("cannot write: ") + std::strerror(error), .file = "<stdout>"});

@@ -1,4 +1,3 @@
-// Output of commands: standard output, messages on standard error, colours and progress.
 #pragma once
 #include <cstdio>
 #include <string>
@@ -14,8 +13,7 @@ std::string& other_options();  // options for the command that repeats a failure
 // Returns true if output to `fd` may have colours: if --color says so or, by default, on a terminal without NO_COLOR.
 bool use_color(int fd);
 
-// Returns `text` made safe to print, because parts of it may come from a file: with visible control characters and
-// without workflow commands of CI jobs. Commands print all texts for people through this function.
+// Returns `text` made safe to print: with visible control characters and without workflow commands of CI jobs.
 std::string printable_text(std::string_view text);
 // Prints `text` to standard error, as printable_text() returns it.
 void print_message(std::string_view text);
@@ -25,13 +23,12 @@ int report_error(const Diag& diag);
 void warn(Diag diag);
 
 // Prints `text`, data such as a graph, to standard output: to a terminal as printable_text() returns it; to a pipe
-// without control characters and, in a CI job, without workflow commands; to a file unchanged. If printing fails, ends
-// the program with exit code 2 and, unless the reader has closed the pipe, a message.
+// without control characters and, in a CI job, without workflow commands; to a file unchanged. Ends the program with
+// exit code 2 if printing fails.
 void print(std::string_view text);
-// Prints a report for people, always as printable_text() returns it.
+// Prints a report for people, as printable_text() returns it.
 void print_report(std::string_view text);
-// Prints workflow commands of a CI job, which CiReport made, to standard output or, if that has JSON, to standard
-// error.
+// Prints workflow commands of a CI job to standard output or standard error.
 void print_workflow_commands(std::string_view text, bool to_stderr);
 // Flushes standard output. A failure ends the program as in print().
 void flush_output();
@@ -45,7 +42,7 @@ class HeldOutput {
   HeldOutput(const HeldOutput&) = delete;
   ~HeldOutput();
   void add(std::string_view text);
-  Status release();  // returns an error if the temporary file cannot be written or read
+  Status release();  // fails if the temporary file cannot be written or read
 
  private:
   std::string text_in_memory_;

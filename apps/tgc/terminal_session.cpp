@@ -1,4 +1,3 @@
-// Sessions whose progress, warnings and notes go to the terminal.
 #include <mutex>
 
 #include "apps/tgc/options.h"
@@ -31,7 +30,7 @@ class TerminalEvents : public Events {
   bool has_colors() const override { return use_color(2); }
 
  private:
-  std::mutex mutex_;  // needed because several threads of bench --whole print notes
+  std::mutex mutex_;  // several threads of bench --whole print notes
 };
 
 }  // namespace

@@ -1,5 +1,3 @@
-// Formats amounts with units.
-
 /** Formats an amount as a number with the letter of its unit prefix: "1.50 MB".
  * @param {number} n @param {string} unit */
 export function amount(n, unit) {

@@ -1,4 +1,4 @@
-// The page: shows one state. The address of the page contains the state.
+// Shows one state. The address of the page contains the state.
 import {Recorded, pause, plain} from "./data.js";
 import {Story} from "./story.js";
 import {Drawings, kMostUnfolded} from "./drawings.js";
@@ -23,7 +23,7 @@ import {nodeOf} from "./made.js";
 import {isValue} from "./values.js";
 import {sidesOf, wholeSidesOf} from "./rewrites.js";
 
-const kMostOfSides = 200;   // maximum length of a rewrite's two whole sides, in characters
+const kMostOfSides = 200;
 
 export class App {
   /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
@@ -38,7 +38,7 @@ export class App {
     this.state = stateOf(location.hash);
     this.query = queryOf("");
     /** @type {Map<number, number>} */ this.foundAt = new Map();  // by place, the number of nodes that the search finds
-    /** @type {Set<number>} */ this.foundAnywhere = new Set();  // the found nodes of the places in `foundAt`
+    /** @type {Set<number>} */ this.foundAnywhere = new Set();
     this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#picked(key, again));
     this.tip = new Tip(byId("tip"), this);
     this.minimap = new Minimap(byId("minimap"), this.canvas);
@@ -153,7 +153,7 @@ export class App {
     for (let p = drawings.isFolded(state) ? far + 1 : 0; p <= far; p++)
       while (drawings.prepare(p)) {
         await pause();
-        if (turn !== this.turn) return;  // the user has asked for another state meanwhile
+        if (turn !== this.turn) return;
       }
     for (const _ of opened.graph.other ? [] : drawings.prepareFolded(state)) {
       await pause();
@@ -186,7 +186,7 @@ export class App {
     showHeader(this), showLegend(this), showVerdict(this);
     if (this.showTools) this.showTools();
     if (this.whenShown) this.whenShown(this);
-    // Stores the time at which the first graph was drawn, for scripts/bench.d/view.py.
+    // The time at which the first graph was drawn, for scripts/bench.d/view.py.
     if (!this.openedAt) requestAnimationFrame(() => setTimeout(() => { this.openedAt = performance.now(); }, 0));
     document.body.dataset.ready = "1";
     this.#prepareNext();
@@ -214,7 +214,7 @@ export class App {
         if (isDrawing || this.textPanel.prepare(p) || this.#countFound(p)) return requestIdleCallback(next);
       }
       const {s, r} = this.state, isNext = s > 0 && r + 1 < this.graph.stages[s - 1].count;
-      if (isNext) drawings.scene({...this.state, r: r + 1, d: -1, o: false});  // the user's most likely next step
+      if (isNext) drawings.scene({...this.state, r: r + 1, d: -1, o: false});
     };
     requestIdleCallback(async () => {
       await graph.readEvents();
@@ -222,7 +222,6 @@ export class App {
       requestIdleCallback(next);
     }, {timeout: 200});
   }
-  // Counts the nodes that the search finds at a place. Returns whether that took time.
   #countFound(place) {
     const {graph, query, foundAt} = this;
     if (query.empty || foundAt.has(place)) return false;
@@ -263,13 +262,12 @@ export class App {
     }
     return [written(accused.before), written(accused.after)];
   }
-  // Returns the first point between stages at which the graphs of the two inputs differ; 0 if there is none.
   #firstPlace() {
     for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
     return 0;
   }
-  // Returns the number of the first graph of the overview that is wrong, or else that differs, or else that is a tensor
-  // graph, or else of its first graph. `hasSchedule`: prefers the page's first graph with a schedule.
+  // Returns the first graph of the overview that is wrong, or else differs, or else is a tensor graph, or else the
+  // first. `hasSchedule`: prefers the page's first graph with a schedule.
   #firstGraph(hasSchedule) {
     const entries = entriesOf(this), {graphs} = this.index, scheduled = graphs.findIndex((g) => g.schedule);
     if (hasSchedule && scheduled >= 0) return scheduled;
@@ -287,8 +285,7 @@ export class App {
     return other >= 0 && other !== this.story.root(place);
   }
 
-  // Returns the folds with which a graph is shown first: the nodes of a model or the lines of a program, or the
-  // repeated blocks of a large graph, such as the unrolled lanes of a kernel.
+  // Returns the folds with which a graph is shown first.
   async #firstFolds({graph, story}, drawings) {
     const root = story.root(0);
     if (graph.madeOf.length && !(graph.isByLine && graph.nodesOf(root).length <= kMostUnfolded)) return ["m"];
@@ -308,7 +305,7 @@ export class App {
       for (const place of state.r < 0 ? [state.s] : [state.s - 1, state.s])
         for (const n of this.litAt(place)) for (const box of scene.drawing.home.all(n)) marks.lit.add(box.key);
     }
-    if (state.r >= 0) {  // mark the rewrite's result, even if that node existed before
+    if (state.r >= 0) {  // even if that node existed before
       const n = this.graph.stages[state.s - 1].rewrites[state.r].after, after = scene.drawing.home.get(n);
       if (after && !this.drawings.inline.has(n) && !scene.came.has(after.key)) marks.lit.add(after.key);
     }
@@ -324,7 +321,7 @@ export class App {
     const {isTensor, isByLine, producer} = this.graph;
     this.canvas.beginsAtTop = isByLine || isTensor && producer !== "";  // a program is read from its start
     this.canvas.outline(state.n >= 0 && this.graph.opName(state.n) === "RANGE" ? state.n : -1);
-    const isUnseen = isNew || this.isUnseen;  // true if the user has not seen this graph yet
+    const isUnseen = isNew || this.isUnseen;
     this.isUnseen = isUnseen && state.m;
     this.canvas.usesRoom &&= !state.v;
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;

@@ -1,5 +1,5 @@
-// Finds repeated blocks by structure: the layers of a model, residual blocks, the lanes of an unrolled loop. A block is
-// a node with the nodes that only it uses, down to its floor: the node where the next block begins, if there is one.
+// Finds repeated blocks by structure, such as the layers of a model or the lanes of an unrolled loop. A block is a node
+// with the nodes that only it uses, down to its floor: the node where the next block begins, if there is one.
 import {expressionOf} from "./expressions.js";
 import {isValue} from "./values.js";
 import {labelOf} from "./match.js";
@@ -9,11 +9,11 @@ import {Table} from "./table.js";
  * `kind`; `size` is the number of nodes; `says`: the label of a block that is no repetition.
  * @typedef {{head: number, floor: number, kind: string, size: number, says?: string}} Block */
 
-const kLeast = 3;           // minimum number of nodes of a block
+const kLeast = 3;
 const kMoves = new Set(["RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"]);  // ops that only move elements
-const kMostBuffers = 4;      // maximum number of buffers of a CALL that have boxes of their own
-const kShortest = 4;        // minimum number of nodes of a chain in which repetitions are searched
-const kMostWork = 150000;   // maximum number of comparisons for each chain
+const kMostBuffers = 4;  // buffers of a CALL that have boxes of their own
+const kShortest = 4;  // nodes of a chain in which repetitions are searched
+const kMostWork = 150000;  // comparisons for each chain
 
 export class Blocks {
   /** @param {import("./data.js").Recorded} g @param {number} root @param {(n: number) => boolean} isText whether a
@@ -54,7 +54,7 @@ export class Blocks {
     const {exact} = this, count = new Map(), out = [...this.chained], taken = this.nodes.map(() => false);
     for (const {head, floor} of this.chained) this.#take(taken, this.at.get(head), floor < 0 ? -1 : this.at.get(floor));
     exact.forEach((s, i) => { if (!taken[i]) count.set(s, (count.get(s) || 0) + 1); });
-    for (let i = this.nodes.length - 1; i >= 0; i--)  // users before sources
+    for (let i = this.nodes.length - 1; i >= 0; i--)
       if (!taken[i] && this.size[i] >= kLeast && count.get(exact[i]) > 1)
         out.push(this.#below(this.nodes[i])), this.#take(taken, i, -1);
     if (this.g.isTensor) out.push(...this.#quiet(taken));
@@ -113,7 +113,7 @@ export class Blocks {
       const i = stack.pop();
       if (i !== floor) part.push(i), stack.push(...this.within[i]);
     }
-    for (const i of part.sort((a, b) => a - b)) {  // sources first
+    for (const i of part.sort((a, b) => a - b)) {
       const n = this.nodes[i];
       if (i !== head && !this.sources[i].some((s) => says.has(s))) continue;
       const dtype = this.g.dtypeName(n).replace(/\.ptr.*/, "");
@@ -129,7 +129,7 @@ export class Blocks {
     return best;
   }
 
-  // Returns the repeated blocks in chains of dominators: each node of a chain dominates the next. Outer chains first.
+  // Returns the repeated blocks in chains of dominators: each node of a chain dominates the next.
   #chains() {
     const out = [], taken = this.nodes.map(() => false), isNext = this.nodes.map(() => false), shapes = new Table();
     const next = this.nodes.map((_, i) => this.#next(i));
@@ -171,7 +171,7 @@ function bestPart(row, sums, taken, budget) {
   let best = null, most = 0, places = row.map((_, at) => at).filter((at) => !taken[at]), named = places.map(() => 0);
   for (let length = 1; places.length > 1 && budget.left > 0; length++) {
     budget.left -= places.length;
-    const numbers = new Map(), groups = [];  // the parts of this length, grouped by their names
+    const numbers = new Map(), groups = [];
     named = places.map((at, i) => {
       const says = named[i] + "," + row[at + length - 1];
       if (!numbers.has(says)) numbers.set(says, groups.length), groups.push({places: [], free: 0, count: 0, size: 0});

@@ -64,7 +64,6 @@ function merged(a, b, back) {
   return out;
 }
 
-// Returns the names that B's lines have in the merged text: those of A, or B's own with a prime.
 function namesOfB(a, b, pairs) {
   const out = new Map(), nameOf = (line) => (/^(c\d+) = /.exec(line) || ["", ""])[1];
   b.lines.forEach((line, k) => {

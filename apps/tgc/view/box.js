@@ -1,4 +1,3 @@
-// A box: a drawn node with its text, its position and its height.
 import {calledName} from "./calls.js";
 import {axisTypeOf, expressionOf, nameOf, signOf, wrapped} from "./expressions.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
@@ -6,7 +5,7 @@ import {axisTypeOf, expressionOf, nameOf, signOf, wrapped} from "./expressions.j
 
 export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4};
 
-const kLetters = 23, kMostLines = 4;  // maximum number of letters of a line, and of lines below the title
+const kLetters = 23, kMostLines = 4;
 const kWithShapes = new Set(["RESHAPE", "EXPAND", "BUFFER", "CONST"]);  // tensor ops whose text has their shape or size
 
 const kShaping = new Set(["RESHAPE", "EXPAND"]);
@@ -21,7 +20,7 @@ export class Box {
     this.title = (fold && fold.title) || g.opName(this.n);
     this.x = 0, this.y = 0, this.row = 0;  // left edge, vertical centre and number of the row
     this.marked = 0;                       // number of last lines that say what a rewrite changed
-    this.ghost = false;                    // true for a removed node, which is drawn beside the node that replaces it
+    this.ghost = false;
     /** The sources that have boxes, and their positions in `list`. */
     /** @type {number[]} */ this.sources = [];
     /** @type {number[]} */ this.slots = [];
@@ -51,7 +50,6 @@ export class Box {
     const out = this.#own();
     return fold ? [...out, ...fold.lines] : out;
   }
-  // Returns the number of lines of the node's own text. Only index arithmetic can take several lines.
   #lineCount() {
     const {g, inline} = this, told = this.#told();
     if (inline.hides && told.some((s, i) => this.#isText(i, s) && inline.is[s % g.count])) {
@@ -99,7 +97,6 @@ export class Box {
     return shape === undefined ? "" : "(" + g.strings[shape] + ")";
   }
   #isText(slot, key) { return this.inline.isText(this.n, slot, key % this.g.count); }
-  // Returns the sources that the box may show as text; a folded box shows those of its first node.
   #told() { return this.fold ? this.g.sourceList(this.n) : this.list; }
 }
 

@@ -1,4 +1,3 @@
-// Which kernel of the schedule a CALL of a recorded tensor graph runs.
 import {kernelName} from "./rewrites.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
@@ -6,8 +5,8 @@ import {kernelName} from "./rewrites.js";
  * @type {WeakMap<Recorded, Map<number, number[]>>} */
 const kItems = new WeakMap();
 
-// Returns, for each CALL and for each kernel's graph, its items of the schedule. The LINEAR of the last graph lists the
-// CALLs in the order of the schedule.
+// Returns the items of the schedule by CALL and by kernel's graph. The LINEAR of the last graph lists the CALLs in the
+// order of the schedule.
 function itemsByNode(/** @type {Recorded} */ g) {
   if (!kItems.has(g)) {
     const out = new Map(), isLinear = (n) => g.opName(n) === "LINEAR", add = (n, item) => {

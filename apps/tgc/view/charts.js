@@ -1,13 +1,12 @@
-// Charts of a model's schedule: its items over time, and its buffers in memory over time.
 import {amount, inTime} from "./amounts.js";
 import {colorOfOp} from "./colors.js";
 import {plain} from "./data.js";
 /** @typedef {import("./model.js").Item} Item */
 
-const kWidth = 1000, kEdge = 10, kInner = kWidth - 2 * kEdge;  // size of the drawing in the drawing's own units
-const kLeastNamed = 64, kPerLetter = 7;                         // minimum width of a bar with a name; width of a letter
-const kLeastHeight = 3, kLeastWidth = 2;                        // minimum height of a buffer, and width of a bar
-// colours of bars and buffers, on which dark text can be read in both themes
+const kWidth = 1000, kEdge = 10, kInner = kWidth - 2 * kEdge;
+const kLeastNamed = 64, kPerLetter = 7;
+const kLeastHeight = 3, kLeastWidth = 2;  // of a buffer, and of a bar
+// of bars and buffers; dark text can be read on them in both themes
 const kPaints = ["#8db2ff", "#61ddaa", "#f6bd16", "#b3a8ff", "#78d3f8", "#f5a3c4", "#cda6e6", "#f8a45e", "#5cc8c5",
   "#a9b8d3"];
 
@@ -43,7 +42,7 @@ export function timeline(items, total, opened) {
   return root;
 }
 
-const kPlanHeight = 260, kLeft = 64, kBottom = 30, kLabelHeight = 12;  // for the memory plan
+const kPlanHeight = 260, kLeft = 64, kBottom = 30, kLabelHeight = 12;
 
 /** Returns round numbers from 0 to `most`, at most `count` + 1 of them. */
 function ticks(most, count) {
@@ -105,7 +104,7 @@ export function memoryPlan(schedule, items, names, inUse, opened) {
   });
   const steps = inUse.map((bytes, i) => `${x(i)},${y(bytes)} ${x(i + 1)},${y(bytes)}`).join(" ");
   root.append(svg("polyline", {points: steps, class: "use", "pointer-events": "none"}));
-  inUse.forEach((bytes, i) => {  // the strip below the chart, with a tooltip for each item
+  inUse.forEach((bytes, i) => {
     const width = x(i + 1) - x(i), at = {x: x(i), y: height - kBottom, width, height: kBottom};
     const strip = svg("rect", {...at, fill: "transparent"});
     strip.append(svg("title", {}, plain(`item ${i} ${items[i].name}  ${amount(bytes, "B")} in use`)));

@@ -1,4 +1,4 @@
-// The colours of the ops of all releases, and of ranges by axis type. An op has its colour in tinygrad's VIZ, if any.
+// Colours of the ops of all releases, and of ranges by axis type. An op has its colour in tinygrad's VIZ, if any.
 
 const kOpsByColor = {
   "#ffc0c0": "LOAD", "#87ceeb": "STORE", "#909090": "ASSIGN REWRITE_ERROR",

@@ -1,4 +1,3 @@
-// The table of commands. Each command has a key, and can be clicked in the list of commands.
 import {addressOf} from "./state.js";
 import {nextDiffering} from "./verdict.js";
 import {nodesOfKernels} from "./made.js";
@@ -135,12 +134,12 @@ export function installCommands(app) {
   document.getElementById("graph-button").addEventListener("click", () => showGraphs(app));
 }
 
-// Runs commands one after the other, because the effect of one depends on the state that the previous one made.
+// Runs commands one after the other: the effect of one depends on the state that the previous one made.
 let obeyed = Promise.resolve();
 /** @param {App} app @param {Command} command */
 function obey(app, command) {
   obeyed = obeyed.then(() => command.run(app)).catch((error) => app.say(String(error)));
-  Object.assign(app, {lastCommand: command.name, obeyed});  // for tests
+  Object.assign(app, {lastCommand: command.name, obeyed});
 }
 
 const focusOn = (id) => document.getElementById(id).focus();

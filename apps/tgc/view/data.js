@@ -20,7 +20,7 @@ import {EventReader, Kind} from "./events.js";
  *   count: number, discarded?: number, told: number, changed: boolean, events: Int32Array, runs: Run[],
  *   rewrites: Rewrite[]}} Stage */
 
-const kSlice = 8000;  // number of events that are read before the page may handle input
+const kSlice = 8000;
 
 /** One graph with its stages. Nodes are numbers; a source has a smaller number than its users. */
 export class Recorded {
@@ -245,7 +245,7 @@ export async function unpacked(text) {
 
 /** Waits until the browser has handled pending input, so that long work does not block the page. */
 export function pause() {
-  return new Promise((go) => {  // use a message, because setTimeout waits at least 4 ms
+  return new Promise((go) => {  // setTimeout waits at least 4 ms
     const {port1, port2} = new MessageChannel();
     port1.onmessage = () => { port1.close(), go(undefined); };
     port2.postMessage(0);

@@ -1,4 +1,3 @@
-// The pane of details: of the selected node, or of the shown rewrite, stage and graph.
 import {showBundle} from "./bundle.js";
 import {element, link} from "./list.js";
 import {counted, inTime} from "./amounts.js";
@@ -13,7 +12,7 @@ import {changeText, kernelName, loopChanges, optsOf, shownOpts, withoutColors} f
 import {bothOf, placeBeside, sourceOf, textOfRule} from "./rules.js";
 import {nameOfRule} from "./stages.js";
 
-const kMostListed = 40;  // maximum number of nodes in a list
+const kMostListed = 40;
 
 /** Returns the title of a node: "#12 ADD index". */
 export function nodeTitle(graph, n) {
@@ -79,7 +78,6 @@ function arithmeticOf(graph, n) {
   return index !== undefined && isArithmetic(graph, index) ? expressionOf(graph, index) : "";
 }
 
-// Returns the ops of nodes as text, the most frequent first: "8 nodes: 5 MUL, 3 ADD".
 function opsOf(graph, nodes) {
   const counts = new Map(), boxes = nodes.filter((n) => !isValue(graph, n));
   for (const n of boxes) counts.set(graph.opName(n), (counts.get(graph.opName(n)) || 0) + 1);
@@ -105,7 +103,6 @@ function nodeList(out, app, title, nodes) {
 const kKinds = {rule: "", part: "a part of the nodes made by ", sources: "its sources were replaced",
   stage: "made by the stage itself"};
 
-// Shows the graph of a KERNEL node, and a link to the kernel's own compilation if the page has it.
 function kernelOf(out, app, n) {
   const ast = app.graph.inner.get(n), item = app.graph.kernels.indexOf(ast);
   const g = app.index.graphs.findIndex((x) => x.numbers.includes(item));
@@ -123,7 +120,6 @@ function callOf(out, app, n) {
   if (g >= 0) out.push(link("open " + nameOfGraph(app.index.graphs[g], g), () => app.openGraph(g)));
 }
 
-// Lists the nodes that differ between the two graphs that are compared.
 function allDifferences(out, app) {
   const {diff} = app.scene, {graph} = app, list = element("ul");
   if (!diff) return;
@@ -141,7 +137,6 @@ function allDifferences(out, app) {
   if (all.length) out.push(element("h3", "", "differences"), list);
 }
 
-// Lists the rules whose texts differ between two inputs, with their first rewrites.
 function changedRules(out, app) {
   const {graph} = app;
   const changed = graph.rules.filter((rule) => bothOf(graph, rule));
@@ -167,7 +162,6 @@ function differencesOf(graph, n, {of, differences}) {
     .map(([what, before, after]) => [what, before + " \u2192 " + after]);
 }
 
-// Lists how a node differs between the two graphs that are compared.
 function whatDiffers(out, app, n) {
   const {diff} = app.scene;
   if (!diff) return;
@@ -234,7 +228,6 @@ function whatBecomes(out, app, place) {
   out.push(element("h3", "", "final replacement" + (lit.size > 12 ? " (" + lit.size + ")" : "")), list);
 }
 
-// Shows the result of a bisection, if there is one, and a link to the rewrite or stage that it blames.
 function accusation(out, app) {
   const {accused} = app.index.graphs[app.state.g];
   if (!accused) return;
@@ -257,7 +250,6 @@ function accusation(out, app) {
 
 const inBrackets = (item) => (item ? [element("span", "place", " ("), item, element("span", "place", ")")] : []);
 
-// Shows a rewrite: what it did, its rule, and the nodes before and after it.
 function rewriteOverview(app) {
   const {graph, state} = app, stage = graph.stages[state.s - 1], r = stage.rewrites[state.r];
   const rule = graph.rules[r.rule], out = [element("h2", "", plain(nameOfRule(rule)))], list = element("dl");
@@ -291,7 +283,6 @@ function rewriteOverview(app) {
   return out;
 }
 
-// Lists only the rewrites of a rule.
 function filterBy(app, rule) {
   const {rules} = app.graph, isPart = rules.some((r) => r.name !== rule.name && r.name.includes(rule.name));
   const exact = "/^" + rule.name.replace(/[^\w-]/g, "\\$&") + "$/";

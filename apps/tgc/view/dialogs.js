@@ -1,4 +1,3 @@
-// Dialogs with tables that can be filtered and sorted; menus; and toasts, which say what a command did.
 import {byId, element} from "./list.js";
 
 /** A row of a table: its cells, what they are sorted by if not by their text, its group, its id, and what a click on it
@@ -9,7 +8,7 @@ import {byId, element} from "./list.js";
  * words, and cells with more than a few letters are wrapped */
 
 const kToastMs = 4000;
-const kManyColumns = 4;  // maximum number of columns of a narrow dialog
+const kManyColumns = 4;  // columns of a narrow dialog
 const kFirstRows = 60, kMoreRows = 100;  // rows of a table that are added at once, and in a step of idle time
 const kLongText = 24;  // cells with more letters are wrapped and show only their first lines
 const kShortText = 16;  // cells of columns of words with more letters are wrapped
@@ -106,7 +105,7 @@ export function filteredTable(heads, rows) {
 }
 
 // Adds the rows to a table. In a long table without groups, adds the first rows and the one with the longest text of
-// each column, which decide what is seen and how wide the columns are, and the others in idle time.
+// each column, which decide how wide the columns are, and the others in idle time.
 function fillTable(table, heads, rows) {
   const isGrouped = rows.some((r) => r.group), made = [], widest = isGrouped ? [] : heads.map((_, i) => {
     const lengths = rows.map((r) => cellText(r.cells[i]).length);
@@ -149,7 +148,7 @@ function rowOf({cells, id = "", open}, heads) {
     if (td.textContent.length > (heads[i].kind === "long" ? kShortText : kLongText)) td.classList.add("long");
   });
   if (open) out.addEventListener("click", (e) => {
-    const isText = String(getSelection()) !== "";  // the user has selected text
+    const isText = String(getSelection()) !== "";
     if (!isText && !(/** @type {HTMLElement} */ (e.target).closest("button, a"))) open();
   });
   return out;

@@ -174,7 +174,7 @@ export class GraphCanvas extends Painting {
     const ratio = devicePixelRatio || 1, {width, height} = this.size;
     this.canvas.width = Math.round(width * ratio), this.canvas.height = Math.round(height * ratio);
     if (this.whenSized && width) this.whenSized(), this.whenSized = null;
-    if (this.drawing) this.draw();  // draw now, because resizing has cleared the canvas
+    if (this.drawing) this.draw();  // resizing has cleared the canvas
   }
 
   #listen() {
@@ -199,7 +199,7 @@ export class GraphCanvas extends Painting {
       from = null;
     });
     // A mouse's wheel zooms. A trackpad pans, and zooms with two fingers (then the browser sets ctrlKey). The first
-    // event of a gesture decides which device it is, so that a gesture does not change between panning and zooming.
+    // event of a gesture decides which device it is.
     let last = 0, isWheel = false;
     c.addEventListener("wheel", (e) => {
       e.preventDefault();

@@ -1,5 +1,3 @@
-// The drawings of the graphs: at all places (points between stages), of rewrites, and of two compared graphs. Most
-// nodes keep their position from place to place.
 import {Replacements, asItIs} from "./replay.js";
 import {boxesOf, drawingOf, placed, withBounds} from "./layout.js";
 import {wrapRows} from "./wrapping.js";
@@ -20,9 +18,9 @@ import {nodeOf} from "./made.js";
  * @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number, isPart?: boolean,
  *   edited?: Set<number>, diff?: import("./match.js").Diff, news?: News}} Scene */
 
-export const kMostUnfolded = 200;  // number of nodes above which a graph is shown folded
+export const kMostUnfolded = 200;  // nodes of a graph above which it is shown folded
 
-const kMostKept = 120;  // number of boxes of a folded graph above which its boxes do not keep their positions
+const kMostKept = 120;  // boxes of a folded graph above which they do not keep their positions
 
 export class Drawings {
   /** `hides`: index arithmetic is text in the boxes that use it.
@@ -107,7 +105,7 @@ export class Drawings {
 
   // Returns the positions to keep from `drawing`. A new node gets the position of the node that it replaces, if free.
   #where(drawing, {order, sources}, origin, rows) {
-    const moved = new Map(), taken = new Set();  // keys whose positions other nodes have taken
+    const moved = new Map(), taken = new Set();
     for (const key of order) {
       if (drawing.byKey.has(key)) continue;
       const from = origin(key);
@@ -266,12 +264,11 @@ export class Drawings {
     if (!drawing.home.has(rewrite.after) && !edited.size) return this.#ofSides(state, rewrite);
     return {drawing, came, went, root: is.root, edited};
   }
-  // Draws only the two sides of a rewrite.
   #ofSides(state, {before, after}) {
     const scene = this.#ofTwo({...state, f: []}, before, after, this.#ofPart(state.s - 1, before));
     return {...scene, came: new Set([...scene.came, after]), went: new Set([...scene.went, before]), isPart: true};
   }
-  // Returns the graph before a rewrite. This is usually the graph after the previous rewrite, which was drawn before.
+  // Returns the graph before a rewrite, which is usually the one drawn last.
   #before(state, run, stage, rewrite) {
     const l = this.latest, last = run.events[run.events.indexOf(rewrite.at) - 1];
     if (l && l.run === run && l.stage === stage && l.at === last) return l.shown;
@@ -301,7 +298,6 @@ export class Drawings {
     return hiding.size ? drawingOf(inline, [was, is], before, without(wish, hiding)) : drawing;
   }
 
-  // Draws the part of a graph below `root` alone, with its nodes at their positions in the whole graph.
   #ofPart(place, root) {
     const shown = asItIs(this.graph, root);
     return drawingOf(this.inline, [shown], this.#where(this.at(place), shown, () => undefined, false));
@@ -351,7 +347,6 @@ function withNewValues(g, was, is) {
   return is.order.filter(isNew);
 }
 
-// Lays out boxes anew, with wide rows wrapped.
 function placedAnew(begun) { return withBounds(wrapRows(placed({...begun, before: null}))); }
 
 const keyOf = ({s, r, d, o, f}) => [s, r, d, o, ...f].join();

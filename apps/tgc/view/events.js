@@ -1,5 +1,5 @@
 // Reads the events of a recording from the columns that lib/view/recording_events.cpp writes. The writer omits values
-// that can be derived; this reader derives them by the same steps as the writer.
+// that can be derived; this reader derives them by the same steps.
 
 export const Kind = {Begin: 0, End: 1, Rewrite: 2, Rebuilt: 3, Gated: 4};
 const kEndWithResult = 5, kRebuiltWithResult = 6;

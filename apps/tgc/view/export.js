@@ -1,4 +1,3 @@
-// Exports the view as an SVG file and the drawn graph as a dot file.
 import {Size} from "./box.js";
 import {colorOfOp, mixed} from "./colors.js";
 import {plain} from "./data.js";

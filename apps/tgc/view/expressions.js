@@ -3,15 +3,15 @@
 import {isValue, valueText} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-const kMostText = 240;  // maximum length of the text of index arithmetic, in characters
-const kTightest = 20;   // binds more tightly than all operators
+const kMostText = 240;
+const kTightest = 20;  // binds more tightly than all operators
 
 /** Operators: their text, and how tightly they bind. */
 const kOperators = {MUL: ["*", 10], IDIV: ["//", 10], CDIV: ["//", 10], FLOORDIV: ["//", 10], FDIV: ["/", 10],
   MOD: ["%", 10], CMOD: ["%", 10], FLOORMOD: ["%", 10], ADD: ["+", 9], SUB: ["-", 9],
   SHL: ["<<", 8], SHR: [">>", 8], AND: ["&", 7], XOR: ["^", 6], OR: ["|", 5], CMPLT: ["<", 4], CMPNE: ["!=", 4],
   CMPEQ: ["==", 4]};
-const kIndexNames = new Set(["RANGE", "SPECIAL", "DEFINE_VAR"]);  // the names in index arithmetic
+const kIndexNames = new Set(["RANGE", "SPECIAL", "DEFINE_VAR"]);
 const kArithmeticOps = new Set(["CAST", "WHERE", "MAX", "NEG", "VECTORIZE", "STACK", "GEP"]);
 const kIndexDtypes = new Set(["index", "weakint"]);
 const kIntegers = /^(bool|int|long|uint|ulong|short|ushort|char|uchar|int\d+|uint\d+|u?longlong|weakint|index)$/;

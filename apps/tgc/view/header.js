@@ -1,4 +1,3 @@
-// The header of the page: graph, point between stages or rewrite, and search results. The ranges are below it.
 import {counted} from "./amounts.js";
 import {colorOfRange} from "./colors.js";
 import {buttonOf} from "./dialogs.js";
@@ -72,7 +71,6 @@ function chipOf(app) {
   return [chip];
 }
 
-// Says in one sentence what the page is.
 function introductionTo({graph}) {
   if (graph.producer) return "as " + plain(graph.producer) + " recorded it; its stages are at the left";
   return (graph.isTensor ? "what tgc schedules" : "what tgc compiles") + ", stage by stage, as listed at the left";

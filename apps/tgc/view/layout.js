@@ -1,5 +1,5 @@
-// Determines which nodes of a graph are drawn and how large they are. The program's layout (lib/view/layout_core.cpp),
-// compiled to WebAssembly, determines their positions.
+// Determines which nodes of a graph are drawn and how large they are. lib/view/layout_core.cpp, compiled to
+// WebAssembly, determines their positions.
 import {foldedGraph} from "./folding.js";
 import {Box, Size} from "./box.js";
 /** @typedef {import("./replay.js").Shown} Shown */
@@ -96,7 +96,6 @@ class Homes {
   }
   /** Returns the nodes that boxes show, as boxes of their own or as text. */
   nodes() { return new Set([...this.boxes.map((box) => box.n), ...this.#texts().keys()]); }
-  // Returns the boxes in which each node is text.
   #texts() {
     if (this.texts) return this.texts;
     this.texts = new Map();

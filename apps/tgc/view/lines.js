@@ -8,8 +8,8 @@
  *   first: number, last: number, at: number, own: string, backward: boolean, key: string}} Lines */
 
 const kMostGroups = 200;
-// Maximum number of nodes of a group, such as a weight, that is joined with its user: for groups by lines, and by
-// functions; and maximum number of times that such groups are joined.
+// Nodes of a group, such as a weight, that is joined with its user: for groups by lines, and by functions; and how
+// often such groups are joined.
 const kFewOfLine = 1, kFewOfFunction = 8, kMostInRow = 2;
 
 /** Sets `madeOf` and `madeForNode` of a recorded tensor graph, as those of a model: the label of each group, and the
@@ -77,8 +77,8 @@ class Grouping {
     while (this.parent[k] !== k) k = this.parent[k] = this.parent[this.parent[k]];
     return k;
   }
-  // Groups connected nodes of one line and one depth. Each change of the line makes a node one deeper, so no path
-  // leaves a group and comes back.
+  // Groups connected nodes of one line and one depth. A change of the line makes a node one deeper, so no path leaves a
+  // group and comes back.
   #connect() {
     const {g, lineOf, groupOf, parent} = this, depths = new Map();
     this.depth = [];

@@ -1,5 +1,4 @@
-// A list of any length, which creates elements only for the rows near its visible part. Helpers that find and make
-// elements.
+// A list of any length, which creates elements only for the rows near its visible part.
 
 /** @template T */
 export class RowList {

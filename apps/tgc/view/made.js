@@ -1,5 +1,5 @@
-// Finds the model's nodes that a kernel was made from. As in tinygrad, the stage "number the uops" tags every tensor
-// that may become a buffer, and the tags survive all later stages until the kernels are made.
+// Finds the model's nodes that a kernel was made from. The stage "number the uops" tags tensors that may become a
+// buffer, and the tags survive until the kernels are made.
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./story.js").Story} Story */
 

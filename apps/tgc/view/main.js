@@ -1,4 +1,3 @@
-// The entry point of the page.
 import {App} from "./app.js";
 import {unpacked} from "./data.js";
 import {loadLayout} from "./layout.js";
@@ -18,7 +17,7 @@ async function begin() {
       const [, first, last] = /^graphs(\d+)-(\d+)$/.exec(group.id).map(Number);
       if (g >= first && g < last) return {text: group.textContent, at: g - first};
     }
-    const answer = await fetch("graph/" + g);  // ask the server of the page
+    const answer = await fetch("graph/" + g);
     if (!answer.ok) throw new Error(await answer.text());
     return answer.text();
   });

@@ -1,4 +1,4 @@
-// Matches the nodes of two graphs by structure, like `tgc diff` (lib/diff/graph_match.cpp; same terms). The numbers of
+// Matches the nodes of two graphs by structure, like `tgc diff` (lib/diff/graph_match.cpp; same terms). Numbers of
 // ranges and local buffers are names and are ignored.
 import {Table} from "./table.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
@@ -207,7 +207,7 @@ class Matcher {
  * has. @typedef {{like: Map<number, number>, changed: Map<number, {of: number, differences: Difference[]}>,
  *   came: Set<number>, went: Set<number>}} Diff */
 
-const kKept = 3;  // maximum number of graphs that stay prepared
+const kKept = 3;
 /** @type {WeakMap<Recorded, {shapes: Table, labels: Table, sides: Map<number, Side>}>} */ const known = new WeakMap();
 
 /** Prepares a graph for diffOf(). Returns whether that took time. @param {Recorded} g @param {number} root */

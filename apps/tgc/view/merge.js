@@ -1,5 +1,4 @@
-// Merges two recordings into one table, in which equal nodes have the same number. A node that only one of
-// the recordings has is a difference.
+// Merges two recordings into one table, in which equal nodes have the same number.
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 /** Adds the nodes of `b` that `a` lacks to `a`. Returns b's places and their roots in the merged table, and for each

@@ -1,10 +1,10 @@
-// A small picture of the whole graph with the part that is in view. A click on it moves the view. It lies in the corner
-// where it covers the fewest boxes.
+// A small picture of the whole graph with the part that is in view. It lies in the corner where it covers the fewest
+// boxes.
 import {Size} from "./box.js";
 import {colorOfOp} from "./colors.js";
 
-const kMapWidth = 110, kMapShare = 0.32;  // maximum width in pixels, and maximum height as a share of the canvas
-const kMapEdge = 12;  // distance from the canvas's edges, in pixels
+const kMapWidth = 110, kMapShare = 0.32;
+const kMapEdge = 12;
 
 export class Minimap {
   /** @param {HTMLCanvasElement} canvas @param {import("./draw.js").GraphCanvas} graph */
@@ -62,7 +62,6 @@ export class Minimap {
       top: isTop ? kMapEdge + "px" : "auto", bottom: isTop ? "auto" : kMapEdge + "px"});
   }
 
-  // Sets the size, and draws the boxes in idle time.
   #prepare(scale) {
     const {canvas, graph, picture} = this, {drawing} = graph, ratio = devicePixelRatio || 1;
     const width = Math.max(12, (drawing.right - drawing.left) * scale), height = (drawing.bottom - drawing.top) * scale;

@@ -1,4 +1,3 @@
-// The model view: the schedule as a timeline and as tables, and the use of memory over time.
 import {amount, counted, inTime} from "./amounts.js";
 import {memoryInUse, memoryPlan, timeline} from "./charts.js";
 import {buttonOf, filteredTable, withoutEmpty} from "./dialogs.js";
@@ -60,7 +59,7 @@ export async function showModel(home, app) {
   out.push(timeline(items, total, (item) => openItem(app, item)));
   const showBuffer = (i) => {
     const row = byId("buffer-" + i), old = home.querySelector("tr.shown");
-    if (!row) return;  // long tables are completed in idle time
+    if (!row) return;
     if (old) old.classList.remove("shown");
     row.classList.add("shown"), row.scrollIntoView({block: "center"});
   };

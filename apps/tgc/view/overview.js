@@ -1,4 +1,3 @@
-// The overview: all graphs of the page as a table. Wrong graphs come first, then different ones, then slow ones.
 import {amount, counted, inTime} from "./amounts.js";
 import {buttonOf, filteredTable, cellText, withoutEmpty} from "./dialogs.js";
 import {element} from "./list.js";
@@ -120,7 +119,7 @@ export function showOverview(home, app) {
   show(all.some(({g}) => !graphs[g].runtime));
 }
 
-// Returns "6 kernels, 1 tensor graph, 2 refuted, 3 proven, 2 differ, measured on CPU".
+// For example "6 kernels, 1 tensor graph, 2 refuted, 3 proven, 2 differ, measured on CPU".
 function summaryOf(app, entries) {
   const {graphs, measured_on: device, sides} = app.index, count = (of) => entries.filter(of).length;
   const kernels = count(({g}) => graphs[g].kind === "kernel"), differing = count((e) => e.differs || e.only);

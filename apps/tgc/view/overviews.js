@@ -1,4 +1,3 @@
-// The dialogs of commands, graphs and colours.
 import {colorOfOp, colorOfRange} from "./colors.js";
 import {buttonOf, dialog, showTable} from "./dialogs.js";
 import {axisTypeOf} from "./expressions.js";

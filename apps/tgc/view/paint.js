@@ -1,4 +1,3 @@
-// Paints the visible part of a graph on a canvas.
 import {Size} from "./box.js";
 import {colorOfOp, colorOfRange, deep, mixed} from "./colors.js";
 import {plain} from "./data.js";
@@ -12,11 +11,11 @@ import {nameOf} from "./expressions.js";
  *  edited: Set<number>, found: Set<number>, selected: number, dims?: boolean}} Marks */
 
 const kStraight = 22;  // half the length of the vertical part of an edge beside a row of boxes
-// Least scales of the view at which boxes have the names of ops (a box is 30 pixels wide), at which they are not drawn
-// as dots, at which most titles fit and have a line below them, and at which they have all their text.
+// Least scales of the view at which boxes have the names of ops, at which they are not drawn as dots, at which most
+// titles fit and have a line below them, and at which they have all their text.
 const kNames = 0.17, kDots = 0.12;
 export const kReadable = 0.3, kText = 0.5;
-const kLongestLabel = 16;  // maximum length of the title beside a small box
+const kLongestLabel = 16;
 const kTitle = 10, kSmall = 9;  // minimum size of titles and of other text, in pixels
 
 /** What is painted: a drawing, the part of it that the view shows, and its marks. */
@@ -36,8 +35,8 @@ export class Painting {
     this.outlined = -1;  // the RANGE whose boxes are outlined; -1: none
     /** @type {Box | null} */ this.hovered = null;
     /** @type {import("./layout.js").Line[]} */ this.stubs = [];
-    /** @type {string[]} */ this.labels = [];  // the titles that were drawn beside small boxes
-    this.drawn = () => {};  // called after each drawing
+    /** @type {string[]} */ this.labels = [];
+    this.drawn = () => {};
   }
 
   // Returns the drawn height of a box. At small scales, it suffices for the op's name and, from kReadable on, a line.
@@ -184,14 +183,14 @@ export class Painting {
     if (this.view.scale < kText) return;
     const size = Math.max(10, kSmall / this.view.scale);
     c.font = size + "px " + this.paint.mono, c.textAlign = "center", c.textBaseline = "bottom";
-    let last = {x: -Infinity, y: 0, half: 0};  // the stub that was named last
+    let last = {x: -Infinity, y: 0, half: 0};
     for (const line of stubs) {
       const to = this.entry(line), on = isLit(line);
       c.strokeStyle = c.fillStyle = on ? this.paint.accent : this.paint.quiet;
       c.lineWidth = 1;
       c.beginPath(), c.moveTo(to.x, to.y - 7), c.lineTo(to.x, to.y), c.stroke();
       const name = this.stubName(line.from), half = name.length * size * 0.31;
-      if (to.y === last.y && Math.abs(to.x - last.x) < half + last.half + 5 && !on) continue;  // names must not overlap
+      if (to.y === last.y && Math.abs(to.x - last.x) < half + last.half + 5 && !on) continue;
       c.fillText(name, to.x, to.y - 7), last = {...to, half};
     }
     c.textAlign = "left";
@@ -290,13 +289,11 @@ export class Painting {
     c.globalAlpha = 1;
   }
 
-  // Draws two sheets behind a folded box.
   #drawSheets(c, x, y, height, fill) {
     c.fillStyle = fill, c.strokeStyle = this.paint.edge, c.lineWidth = 1;
     for (const by of [8, 4]) c.beginPath(), c.roundRect(x + by, y + by, Size.width, height, 5), c.fill(), c.stroke();
   }
 
-  // Draws the text of a box. A small box shows only its first lines.
   #drawNames(c, box, came, went, y, height) {
     const p = this.paint, {scale} = this.view, left = box.x + 14, right = box.x + Size.width - 8;
     const {big, small, step} = this.#textSizes(), count = this.roomForLines(box);

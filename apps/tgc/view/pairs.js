@@ -1,6 +1,5 @@
-// Pairs the graphs of two inputs, which are compared with each other: by name, by what they were made for, or by
-// structure, not by their positions. If each input has only one graph, these are a pair in any case. Also
-// finds the first stage that differs in a pair.
+// Pairs the graphs of two inputs by name, by what they were made for, or by structure; if each input has only one
+// graph, these are a pair. Also finds the first stage that differs in a pair.
 
 /** @typedef {{with: number, by: string}} Pair */
 

@@ -1,4 +1,3 @@
-// The verdicts of `tgc view --prove`: whether each rewrite is right for all inputs. Also the text of a wrong value.
 /** @typedef {import("./app.js").App} App */
 
 /** `says`: the text for readers; default: the name. `sign`: the badge. `rank`: higher is worse.

@@ -51,7 +51,6 @@ export function pyrender(g, root) {
     if (g.arg[n]) all.push("arg=" + g.argText(n));
     return `${sources.length ? text(sources[0]) : "UOp"}.${op.toLowerCase()}(${all.join(", ")})`;
   };
-  // Returns the expression of a node without its tag.
   const expression = (n) => {
     const op = g.opName(n), sources = g.sourcesOf(n), arg = g.argText(n), [sign, place] = infixOf(n);
     const isOfConst = sources.length && g.opName(sources[0]) === "CONST";

@@ -5,7 +5,7 @@ import {isValue} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 const kArrow = " \u2192 ";
-const kMostNodes = 10, kMostOfSide = 72;  // most nodes, and most characters, that are shown of one side
+const kMostNodes = 10, kMostOfSide = 72;
 
 /** Which nodes an expression shows with their sources; others are numbers. Without `nodes`: all. */
 class Shown {

@@ -1,4 +1,3 @@
-// Shows a rule: its place in tinygrad, its text, and how the text differs between two compared recordings.
 import {element} from "./list.js";
 import {plain} from "./data.js";
 import {increasing} from "./bothtexts.js";

@@ -1,6 +1,6 @@
-// Finds which node printed which line of a recorded source. A recording has the source and the linear list, but not the
-// lines of the nodes. Renderers print the list in order: a line for each loop, store and named value. A line shows the
-// next node of its kind whose sources have the names and constants of the line.
+// Finds which node printed which line of a recorded source. Renderers print the linear list in order: a line for each
+// loop, store and named value. A line shows the next node of its kind whose sources have the names and constants of the
+// line.
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** A row of the linear list. `sources`: numbers of rows; a constant is given by its value, as text.
  * @typedef {{op: string, dtype: string, sources: (number | string)[], arg: string, node: number}} Row */
@@ -10,15 +10,15 @@ const kListRow = /^\s*(\d+) Ops\.(\w+)\s*:.*?(dtypes\..*?)\s+(\[(?:\d+|'[^']*'|"
 const kNewName = /^[A-Za-z_][\w:<>,]*[\s*&]/;
 const kDefinition = new RegExp(/^(?:(?:[A-Za-z_][\w:<>,]*|__align__\(\d+\)|[*&])[\s*&]+)*?/.source
   + /([A-Za-z_]\w*)(\[.*?\])?(?::[\w<>,]+)?\s*(?:=(?!=)(.*))?;/.source);
-const kMostLeaves = 200;   // maximum number of names and constants of an expression
-const kMostPassed = 12, kPassed = 2;  // maximum number of rows that a line may skip, and the cost of each
+const kMostLeaves = 200;              // names and constants of an expression
+const kMostPassed = 12, kPassed = 2;  // rows that a line may skip, and the cost of each
 const kComments = /\/\*.*?\*\/|\/\/ .*$|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)/g;
 const kBlockOps = new Set(["RANGE", "END", "ENDRANGE", "IF", "ENDIF", "STORE", "ASSIGN", "BARRIER"]);
-const kPlaces = ["DEFINE_LOCAL", "DEFINE_REG", "DEFINE_ACC", "BUFFER"];  // local memory and registers
+const kPlaces = ["DEFINE_LOCAL", "DEFINE_REG", "DEFINE_ACC", "BUFFER"];
 const kBuffers = new Set(["PARAM", "DEFINE_GLOBAL", "DEFINE_VAR", ...kPlaces]);
 const kStores = new Set(["STORE", "ASSIGN", "CUSTOM"]);
 const kWords = /\.[xyzw]\b|[A-Za-z_]\w*|(?<![\w.])(?:0x[\da-fA-F]+|\d+\.?\d*(?:e[-+]?\d+)?)/g;
-const kInside = /^(INDEX|SHRINK|GEP)$/;  // ops that are printed inside of their users' lines
+const kInside = /^(INDEX|SHRINK|GEP)$/;
 const kUnnamed = new Set([...kBlockOps, ...kBuffers, "SPECIAL", "CONST", "VCONST", "SINK", "GROUP", "NOOP", "AFTER",
   "LINEAR", "SOURCE", "BINARY", "PROGRAM"]);
 
@@ -69,7 +69,7 @@ export function linesOfRows(rows, lines) { return new LineFinder(rows, lines).pa
 class LineFinder {
   constructor(rows, lines) {
     this.rows = rows, this.lines = lines, this.out = [], this.next = 0, this.open = [];
-    /** @type {Map<number, string>} */ this.nameOf = new Map();  // by row
+    /** @type {Map<number, string>} */ this.nameOf = new Map();
     this.names = new Set();
     this.uses = new Int32Array(rows.length);
     for (const {sources} of rows) for (const s of sources) if (typeof s === "number") this.uses[s]++;
@@ -99,7 +99,6 @@ class LineFinder {
     this.out.push([row, line]);
     if (name) this.nameOf.set(row, name), this.names.add(name);
   }
-  // Links the line of the kernel's head to its parameters.
   #parameters(line, at) {
     const words = line.match(/[A-Za-z_]\w*/g) || [];
     this.rows.forEach(({op, arg}, i) => {
@@ -124,8 +123,7 @@ class LineFinder {
       || /s_barrier|fence\(/.test(rest)) this.#block(/^BARRIER$/, at);
     else if (rest) this.#statement(rest, at);
   }
-  // Links a line to the next row whose op matches `kind`. If several rows match, prefers one that has row `of` as a
-  // source: the END of its loop.
+  // Links a line to the next row whose op matches `kind`, preferably to one that has row `of` as a source.
   #block(kind, at, of = -1, name = "") {
     const {rows} = this, all = rows.map((_, i) => i).filter((i) => i >= this.next && kind.test(rows[i].op));
     const [row] = [...(of < 0 ? [] : all.filter((i) => rows[i].sources.includes(of))), ...all];
@@ -145,7 +143,7 @@ class LineFinder {
     const isStore = !name && /(^|[^=<>!])=(?!=)|\(/.test(text);
     const words = this.#wordsOf(name ? text.slice(text.indexOf(name) + name.length) : text);
     const isLoad = /^val\d/.test(name || "");
-    let best = null, passed = 0;  // passed: number of skipped rows that should have a line
+    let best = null, passed = 0;
     for (let i = this.next; i < rows.length && passed < kMostPassed; i++) {
       const {op, dtype} = rows[i], isVoid = /void/.test(dtype);
       if (best && kBlockOps.has(op) && !isStore) break;
@@ -160,7 +158,6 @@ class LineFinder {
     if (best) this.#put(best.row, at, name || ""), this.next = best.row + 1;
   }
 
-  // Whether a row is a constant, or only converts one.
   #isConstant(row) {
     const {op, sources: [first]} = this.rows[row];
     if (op !== "CAST") return /^V?CONST$/.test(op);
@@ -173,7 +170,6 @@ class LineFinder {
     return typeof i === "number" && /_REG|_ACC|AddrSpace\.REG/.test(this.rows[i].op + " " + this.rows[i].arg);
   }
 
-  // Returns the names and constants of a line, with how often each occurs.
   #wordsOf(text) {
     const out = new Map();
     for (const [word] of text.matchAll(kWords))
@@ -182,7 +178,7 @@ class LineFinder {
       else if (this.names.has(word)) countWord(out, word);
     return out;
   }
-  // Returns the names and constants that the expression of a row has, with how often each occurs.
+  // Returns the names and constants of the expression of a row, with how often each occurs.
   #leaves(row) {
     const out = new Map(), {rows} = this;
     let seen = 0;

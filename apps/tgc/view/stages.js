@@ -1,4 +1,3 @@
-// The list of stages, with the rewrites of the selected stage.
 import {RowList, element} from "./list.js";
 import {counted} from "./amounts.js";
 import {plain} from "./data.js";
@@ -72,7 +71,7 @@ export class StageList {
     if (row.place !== state.s) return false;
     return row.kind === "place" ? state.r < 0 : row.kind === "rewrite" && row.index === state.r;
   }
-  // Returns whether the search has a word rule:NAME: then only rewrites of these rules are listed.
+  // With a word rule:NAME in the search, only rewrites of these rules are listed.
   #filter() { return /(^|\s)rule:\S/.test(this.app.state.q); }
 
   #rewrites(rows, place) {
@@ -159,7 +158,6 @@ export class StageList {
     }
   }
 
-  // Returns what a stage did to loops: ["+THREAD 4"].
   #loops(stage) {
     const {graph} = this.app;
     if (!this.loops.has(stage))

@@ -1,9 +1,9 @@
-// Follows nodes through the stages: what a node came from, what it became, and the rewrites in between. A place is a
-// point between stages: place 0 is the first graph, place n is after the n-th stage.
+// Follows nodes through the stages. A place is a point between stages: place 0 is the first graph, place n is after the
+// n-th stage.
 import {StageHistory} from "./history.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-const kMostOfUsers = 100;  // maximum number of users to search for the one whose rewrite removed a node
+const kMostOfUsers = 100;  // users to search for the one whose rewrite removed a node
 
 /** The users of each node of a graph, in one array. */
 class Users {

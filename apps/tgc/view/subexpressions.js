@@ -12,7 +12,7 @@ const kTokenPattern =
 const kBinds = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8,
   ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%": 10, "**": 11};
 const kPythonBinds = {...kBinds, "|": 6.3, "^": 6.4, "&": 6.5, "==": 6, "!=": 6, "<": 6, ">": 6, "<=": 6, ">=": 6};
-const kMostTries = 4000;  // maximum number of comparisons of parts with nodes for each line
+const kMostTries = 4000;  // comparisons of parts with nodes for each line
 
 class Parser {
   /** @param {string} text @param {boolean} isPython */
@@ -86,10 +86,10 @@ class Parser {
   list(close) {
     const out = [];
     while (this.at < this.tokens.length && this.peek() !== close) {
-      if (/^[A-Za-z_]/.test(this.peek()) && this.peek(1) === "=") this.at += 2;  // a keyword argument
+      if (/^[A-Za-z_]/.test(this.peek()) && this.peek(1) === "=") this.at += 2;
       out.push(this.expression());
       if (this.peek() === ",") this.next();
-      else if (this.peek() !== close) this.next();  // not an expression
+      else if (this.peek() !== close) this.next();
     }
     this.next();
     return out;
@@ -120,7 +120,6 @@ function partsOf(line, isPython) {
 const kCalls = {index: ["INDEX"], load: ["LOAD"], store: ["STORE"], cast: ["CAST", "BITCAST"], where: ["WHERE"],
   "*": ["LOAD", "INDEX"], "[": ["INDEX", "GEP"], r: ["REDUCE_AXIS"], UOp: [], sqrt: ["SQRT"], exp2: ["EXP2"]};
 
-// Whether a part of a line may show a node of this op.
 function mayShow(part, op) {
   const {kind, name} = part;
   if (kind === "binary") {

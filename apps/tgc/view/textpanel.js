@@ -1,5 +1,5 @@
-// The panel of texts, at the right: one text or two side by side, with one tab for each text. The selected node is
-// marked in all texts.
+// The panel of texts: one text or two side by side, with one tab for each text. The selected node is marked in the
+// texts.
 import {byId, element} from "./list.js";
 import {counted} from "./amounts.js";
 import {linesOfNodes, textsAt} from "./texts.js";
@@ -75,7 +75,7 @@ export class TextPanel {
     const isChosen = this.chosen !== undefined && marks.own.has(this.chosen) && view === this.list;
     const selected = isChosen ? this.chosen : lines.length ? lines[0] : -1;
     view.show(text.lines);
-    view.box.classList.toggle("table", text.kind === "linear");  // a linear list has aligned columns
+    view.box.classList.toggle("table", text.kind === "linear");
     view.mark(marks, lit.size ? this.#parts(text, lit, marks) : new Map(), selected);
     view.reveal(selected, marks.own.size ? lines : []);
     return marks;

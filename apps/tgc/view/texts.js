@@ -1,4 +1,3 @@
-// The texts of a graph, and which lines show which nodes.
 import {summed} from "./data.js";
 import {withoutColors} from "./rewrites.js";
 import {pyrender} from "./pyrender.js";

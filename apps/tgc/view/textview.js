@@ -1,12 +1,12 @@
-// One text: its lines as elements, so that they can be selected, copied and found by the browser. Lines are made in
-// steps and coloured when they become visible.
+// One text: its lines as elements, so that they can be selected, copied and found by the browser. Lines are coloured
+// when they become visible.
 import {element} from "./list.js";
 import {plain} from "./data.js";
 
-const kChunk = 100;         // lines in one element, whose layout the browser skips while it is not visible
-const kFirstChunks = 3;     // chunks that are made at once; others are made in idle time
-const kTries = 6;           // frames in which a line may move because lines above it are laid out
-const kMostColored = 2000;  // maximum length of a coloured line
+const kChunk = 100;      // lines in one element, whose layout the browser skips while it is not visible
+const kFirstChunks = 3;  // chunks that are made at once; others are made in idle time
+const kTries = 6;        // frames in which a line may move because lines above it are laid out
+const kMostColored = 2000;
 
 // Tokens with a colour, by class: c comments, s strings, n numbers, k keywords and types, o ops and methods.
 const kTokens = new RegExp([
@@ -34,7 +34,7 @@ export class TextView {
     }, {root: this.box, rootMargin: "400px"});
     this.box.addEventListener("click", (e) => {
       const row = /** @type {HTMLElement} */ (e.target).closest(".row"), selection = getSelection();
-      if (!row || selection && !selection.isCollapsed) return;  // the user has selected text
+      if (!row || selection && !selection.isCollapsed) return;
       this.chosen(this.rows.indexOf(/** @type {HTMLElement} */ (row)), this.#offset(row, e));
     });
     this.box.addEventListener("keydown", (e) => {
@@ -80,7 +80,6 @@ export class TextView {
     const first = Number(chunk.dataset.first);
     for (let i = first; i < Math.min(first + kChunk, this.rows.length); i++) this.#fill(i);
   }
-  // Makes the content of a line: coloured tokens, and the part that is marked.
   #fill(i) {
     const line = plain(this.lines[i]), row = this.rows[i], [from, to] = this.parts && this.parts.get(i) || [-1, -1];
     const out = [];
@@ -132,8 +131,8 @@ export class TextView {
     this.revealed = line;
     if (this.rows[line] && !this.#isSeen(lines)) this.#scrollTo(line, lines, kTries);
   }
-  // Scrolls to a line. The browser knows the heights of the lines above it only when they were near the view, so the
-  // line may move; then it scrolls again.
+  // Scrolls to a line, and again if the line moves: the browser knows the heights of the lines above it only when they
+  // were near the view.
   #scrollTo(line, lines, tries) {
     const {rows} = this;
     if (!this.#isSeen([line, ...lines])) rows[line].scrollIntoView({block: "center", inline: "nearest"});

@@ -1,4 +1,3 @@
-// The theme of a page, light or dark.
 const kThemeKey = "tgc-view-theme";
 
 /** Calls `show` with whether the page is dark: as the user chose, or else as the system is; and again whenever the

@@ -1,12 +1,11 @@
-// The tooltip of a box: all of its text, which the box may cut.
 import {plain} from "./data.js";
 import {nodeTitle} from "./details.js";
 import {expressionOf} from "./expressions.js";
 import {element} from "./list.js";
 /** @typedef {import("./box.js").Box} Box */
 
-const kWait = 350;        // milliseconds until the tooltip appears
-const kMostLetters = 600;  // maximum length of a line of the tooltip
+const kWait = 350;
+const kMostLetters = 600;
 
 export class Tip {
   /** @param {HTMLElement} home @param {import("./app.js").App} app */

@@ -1,4 +1,3 @@
-// The toolbar: buttons that run commands and show which view is on.
 import {buttonOf, showMenu} from "./dialogs.js";
 import {byId} from "./list.js";
 /** @typedef {import("./app.js").App} App */

@@ -24,7 +24,7 @@ function isNewValue(/** @type {Recorded} */ g, n) {
   if (kValues.has(op)) return true;
   if (op === "VECTORIZE" || op === "NOOP" || op === "TUPLE" || op === "STACK") {
     const list = g.sourcesOf(n);
-    if (op === "STACK" && !list.length) return true;  // the shape of a scalar
+    if (op === "STACK" && !list.length) return true;
     return /^(index|weakint)/.test(g.dtypeName(n)) && list.length > 0 && list.every((s) => kValues.has(g.opName(s)));
   }
   return false;

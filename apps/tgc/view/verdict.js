@@ -12,9 +12,9 @@ import {nameOfRule} from "./stages.js";
 import {StageHistory} from "./history.js";
 /** @typedef {import("./app.js").App} App */
 
-const kLongestRule = 120;  // maximum length of a rule's text, in characters
-const kLongestSide = 90;  // maximum length of a side of a rewrite, in characters
-const kMostValue = 50;  // maximum length of a differing value, in characters
+const kLongestRule = 120;
+const kLongestSide = 90;
+const kMostValue = 50;
 
 /** @param {App} app */
 export function showVerdict(app) {
@@ -29,7 +29,6 @@ export function showVerdict(app) {
 const code = (text) => element("code", "", plain(text));
 const bold = (text) => element("b", "", plain(text)), span = (text) => element("span", "", plain(text));
 
-// Returns the items that name a rule and its stage, and say what the rule is.
 function ruleItems(app, name, stage, place) {
   const items = [span("rule "), bold(name), span(" in stage "), bold(stage), span(": ")], rule = ruleAt(app, place);
   if (rule && rule.text) items[1].title = plain(rule.text);
@@ -73,7 +72,6 @@ function saidOfBisection(app, {verdict, rule, branch, stage, witness, wrong_elem
   return {kind: "wrong", items};
 }
 
-// Says how many rewrites are proven, and for what values a rewrite is wrong.
 function saidOfProof(app, proof) {
   const senses = {"bit-exact": ", bit by bit", "but-nan": ", but for NaN, infinities and -0",
     reals: ", over the reals"};
@@ -152,7 +150,7 @@ function differenceAt(app, place) {
     graph.saidFirst = {...none, said: firstNode(app, place, at)};
   return graph.saidFirst;
 }
-// Says which rewrites of a stage are the first that differ: "add-zero made x+0 -> x in A, x+0 -> x+1 in B".
+// For example "add-zero made x+0 -> x in A, x+0 -> x+1 in B".
 function firstRewrite(graph, ours, theirs) {
   const {to, graph: b, isFirst} = graph.other, list = graph.stages[ours].rewrites, others = b.stages[theirs].rewrites;
   const isSame = (x, y) => x && y && x.before === to[y.before] && x.after === to[y.after];
@@ -182,7 +180,6 @@ function ruleOf(graph, history, n, what) {
   return rewrite ? nameOfRule(graph.rules[rewrite.rule]) : "";
 }
 
-// Lets the user choose the graph of the other input with which the shown one is compared.
 function choosePartner(app) {
   const {graphs} = app.index, {side} = graphs[app.state.g], pair = app.pairs.get(app.state.g);
   const others = graphs.map((_, g) => g).filter((g) => graphs[g].side !== side);

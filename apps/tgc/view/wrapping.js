@@ -1,9 +1,9 @@
-// Wraps wide rows of a drawing, so that a graph with many parallel boxes is not a strip that is too small to read.
+// Wraps wide rows of a drawing: a graph with many parallel boxes would be a strip that is too small to read.
 import {Size} from "./box.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 
-const kFewestInRow = 5;                // a row with at most this many boxes is not wrapped
-const kUsualAspect = 0.9;              // width by height of a usual view
+const kFewestInRow = 5;  // a row with at most this many boxes is not wrapped
+const kUsualAspect = 0.9;
 const kBoxStep = Size.width + Size.gap;
 
 /** Distributes the boxes of rows that are too wide over several rows. Changes the drawing, whose boxes no other drawing

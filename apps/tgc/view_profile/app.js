@@ -1,4 +1,3 @@
-// The page of a profile: stores the state, shows a run's timeline and tables, and links executions with instructions.
 import {counted, inTime} from "../view/amounts.js";
 import {plain, unpacked} from "../view/data.js";
 import {buttonOf, dialog, installDialog, showTable, toast} from "../view/dialogs.js";
@@ -27,7 +26,7 @@ export class ProfileApp {
   /** @param {any} index */
   constructor(index) {
     this.index = index, this.state = {...kStart};
-    /** @type {any} */ this.run = null;         // the shown run; null: the host and devices
+    /** @type {any} */ this.run = null;         // the shown run; null before the first is loaded
     /** @type {import("./panel.js").Row[]} */ this.rows = [];
     /** @type {Group[]} */ this.groups = [];
     /** @type {Map<number, Hits>} by trace */ this.hits = new Map();
@@ -205,7 +204,6 @@ export class ProfileApp {
     tip.style.top = (y + tip.offsetHeight + 60 > height ? y - tip.offsetHeight + 22 : y + 48) + "px";
   }
 
-  // ---- the selection
   /** Selects an instruction, and reads when it was executed. @param {number} i @param {number[] | null} e */
   async select(i, e = null) {
     const number = ++this.wanted;
@@ -215,7 +213,7 @@ export class ProfileApp {
         const text = trace.hits === undefined ? undefined : (await textOf("hits" + trace.hits)).split(" ")[i];
         if (text) hits.set(n, hitsOf(await unpacked(text)));
       }
-      if (number !== this.wanted) return;  // the user has selected something else meanwhile
+      if (number !== this.wanted) return;
       this.hits = hits;
     }
     this.state.i = i, this.state.e = e;
@@ -295,7 +293,6 @@ export class ProfileApp {
     if (i >= 0 && this.rows[i]) byId("said").textContent = this.rows[i].text + ", " + counted(count, "execution");
   }
 
-  // ---- the tables
   #makeTabs() {
     byId("tabs").append(...kTabs.map(([name, text]) => {
       const tab = buttonOf(text, () => this.tab(name));
@@ -354,7 +351,6 @@ export class ProfileApp {
       .slice(0, kHottest), i);
   }
 
-  // ---- commands
   get commands() {
     const {canvas} = this, span = () => canvas.size.width / 4;
     return [

@@ -1,4 +1,3 @@
-// Draws the visible part of the timeline on a canvas, and turns the mouse and the wheel into changes of the view.
 import {plain} from "../view/data.js";
 import {colorOf} from "./kinds.js";
 import {firstAbove} from "./track.js";
@@ -78,7 +77,6 @@ export class TimeCanvas {
     if (this.frames.length > 240) this.frames.shift();
   }
 
-  // ---- drawing
   #resize() {
     const ratio = devicePixelRatio;
     for (const c of [this.canvas, this.overview])
@@ -222,7 +220,7 @@ export class TimeCanvas {
     for (let i = firstAbove(of.end, from); !isFine && i < of.begin.length && of.begin[i] < to;) {
       const x = this.xOf(of.begin[i]), right = Math.max(this.xOf(of.end[i]), x + 1.5);
       c.fillRect(x, y + height - 2, right - x, 3);
-      i = Math.max(i + 1, firstAbove(of.end, this.timeAt(Math.floor(right)), i + 1));  // one mark for each pixel
+      i = Math.max(i + 1, firstAbove(of.end, this.timeAt(Math.floor(right)), i + 1));
     }
     if (!one || one[0] !== lane.group.trace || one[1] !== wave) return;
     const x = this.xOf(one[2]), right = this.xOf(of.end[firstAbove(of.begin, one[2]) - 1]);
@@ -253,7 +251,7 @@ export class TimeCanvas {
       c.fillStyle = paint.line, c.fillRect(Math.round(x), kRuler - 6, 1, 6);
       const text = this.app.timeText(time - this.app.zero);
       c.fillStyle = paint.quiet;
-      if (x + 3 + c.measureText(text).width <= width) c.fillText(text, x + 3, 14);  // else it would be cut
+      if (x + 3 + c.measureText(text).width <= width) c.fillText(text, x + 3, 14);
     }
   }
 
@@ -289,7 +287,6 @@ export class TimeCanvas {
     return track ? track.visible(from, to, (to - from) / (this.size.width - this.size.label)).chunks : [];
   }
 
-  // ---- input
   /** @param {number} y @returns {Lane | undefined} */
   laneAt(y) {
     const at = y - kRuler + this.view.top;

@@ -1,5 +1,5 @@
-// Charts of a run: how many waves the SIMDs have over time, the active lanes of instructions, the requests to each
-// level of the memory hierarchy, and the run before and after a change.
+// Charts of a run: how many waves the SIMDs have over time, the active lanes of instructions, the requests to levels of
+// the memory hierarchy, and the run before and after a change.
 import {inTime} from "../view/amounts.js";
 import {plain} from "../view/data.js";
 import {element} from "../view/list.js";
@@ -23,7 +23,7 @@ export function chartsOf(run, isEmulated) {
   return out;
 }
 
-const kMostRows = 300;  // maximum number of rows of a comparison
+const kMostRows = 300;
 
 /** A run before and after: its time, its stalls by reason, and the instructions with other cycles.
  * @param {any} run @param {(n: number) => void} select selects an instruction @returns {HTMLElement} */

@@ -1,5 +1,4 @@
-// The documents of the page: elements with data. The documents that a page needs to open come before its script. The
-// browser may still be reading the other documents when the script runs.
+// The documents of the page: elements with data. The browser may still be reading documents when the script runs.
 const kPollMs = 20;
 
 /** Returns the text of a document, when the browser has read all of it.

@@ -1,4 +1,4 @@
-// The colours of slices by kind, in the order of SliceKind (lib/view/profile_tracks.h), on light and dark backgrounds.
+// The colours of slices by kind, as SliceKind (lib/view/profile_tracks.h) names them, on light and dark backgrounds.
 const kColors = {
   scalar: ["#5f9e4f", "#86c06f"], "scalar memory": ["#a8697f", "#d598ab"], vector: ["#d9a400", "#e3b93a"],
   transcendental: ["#cf6f1c", "#e8904a"], matrix: ["#1f7857", "#3fa57f"], "local memory": ["#3f86b5", "#69aedb"],

@@ -1,4 +1,3 @@
-// The rows of the timeline from top to bottom: groups that can be closed, and the rows of the open ones.
 /** @typedef {import("./track.js").Track} Track */
 
 /** A group of rows: one track of one trace. `trace`: the index in the run's traces; -1: the host.

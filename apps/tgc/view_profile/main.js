@@ -1,4 +1,3 @@
-// The entry point of the page.
 import {unpacked} from "../view/data.js";
 import {ProfileApp} from "./app.js";
 import {textOf} from "./documents.js";

@@ -1,5 +1,4 @@
-// The tables beside the timeline: code with its stalls, the hottest instructions, source, counters and hints, kernels
-// by time; and what is known of the selected instruction.
+// The tables beside the timeline, and what is known of the selected instruction.
 import {counted, inTime} from "../view/amounts.js";
 import {plain} from "../view/data.js";
 import {RowList, element} from "../view/list.js";

@@ -1,5 +1,3 @@
-// Makes the elements of drawings, and writes amounts in them.
-
 /** Returns an SVG element. @param {string} tag @param {Record<string, string | number>} facts its attributes */
 export function svg(tag, facts, text = "") {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);

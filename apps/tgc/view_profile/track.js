@@ -2,9 +2,9 @@
 import {unpacked} from "../view/data.js";
 import {textOf} from "./documents.js";
 
-const kMost = 20000, kFew = 3000;  // most slices to draw of a level; up to kFew are drawn even if they are short
-const kBlur = 3;      // a bin of at most this many pixels does not look coarse
-const kKept = 160;    // chunks kept in memory
+const kMost = 20000, kFew = 3000;  // slices to draw of a level; up to kFew are drawn even if they are short
+const kBlur = 3;                   // a bin of at most this many pixels does not look coarse
+const kKept = 160;
 
 /** The slices of a chunk, ordered by row and begin. `rows`: for each row, its first slice and the one after its last.
  * @typedef {{rows: Map<number, [number, number]>, begin: Float64Array, end: Float64Array, kind: Uint8Array,
@@ -43,7 +43,7 @@ export class Track {
    * what is missing. @returns {{level: number, chunks: Chunk[]}} */
   visible(from, to, perPixel) {
     const best = this.levelFor(from, to, perPixel), [begin, end] = this.#range(best, from, to);
-    const isSoon = end - begin <= 2;  // few chunks are read so fast that no coarser level is shown meanwhile
+    const isSoon = end - begin <= 2;
     for (let level = best; level <= this.coarsest; level++) {
       const [first, last] = this.#range(level, from, to), chunks = [];
       for (let n = first; n < last; n++) {
@@ -81,7 +81,7 @@ export class Track {
   }
   #kept(level, n) {
     const key = level + "." + n, chunk = this.chunks.get(key);
-    if (chunk) this.chunks.delete(key), this.chunks.set(key, chunk);  // the chunk that was used last is dropped last
+    if (chunk) this.chunks.delete(key), this.chunks.set(key, chunk);
     return chunk;
   }
   /** The chunks of a level that have slices between two times: the first, and the one after the last. */
