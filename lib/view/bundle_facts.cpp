@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kShown = 64;  // maximum number of values that are written of each array
+constexpr int64_t kShown = 64;
 
 void write_arrays(JsonWriter& json, std::string_view key, const std::vector<ReproArray>& arrays) {
   json.key(key).array([&] {

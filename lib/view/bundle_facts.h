@@ -1,4 +1,3 @@
-// Writes the contents of a repro bundle, except its graph, as JSON for the page of `tgc view`.
 #pragma once
 #include <string>
 
@@ -6,10 +5,11 @@
 
 namespace tgc {
 
-// Returns {"symptom","said","device","fault","script","oracle","blamed":{},"variables":{},"tolerance":{},"made_by":{},
-// "inputs":[{"name","dtype","shape","count","values"}],"expected":[...]}; the members that are not explained here are
-// members of Repro, some under other names. "oracle": where the expected results come from. "count" is the number of
-// elements of an array, and "values" has the first of them as text. `strip_paths` empties "script", a shell command.
+// Returns what the page of `tgc view` shows of a repro bundle besides its graph, as JSON:
+// {"symptom","said","device","fault","script","oracle","blamed":{},"variables":{},"tolerance":{},"made_by":{},
+// "inputs":[{"name","dtype","shape","count","values"}],"expected":[...]}. "oracle" says where the expected results come
+// from, "count" is the number of elements, and "values" has the first of them as text; the others are members of Repro.
+// `strip_paths` empties "script", a shell command.
 std::string bundle_facts(const Repro& bundle, bool strip_paths);
 
 }  // namespace tgc

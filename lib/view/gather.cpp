@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kTimedRuns = 5;
 
-// Appends the graphs of a trace, or of a recording with rewrites, to `to`, as they were recorded.
+// Appends the graphs of a trace to `to`, as they were recorded.
 class TraceGraphs : public Recorder {
  public:
   explicit TraceGraphs(std::vector<RecordedGraph>& to) : to_(to) {}
@@ -44,8 +44,8 @@ class TraceGraphs : public Recorder {
     call_ = at == calls.end() ? "" : std::string_view(at->second);
   }
   void apply_rule(int depth, const TraceRule& r, UOp before, UOp after, TraceCost cost) override {
-    // A stage may substitute nodes by a matcher of uop/ops.py. Then show the line of the stage that calls the matcher,
-    // because this line says what is substituted.
+    // A stage may substitute nodes by a matcher of uop/ops.py. Then the line that calls the matcher says what is
+    // substituted.
     const size_t colon = call_.rfind(':');
     if (depth > 0 || colon == call_.npos || !r.name.starts_with("uop/ops.py:"))
       return Recorder::apply_rule(depth, r, before, after, cost);
@@ -55,27 +55,25 @@ class TraceGraphs : public Recorder {
     Recorder::apply_rule(depth, named, before, after, cost);
   }
 
-  std::map<std::string, std::string, std::less<>> calls;  // by stage: the place in tinygrad that runs the stage
-  std::string producer;  // the release that made the trace; empty: that of its graphs
-  std::string purpose;   // the tensor methods for which the graph was made; empty: those that the trace names
+  std::map<std::string, std::string, std::less<>> calls;  // by stage: the place in tinygrad that runs it
+  std::string producer;                                   // empty: that of the graphs
+  std::string purpose;                                    // the tensor methods; empty: those that the trace names
   TextChoice texts;
 
  private:
   std::vector<RecordedGraph>& to_;
-  std::string_view call_;  // the entry of `calls` for the current stage, or empty
+  std::string_view call_;
 };
 
-// Converts recordings of two releases to the names that the later release has for ops and stages, so that the page does
-// not show a renamed op or stage as a difference.
+// Converts recordings of two releases to the names of ops and stages of the later one, so that a renamed op is no
+// difference.
 struct LaterNames {
   Renames renames;
-  std::string producer = {};  // the later of the two releases; empty: nothing is renamed
+  std::string producer = {};  // the later release; empty: nothing is renamed
 
-  // Returns true if `by`, the name of a release, is the earlier of the two.
   bool is_older(std::string_view by) const {
     return !producer.empty() && release_of(by) < release_of(producer);
   }
-  // Returns how to rename a recording of the release `by`; nullopt if nothing is renamed.
   std::optional<LaterRelease> of(const std::string& by) const {
     if (producer.empty()) return std::nullopt;
     auto rename = [this, older = is_older(by)](std::span<UOp* const> nodes) {
@@ -84,15 +82,15 @@ struct LaterNames {
     auto stage_name = [this](const std::string& stage) { return renames.renamed_stage(stage); };
     return LaterRelease{release_of(producer), stage_name, rename};
   }
-  // Returns the name of the release `by` and, if names were converted, of the release whose names are shown.
+  // Names the release and, if names were converted, the one whose names are shown.
   std::string producer_text(const std::string& by) const {
     const std::string own = by.empty() ? "tinygrad 0.12.0" : by;
     return own + (is_older(by) ? ", by the names of " + producer : "");
   }
 };
 
-// Returns the release that made the graphs of an INPUT. Returns "" if the INPUT names none (then it is 0.12.0), and for
-// standard input, folders, trace files, ONNX models and files that cannot be read.
+// Returns the release of an INPUT's graphs; "" if it names none (then it is 0.12.0), and for standard input, folders,
+// trace files, ONNX models and files that cannot be read.
 std::string producer_of_input(const std::string& spec) {
   const Session session;
   std::error_code error;
@@ -113,7 +111,7 @@ LaterNames later_names(const std::string& a, const std::string& b) {
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
 }
 
-// Returns the tensor methods for which a graph was made; if they are not known, those of all kernels in its record.
+// If the methods of the graph are not known, returns those of all kernels in its record.
 std::string made_for(const InputGraph& in) {
   if (!in.record || !in.made_for.empty()) return in.made_for;
   std::vector<std::string> texts;
@@ -126,7 +124,7 @@ std::string made_for(const InputGraph& in) {
   return out;
 }
 
-// Returns the source lines of rules that a record contains, by the place of the rule, as JSON; "" if it has none.
+// Returns a record's source lines of rules, by place, as JSON, or "".
 std::string rule_texts_of(const GoldenRecord& record) {
   std::string out;
   auto read = catch_failures([&] {
@@ -140,12 +138,11 @@ std::string rule_texts_of(const GoldenRecord& record) {
   return read ? out : "";
 }
 
-// Makes the page's graph of a run with stages but no rewrites, recorded by the release `by` ("": that its graphs name).
 Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const std::string& made_for,
                                    const LaterNames& names, TextChoice texts) {
   Graph graph;
   std::string producer = by;
-  // Parse all stages before renaming, because renaming changes the Graph's release, which parsers read.
+  // parse all stages before renaming, because it changes the Graph's release, which parsers read
   struct Step {
     std::string stage;
     UOp root;
@@ -224,7 +221,6 @@ class Gatherer {
     return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
-  // Adds the graphs of an input. If `as_recorded` is set, does not compile golden records, but shows their stages.
   Status add_input(const std::string& name, bool as_recorded) {
     std::error_code error;
     if (std::filesystem::is_directory(name, error)) return add_folder(name);
@@ -255,8 +251,8 @@ class Gatherer {
     return Unit{};
   }
 
-  // Adds a graph that tgc's own pipeline cannot compile, such as one of another release, as it was recorded, with its
-  // rewrites if they were recorded. If the plan says so, proves a kernel, and runs and bisects a kernel that can run.
+  // Adds a graph that tgc cannot compile, such as one of another release, as it was recorded. If the plan says so,
+  // proves a kernel, and runs and bisects one that can run.
   Status add_foreign(const InputGraph& in) {
     if (auto status = add_as_recorded(in); !status) return status;
     const Status compiled = check_compiled(in);
@@ -288,13 +284,13 @@ class Gatherer {
     }
     return Unit{};
   }
-  // Adds the kernels of recorded schedules: a kernel has all its stages if they are in the recording beside the input
-  // (NAME.jsonl.gz beside NAME.tensor.jsonl.gz), else only its AST. Equal kernels are added once.
+  // Adds the kernels of recorded schedules, with all stages if they are in the recording beside the input
+  // (NAME.jsonl.gz beside NAME.tensor.jsonl.gz), else only the AST. Equal kernels are added once.
   Status add_recorded_kernels() {
     if (schedules_.empty()) return Unit{};
     if (plan_.proves_rewrites)
       session_.report_note("the proofs are those of the kernels; `tgc prove` decides the schedules");
-    // by the id of a kernel (without an id, by its AST): the indices of the schedule's graph and of the kernel in it
+    // by a kernel's id, or else its AST: the graph with the schedule, and the kernel's index
     std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> wanted;
     auto key = [](const GoldenKernel& k) { return k.id.empty() ? k.ast : k.id; };
     for (const auto& [graph, in] : schedules_)
@@ -328,13 +324,12 @@ class Gatherer {
         Run run{.id = k.id.empty() ? in.info.name + "." + std::to_string(i) : k.id, .target = "", .file = in.file,
                 .texts = {{"ast", k.ast, true}}, .producer = in.info.producer};
         if (auto status = add_recorded(run, "", methods_text(k.metadata)); !status) return status;
-        if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy: not a kernel
+        if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy
         else place_in_schedule(at->second);
         wanted.erase(at);
       }
     return Unit{};
   }
-  // Stores in the last graph the first schedule that has its kernel, and the indices of the kernel there.
   void place_in_schedule(const std::vector<std::pair<int64_t, int64_t>>& places) {
     RecordedGraph& graph = content_.graphs.back();
     graph.schedule_index = places[0].first;
@@ -362,8 +357,7 @@ class Gatherer {
     const auto later = names_.of(in.info.producer);
     return recorded_pipeline(in)->trace_stages(graphs, every, later ? &*later : nullptr);
   }
-  // Compiles the recorded source of a kernel to assembly. Returns nullopt if no assembly is wanted, no source is
-  // recorded, or the source cannot be compiled.
+  // Returns nullopt if no assembly is wanted, no source is recorded, or it cannot be compiled.
   std::optional<std::string> assembly_of(const InputGraph& in) const {
     if (!plan_.includes_assembly || !in.record || !in.record->source) return std::nullopt;
     auto outputs = KernelOutputs::recorded_outputs(*in.record, in.graph->settings(), {.has_source_lines = true});
@@ -406,8 +400,7 @@ class Gatherer {
         if (auto info = program_info(*list)) graph.program = golden_program(*info);
     return graph;
   }
-  // Runs and bisects the graph if the plan says so. To be called after the graph is recorded, because a recording lacks
-  // nodes that exist before it begins.
+  // Call this after the graph is recorded, because a recording lacks nodes that exist before it begins.
   Status try_out(const Session& session, InputGraph in, RecordedGraph& graph) {
     if (!plan_.runs_kernels && !plan_.bisects_kernels) return Unit{};
     RunOptions spec{.input = {.name = plan_.input, .kernel = plan_.kernel}, .device = {.name = plan_.run_device}};
@@ -440,11 +433,10 @@ class Gatherer {
     graph.measured_seconds = report.timed_runs->quantile(0);
     return Unit{};
   }
-  // Adds a graph for each kernel of the schedule. Adds kernels with the same AST and target once.
   Status add_kernels(std::shared_ptr<Compilation> c) {
     if (content_.schedule.empty())
       if (auto schedule = c->schedule_as_json()) content_.schedule = *schedule;
-    std::map<std::pair<uint32_t, std::string>, size_t> known;  // by AST and target: the kernel's index in `numbers`
+    std::map<std::pair<uint32_t, std::string>, size_t> known;
     std::vector<std::vector<int64_t>> numbers;
     for (size_t number : c->kernel_numbers()) {
       auto key = std::pair(c->schedule()->items[number].ast.id(), c->kernel_target(number));
@@ -490,7 +482,7 @@ class Gatherer {
   LaterNames names_;
   ProofCache proofs_;
   ViewContent content_;
-  std::vector<std::pair<size_t, InputGraph>> schedules_;  // recorded schedules, each with its index in content_.graphs
+  std::vector<std::pair<size_t, InputGraph>> schedules_;
 };
 
 }  // namespace

@@ -3,13 +3,12 @@
 namespace tgc {
 namespace {
 
-constexpr float kThreadSize = 6;    // width of a chain element: the place of an edge in a row that it passes
+constexpr float kThreadSize = 6;  // width of a chain element
 constexpr int kOrderSweeps = 8, kPlaceSweeps = 10;
-constexpr float kStays = 4096;      // weight of a node that keeps its earlier position; a new node has weight 1
+constexpr float kStays = 4096;  // weight of a node that keeps its earlier position
 
 bool is_known(float x) { return x == x; }
 
-// Allocates arrays in the workspace that the caller of layout_graph() provides.
 class Workspace {
  public:
   explicit Workspace(void* at) : at_(static_cast<char*>(at)) {}
@@ -25,9 +24,9 @@ class Workspace {
   char* at_;
 };
 
-// Sorts `items` stably by `key`, with merge sort. `spare` is a temporary array of the same length.
+// Sorts `items` stably by `key`. `spare` has the same length.
 void sort_by(const float* key, int32_t* items, int32_t count, int32_t* spare) {
-  for (int32_t i = 1; i < count; i++) {  // if the items are sorted already, return
+  for (int32_t i = 1; i < count; i++) {
     if (key[items[i - 1]] > key[items[i]]) break;
     if (i + 1 == count) return;
   }
@@ -43,7 +42,6 @@ void sort_by(const float* key, int32_t* items, int32_t count, int32_t* spare) {
   }
 }
 
-// Lists that are stored in one array: list i has item[first[i]] to item[first[i + 1] - 1].
 struct Lists {
   int32_t* first;
   int32_t* item;
@@ -65,11 +63,9 @@ class Layout {
   }
 
  private:
-  // ---- rows: a node's row is its longest distance from nodes without sources, but at least its earlier row; some new
-  // nodes move up or down
+  // A node's row is its longest distance from nodes without sources, but at least its earlier row. Some new nodes move.
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
-    // topmost row of the direct and indirect users that keep their rows
     int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
     if (in_.keeps_known_nodes)
       for (int32_t i = in_.nodes; i-- > 0;) {
@@ -87,7 +83,7 @@ class Layout {
       if (!stays && row >= fixed_user[i]) row = fixed_user[i] ? fixed_user[i] - 1 : 0;
       out_.row[i] = row;
     }
-    // to shorten edges, a new node that is the only user of all its sources moves right above its topmost user
+    // to shorten edges, a new node that is the only user of its sources moves right above its topmost user
     int32_t* users = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t e = 0; e < in_.first[in_.nodes]; e++) users[in_.source[e]]++;
     for (int32_t i = in_.nodes; i-- > 0;) {
@@ -101,8 +97,7 @@ class Layout {
       if (out_.row[i] >= rows_) rows_ = out_.row[i] + 1;
   }
 
-  // Numbers the items to place: first all nodes, then the chain elements. A node's chain has an element in each row
-  // that edges from this node pass.
+  // Numbers the items to place: all nodes, then the chain elements, one for each row that a node's edges pass.
   void make_chains() {
     int32_t* far = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t i = 0; i < in_.nodes; i++)
@@ -131,7 +126,7 @@ class Layout {
     return span == 1 ? source : in_.nodes + out_.chain_first[source] + span - 2;
   }
 
-  // Calls visit(above, below) for each pair of items in neighbouring rows between which an edge is drawn.
+  // Calls visit(above, below) for each pair of items in neighbouring rows that an edge joins.
   template <class Visit>
   void each_link(Visit visit) const {
     for (int32_t i = 0; i < in_.nodes; i++) {
@@ -160,7 +155,7 @@ class Layout {
     below_ = lists(items_, links, [](int32_t a, int32_t) { return a; }, [](int32_t, int32_t b) { return b; });
   }
 
-  // Fills the rows, first in the order of the nodes' numbers, because related nodes have close numbers.
+  // The first order is that of the nodes' numbers, because related nodes have close numbers.
   void fill_rows() {
     rows_first_ = work_.array<int32_t>(rows_ + 1, 0);
     in_row_ = work_.array<int32_t>(items_, 0), spare_ = work_.array<int32_t>(items_, 0);
@@ -174,9 +169,7 @@ class Layout {
     }
   }
 
-  // ---- order of the items within each row
-  // Returns the mean of `value` over the item's neighbours in `side` whose value is known (not NaN); NaN if there are
-  // none.
+  // Returns the mean of `value` over the item's neighbours in `side` whose value is not NaN; NaN if there are none.
   float mean(const Lists& side, const float* value, int32_t item) const {
     float sum = 0;
     int32_t known = 0;
@@ -197,7 +190,6 @@ class Layout {
     else order_by_sweeps();
   }
 
-  // Orders each row by the positions in the earlier layout; a new node takes the mean position of its users or sources.
   void order_by_wants() {
     for (int32_t i = 0; i < in_.nodes; i++) key_[i] = in_.earlier_positions[i];
     for (int32_t c = rows_; c-- > 0;) fill_keys(below_, c);
@@ -217,7 +209,7 @@ class Layout {
   }
 
   void order_by_sweeps() {
-    float* position = at_;  // at_ is free as a temporary array until place() sets the positions
+    float* position = at_;
     for (int32_t c = 0; c < rows_; c++) note_positions(c, position);
     for (int sweep = 0; sweep < kOrderSweeps; sweep++) {
       bool downwards = sweep % 2;
@@ -233,15 +225,13 @@ class Layout {
       }
     }
   }
-  // Stores in `position` the items' relative positions in row `c`, from 0 to 1, so that rows of different lengths are
-  // comparable.
+  // Stores relative positions, from 0 to 1, so that rows of different lengths are comparable.
   void note_positions(int32_t c, float* position) {
     float count = float(rows_first_[c + 1] - rows_first_[c]);
     for (int32_t k = rows_first_[c]; k < rows_first_[c + 1]; k++)
       position[in_row_[k]] = (float(k - rows_first_[c]) + 0.5f) / count;
   }
 
-  // ---- positions: the coordinates of the items within each row
   void place() {
     if (in_.keeps_known_nodes) {
       gaps_ = work_.array<Gap>(items_ + 1, {});
@@ -258,8 +248,7 @@ class Layout {
         settle(downwards ? k : rows_ - 1 - k, downwards ? above_ : below_, sweep + 2 >= kPlaceSweeps);
       }
   }
-  // Sets initial positions in row `c`: if some nodes of the graph keep their positions, the positions in key_; else
-  // positions side by side around 0.
+  // Sets initial positions in row `c`: those in key_ if some nodes keep their positions, else side by side around 0.
   void pack(int32_t c) {
     float total = 0;
     for (int32_t k = rows_first_[c]; k < rows_first_[c + 1]; k++) total += size_[in_row_[k]] + in_.gap;
@@ -271,19 +260,17 @@ class Layout {
     }
   }
 
-  // Returns the minimum distance of the centres of two neighbours. Chain elements may be closer than nodes.
   float distance(int32_t a, int32_t b) const {
     return (size_[a] + size_[b]) / 2 + (a < in_.nodes && b < in_.nodes ? in_.gap : in_.gap / 3);
   }
 
-  // The free space between two neighbours that keep their positions, or at an end of the row. Items that are put into
-  // the gap make it smaller.
+  // The free space between two neighbours that keep their positions, or at an end of the row.
   struct Gap {
     float low, high;
-    int32_t before, behind;  // links to gaps that may have room (union-find), initially to the gap itself
+    int32_t before, behind;  // gaps that may have room (union-find), initially the gap itself
   };
-  // Puts each new item of row `c`, from left to right, into the gap between its neighbours in the row's order. A node
-  // that does not fit goes into the gap with enough space that is nearest to its ideal position (key_).
+  // Puts each new item of row `c` into the gap between its neighbours in the row's order. A node that does not fit goes
+  // into the gap with enough space that is nearest to key_.
   void fill_gaps(int32_t c) {
     constexpr float kFar = 1e9f;
     int32_t *items = in_row_ + rows_first_[c], count = rows_first_[c + 1] - rows_first_[c], gaps = 0;
@@ -308,14 +295,14 @@ class Layout {
     float high = gap.high - room - size_[i] / 2;
     if (low > high) return false;
     at_[i] = key_[i] < low ? low : key_[i] > high ? high : key_[i];
-    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;  // at the right end of the gap: keep the space left of it
-    else gap.low = at_[i] + size_[i] / 2;  // later items belong further right: give up the space left of it
+    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;
+    else gap.low = at_[i] + size_[i] / 2;
     return true;
   }
   void put_near(int32_t i, int32_t g, int32_t gaps) {
     bool is_node = i < in_.nodes;
     if (put_into(i, gaps_[g])) return;
-    if (!is_node) {  // no space: the edge is drawn behind a node
+    if (!is_node) {  // the edge is drawn behind a node
       at_[i] = key_[i];
       return;
     }
@@ -329,8 +316,8 @@ class Layout {
       else gaps_[at].behind = at + 1, behind = next_behind(at, gaps);
     }
   }
-  // next_before() returns the nearest gap at or left of `g` that may have room, or -1 if there is none. next_behind()
-  // returns the nearest one at or right of `g`, or `gaps` if there is none. The rightmost gap always has room.
+  // Return the nearest gap at or left of `g` that may have room, or -1; and at or right of it, or `gaps`. The rightmost
+  // gap always has room.
   int32_t next_before(int32_t g) {
     while (g >= 0 && gaps_[g].before != g) {
       if (int32_t n = gaps_[g].before; n >= 0) gaps_[g].before = gaps_[n].before;
@@ -346,8 +333,8 @@ class Layout {
     return g;
   }
 
-  // Neighbours that would overlap at their ideal positions, and are therefore placed side by side: at the weighted mean
-  // sum / weight of their ideal positions.
+  // Neighbours that would overlap at their ideal positions: they are placed side by side at the weighted mean sum /
+  // weight.
   struct Block {
     float sum, weight;
     int32_t items;
@@ -361,7 +348,7 @@ class Layout {
       float there = mean(side, at_, i), other = both_sides ? mean(&side == &above_ ? below_ : above_, at_, i) : there;
       if (!is_known(there)) there = is_known(other) ? other : at_[i];
       else if (is_known(other)) there = (there + other) / 2;
-      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // 6 for chain elements: long edges become straight
+      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // chain elements: long edges become straight
       float target = (stays_[i] ? in_.earlier_positions[i] : there) - offset;
       Block block{target * weight, weight, 1};
       while (blocks && blocks_[blocks - 1].sum * block.weight > block.sum * blocks_[blocks - 1].weight) {
@@ -397,7 +384,7 @@ class Layout {
 size_t layout_workspace(const LayoutInput& in) {
   size_t nodes = size_t(in.nodes), edges = nodes ? size_t(in.first[nodes]) : 0;
   size_t items = nodes * size_t(in.max_edge_rows < 1 ? 1 : in.max_edge_rows);
-  size_t rows = nodes + 1, links = edges + items;  // rows: at most the largest earlier row + nodes + 1
+  size_t rows = nodes + 1, links = edges + items;  // at most the largest earlier row + nodes + 1
   for (size_t i = 0; i < nodes; i++)
     if (size_t c = in.earlier_rows[i] > 0 ? size_t(in.earlier_rows[i]) : 0; c + nodes + 1 > rows) rows = c + nodes + 1;
   return 16 * nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;

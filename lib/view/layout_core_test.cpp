@@ -11,7 +11,6 @@
 namespace tgc {
 namespace {
 
-// A graph and its layout. Nodes have the width 100, and a minimum distance of 10.
 struct Drawn {
   std::vector<int32_t> first{0}, source;
   std::vector<float> size, want;
@@ -34,7 +33,6 @@ struct Drawn {
     std::vector<char> workspace(layout_workspace(in));
     layout_graph(in, {at.data(), row.data(), stub.data(), chain_first.data(), chain_slots.data()}, workspace.data());
   }
-  // Returns the nodes of each row from left to right.
   std::vector<std::vector<int32_t>> rows() const {
     std::vector<std::vector<int32_t>> out;
     for (int32_t i = 0; i < nodes; i++) {
@@ -102,7 +100,7 @@ TEST_CASE("layout: nodes keep their order when others are added and removed") {
     before.draw();
     Drawn after;
     std::mt19937 random(seed);
-    std::vector<int32_t> number_in_after(size_t(before.nodes), -1);  // by node of `before`: that in `after`, or -1
+    std::vector<int32_t> number_in_after(size_t(before.nodes), -1);
     for (int32_t i = 0; i < before.nodes; i++) {
       std::vector<int32_t> sources;
       for (int32_t e = before.first[size_t(i)]; e < before.first[size_t(i) + 1]; e++)
@@ -163,13 +161,13 @@ TEST_CASE("layout: extreme shapes are fast: a chain, a star, a comb, an empty gr
   Drawn many = random_graph(50000, 7, 3000);
   many.draw();
   CHECK(many.overlaps() == 0);
-  Drawn crowd;  // all new nodes have the same source, so their ideal positions are the same
+  Drawn crowd;  // the ideal positions of all new nodes are the same
   int32_t root = crowd.add({});
   for (int32_t i = 0; i < 5000; i++) crowd.add({root}, float(i) * 110, 1);
   for (int32_t i = 0; i < 5000; i++) crowd.add({root}, NAN, 1);
   crowd.draw(true);
   CHECK(crowd.overlaps() == 0);
-  CHECK(double(std::clock() - begun) / CLOCKS_PER_SEC < 10);  // processor seconds
+  CHECK(double(std::clock() - begun) / CLOCKS_PER_SEC < 10);
 }
 
 }  // namespace tgc

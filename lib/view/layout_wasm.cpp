@@ -1,7 +1,7 @@
-// The WebAssembly interface of layout_core.h. All arrays are in the module's memory, which grows on demand.
+// The WebAssembly interface of layout_core.h. All arrays are in the module's memory.
 #include "lib/view/layout_core.h"
 
-extern "C" char __heap_base;  // the end of static data, set by the linker
+extern "C" char __heap_base;
 
 namespace {
 size_t next_free = 0;
@@ -9,10 +9,10 @@ size_t next_free = 0;
 
 extern "C" {
 
-// Frees all memory that allocate() has returned. To be called before the first allocate(), too.
+// Frees all memory. To be called before the first allocate(), too.
 __attribute__((export_name("reset"))) void reset() { next_free = (size_t(&__heap_base) + 15) / 16 * 16; }
 
-// Returns the address of `bytes` bytes of memory, aligned to 8 bytes; 0 if there is no more memory.
+// Returns the address of `bytes` bytes, aligned to 8 bytes; 0 if there is no more memory.
 __attribute__((export_name("allocate"))) size_t allocate(size_t bytes) {
   size_t at = next_free, end = at + (bytes + 7) / 8 * 8, have = size_t(__builtin_wasm_memory_size(0)) << 16;
   if (end > have && __builtin_wasm_memory_grow(0, (end - have + 0xffff) >> 16) == size_t(-1)) return 0;
@@ -31,7 +31,7 @@ int32_t layout(int32_t nodes, const int32_t* first, const int32_t* source, const
   return 1;
 }
 
-// clang makes calls of memset and memcpy for loops and copies. The module defines them, because it has no C library.
+// The module has no C library, and clang makes calls of these for loops and copies.
 void* memset(void* to, int value, size_t count) {
   for (size_t i = 0; i < count; i++) static_cast<volatile char*>(to)[i] = char(value);
   return to;

@@ -13,13 +13,11 @@
 namespace tgc {
 namespace {
 
-// Graphs are compressed in groups of at most kMostInGroup graphs and kMostGroupBytes bytes. The page must unpack a
-// group as a whole; so in a page with fewer than kFewGraphs graphs, each graph is compressed alone.
+// Graphs are compressed in groups. The page unpacks a whole group, so in a page of few graphs, each is compressed
+// alone.
 constexpr size_t kFewGraphs = 32, kMostInGroup = 32, kMostGroupBytes = 8 << 20;
-constexpr int kLevel = 7;  // zlib's level: level 9 takes 2.5 times as long, and its pages are 2 % smaller
+constexpr int kLevel = 7;  // level 9 takes 2.5 times as long, and its pages are 2 % smaller
 
-// Writes the members of the index about a program: its function's name, launch sizes, applied opts, and the numbers of
-// operations and bytes.
 void write_program(JsonWriter& json, const GoldenProgram& p) {
   auto sizes = [](const std::vector<std::string>& all) {
     std::string out;
@@ -85,7 +83,7 @@ std::string pack_text(std::string_view text, bool of_numbers) {
 }
 
 std::string encode_bytes(std::string_view bytes) {
-  std::string letters;  // printable characters that need no escape in <script>: all but space, &, < and backslash
+  std::string letters;  // printable characters that need no escape in <script>
   for (char c = '!'; c <= '~'; c++)
     if (c != '&' && c != '<' && c != '\\') letters += c;
   std::string out;
@@ -113,13 +111,12 @@ std::string data_element(const std::string& id, const std::string& letters) {
 
 namespace {
 
-// The graphs first to last - 1, which are compressed together.
 struct Group {
   size_t first, last;
 };
 
-// Divides the graphs of a page into groups. Each tensor graph, each large graph, each graph that is not compiled yet,
-// and each graph of a page with few graphs is a group of its own.
+// Tensor graphs, large graphs, graphs that are not compiled yet, and those of a page with few graphs are groups of
+// their own.
 std::vector<Group> groups_of(const std::vector<RecordedGraph>& graphs) {
   std::vector<Group> out;
   const size_t most = graphs.size() < kFewGraphs ? 1 : kMostInGroup;
@@ -133,9 +130,8 @@ std::vector<Group> groups_of(const std::vector<RecordedGraph>& graphs) {
   return out;
 }
 
-// Joins a JSON document of several graphs to one object. Each member is an array with this member of every document, or
-// null: {"op":[op of the first, op of the second, ...], ...}. zlib compresses this better, because similar parts are
-// near each other.
+// Joins the documents of several graphs to one: each member is an array with this member of every document, or null.
+// zlib compresses this better, because similar parts are near each other.
 std::string by_member(std::span<const RecordedGraph> graphs, std::string RecordedGraph::* document) {
   std::vector<std::string> keys;
   std::map<std::string, std::vector<std::string_view>, std::less<>> columns;
@@ -171,7 +167,7 @@ std::string view_page(std::string_view page_code, const ViewContent& content, un
   out += data_element("index", encode_bytes(pack_text(view_index(content))));
   const std::vector<RecordedGraph>& graphs = content.graphs;
   const std::vector<Group> groups = groups_of(graphs);
-  std::vector<std::string> letters(groups.size());  // the encoded groups; empty: the server makes the graph on request
+  std::vector<std::string> letters(groups.size());
   auto pack = [&](size_t i) {
     const auto [first, last] = groups[i];
     if (last - first > 1) letters[i] = group_letters(std::span(graphs).subspan(first, last - first));

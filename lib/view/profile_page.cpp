@@ -24,19 +24,17 @@ using profile::KernelRun;
 using profile::Profile;
 using Listing = profile::Listings::Listing;
 
-// The data in one HTML element of the page, which the page unpacks when it needs them.
 struct Document {
   std::string id;
-  std::vector<std::string> parts;  // JSON; each is compressed separately
-  size_t rank = 0;                 // order in the page: the lowest, which the page needs first, come first
+  std::vector<std::string> parts;  // JSON, compressed separately
+  size_t rank = 0;                 // the page needs the lowest first
 };
 constexpr size_t kRankOfTracks = 1, kRankOfHits = 1000;
-// Maximum number of characters of documents that precede the page's script. A browser runs the script before it has
-// read the other documents, so a long page opens as fast as a short one.
+// Characters of documents before the page's script. A browser runs the script before it has read the others, so a long
+// page opens as fast as a short one.
 constexpr size_t kBeforeScript = 400'000;
 
-// The assembly listing of each run. Unlike profile::Listings, includes code whose packets cannot be mapped to
-// instructions.
+// Unlike profile::Listings, includes code whose packets cannot be mapped to instructions.
 class Assembly {
  public:
   explicit Assembly(const Profile& p) : profile_(p), mapped_(p) {}
@@ -57,7 +55,6 @@ class Assembly {
 
 class PageWriter {
  public:
-  // `older`: a profile of the same kernels, to compare with; null: none.
   PageWriter(const Profile& p, const Profile* older) : p_(p), older_(older), assembly_(p) {
     if (older) compared_ = profile::compare_runs(*older, p);
   }
@@ -86,8 +83,6 @@ class PageWriter {
   std::vector<Document> documents;
 
  private:
-  // Writes for each kernel and kind of copy the total time of its executions, with operations, bytes and peak rates,
-  // the longest first.
   void write_totals(JsonWriter& json) {
     json.key("totals").array([&] {
       for (const profile::Total& t : profile::event_totals(p_, assembly_.mapped()))
@@ -171,14 +166,12 @@ class PageWriter {
     });
   }
 
-  // Returns the document of a run: what the page shows of it besides the index and the traces. It begins with the
-  // instructions.
   std::string run_json(size_t run) {
     const profile::KernelCode* code = p_.code_of(run);
     const Listing& listing = assembly_.of(run);
     const profile::StallReport stalls = profile::stalls_of(p_, run, listing);
     const auto times = profile::times_of(p_, run, stalls);
-    std::vector<uint64_t> addresses;  // of the instructions, in the order of the document
+    std::vector<uint64_t> addresses;
     return json_object([&](JsonWriter& json) {
       json.key("instructions").array([&] {
         auto row = [&](uint64_t address, const profile::InstructionTimes* t) {
@@ -224,8 +217,7 @@ class PageWriter {
     });
   }
 
-  // Returns the mean number of active lanes of each instruction (0: not executed). Returns an empty list if the values
-  // of the register EXEC are not known.
+  // Returns the mean number of active lanes of each instruction (0: not executed); an empty list if EXEC is not known.
   std::vector<double> lanes_of(size_t run, const std::vector<profile::InstructionTimes>& times) const {
     std::vector<double> out;
     const auto active = p_.active_lanes_of(run);
@@ -234,8 +226,8 @@ class PageWriter {
     return out;
   }
 
-  // Writes a run before and after a change. Each instruction has its number in the new code, its text, and its cycles
-  // per wave in the old and the new run; null if a run lacks it.
+  // Writes of each instruction its number in the new code, its text, and its cycles per wave in the old and the new
+  // run; null if a run lacks it.
   void write_comparison(JsonWriter& json, const profile::ComparedRun& pair) const {
     const KernelRun& old_run = older_->trace.kernels[pair.old_run];
     json.object([&] {
@@ -254,9 +246,8 @@ class PageWriter {
     });
   }
 
-  // Writes whether the stalls come from a model; each reason with its cycles and idle cycles; and for each instruction
-  // the main reason of its stalls (-1: it hardly stalls), the cycles that other instructions wait for it, and the
-  // numbers and cycles of the instructions that it waits for.
+  // Writes for each instruction the main reason of its stalls (-1: it hardly stalls), the cycles that others wait for
+  // it, and the numbers and cycles of the instructions that it waits for.
   static void write_stalls(JsonWriter& json, const profile::StallReport& stalls,
                            const std::vector<profile::InstructionTimes>& times) {
     json.member("modeled", stalls.is_modeled);
@@ -280,8 +271,8 @@ class PageWriter {
     });
   }
 
-  // Writes the source, the nodes of each line and, for each instruction, its line (0: unknown) and whether this line is
-  // exact. If there is no source, writes why.
+  // Writes the source, the nodes of each line and, for each instruction, its line (0: unknown) and whether it is exact;
+  // or why there is no source.
   static void write_source(JsonWriter& json, const profile::CodeSource& source, std::span<const uint64_t> addresses) {
     json.key("source").object([&] {
       if (!source.missing_reason.empty()) return (void)json.member("problem", source.missing_reason);

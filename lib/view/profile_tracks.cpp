@@ -22,28 +22,27 @@ using profile::Packet;
 using profile::PacketView;
 using profile::WaveSpan;
 
-constexpr uint32_t kWaves = 32;              // number of places for waves on a SIMD that a packet can name
-constexpr int64_t kCdnaIssue = 4;            // cycles that an issue takes on CDNA
-constexpr size_t kMostPending = 1 << 16;     // most instructions that wait for a unit; a damaged trace may have more
+constexpr uint32_t kWaves = 32;           // places for waves on a SIMD that a packet can name
+constexpr int64_t kCdnaIssue = 4;         // cycles of an issue on CDNA
+constexpr size_t kMostPending = 1 << 16;  // instructions that wait for a unit; a damaged trace may have more
 constexpr std::string_view kOther = "OTHER_";
 
-// The page can represent times between -kMostTime and kMostTime exactly. Only a damaged trace has other times.
+// The page can represent times up to this exactly. Only a damaged trace has others.
 constexpr int64_t kMostTime = int64_t(1) << 50;
 bool is_sane(int64_t time) { return time > -kMostTime && time < kMostTime; }
 
-// The execution units that have a row on the page's timeline. Those with Alt: instructions that another SIMD issued.
+// Units with Alt: instructions that another SIMD issued.
 enum Unit : uint8_t {
   UnitScalar, UnitVector, UnitTrans, UnitMatrix, UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt, Units
 };
 constexpr const char* kUnitNames[Units] = {"SALU", "VALU", "VALU transcendental", "matrix", "LDS", "LDS, other SIMD",
                                            "VMEM", "VMEM, other SIMD"};
 
-// The operation that the op number of an instruction packet denotes.
 struct Operation {
   SliceKind kind = SliceKind::Other;
-  std::optional<Unit> unit;  // the unit that executes the operation, if the timeline has a row for it
-  bool is_other = false;     // true if another SIMD issued the operation
-  int64_t cycles = 1;        // number of cycles that the execution takes
+  std::optional<Unit> unit;  // if the timeline has a row for it
+  bool is_other = false;     // another SIMD issued it
+  int64_t cycles = 1;
 };
 
 Operation read_operation(TraceLayout layout, uint32_t number) {
@@ -61,7 +60,7 @@ Operation read_operation(TraceLayout layout, uint32_t number) {
     case SliceKind::VectorMemory: out.unit = out.is_other ? UnitVmemAlt : UnitVmem; break;
     default: break;
   }
-  // the name may end with the number of cycles, such as VALUB_16
+  // names such as VALUB_16 end with the number of cycles
   size_t bar = rest.rfind('_');
   int64_t cycles = 0;
   if (bar != rest.npos && layout != TraceLayout::Cdna) {
@@ -82,7 +81,6 @@ const Operations& operations(TraceLayout layout) {
   return layout == TraceLayout::Rdna3 ? rdna3 : layout == TraceLayout::Rdna4 ? rdna4 : cdna;
 }
 
-// Makes slices of the packets of one thread trace.
 class TrackMaker {
  public:
   TrackMaker(const profile::KernelCode* code, const std::map<uint64_t, std::string>& listing)
@@ -144,7 +142,7 @@ class TrackMaker {
     }
     uint32_t source = p.bits >> 6 & 3;
     if (p.row->packet == Packet::ALUEXEC) {
-      if (source & 2) execute(UnitVector, p.time);  // source 3: both
+      if (source & 2) execute(UnitVector, p.time);
       if (source & 1) execute(UnitScalar, p.time);
     } else if (p.row->packet == Packet::VMEMEXEC) {
       constexpr Unit kSources[] = {UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt};
@@ -187,7 +185,7 @@ class TrackMaker {
 
   void issue(uint32_t wave, uint32_t instruction, SliceKind kind, int64_t time) {
     int64_t& last = last_[wave];
-    if (last == kNotStarted) last = time;  // the wave began before the trace
+    if (last == kNotStarted) last = time;
     int64_t begin = std::min(last, time), end = std::max(time, begin + 1);
     slices_.push_back({.row = Units + wave,
                        .kind = uint8_t(kind),
@@ -199,9 +197,8 @@ class TrackMaker {
     last = end;
   }
 
-  // Adds the execution that a packet reports, that of the oldest instruction which waits for `unit`. The packet's time
-  // is the end of the execution for the vector and matrix units, and the begin for other units, as in viz/serve.py:
-  // sqtt_timeline of tinygrad 0.13.
+  // Adds the execution of the oldest instruction that waits for `unit`. As in viz/serve.py: sqtt_timeline of tinygrad
+  // 0.13, `time` is the end for the vector and matrix units, and the begin for others.
   void execute(Unit unit, int64_t time) {
     auto& queue = pending_[unit];
     Pending p{unit, unit == UnitScalar ? SliceKind::Scalar : SliceKind::Vector, InstructionMap::kNone, 1};
@@ -213,8 +210,7 @@ class TrackMaker {
                        .item_number = p.instruction});
   }
 
-  // Adds a packet of CDNA. Packets of instructions name the SIMD and the wave, but neither the compute unit nor the
-  // end of the execution.
+  // Packets of CDNA name the SIMD and the wave, but neither the compute unit nor the end of the execution.
   void add_cdna(const PacketView& p) {
     if (p.row->packet != Packet::CDNA_INST) return;
     const profile::PacketType& type = profile::packet_type(p.row->packet);
@@ -244,7 +240,7 @@ class TrackMaker {
   }
 
   static Track wave_track(const std::vector<WaveSpan>& waves, int64_t last_time) {
-    std::map<std::pair<uint32_t, uint32_t>, double> places;  // by compute unit and SIMD: number of places for waves
+    std::map<std::pair<uint32_t, uint32_t>, double> places;
     for (const WaveSpan& w : waves) {
       double& most = places[{w.cu, w.simd}];
       most = std::max(most, double(w.wave) + 1);
@@ -258,13 +254,13 @@ class TrackMaker {
       out.rows.push_back({formatted("CU %u SIMD %u", place.first, place.second), most, "place"});
     }
     std::vector<TimeSlice> slices;
-    std::map<std::pair<uint32_t, uint32_t>, size_t> latest;  // by row and place: index of the latest wave in `slices`
+    std::map<std::pair<uint32_t, uint32_t>, size_t> latest;  // by row and place: the latest wave's index in `slices`
     for (const WaveSpan& w : waves) {
       bool has_begin = w.begin != WaveSpan::kUnknown, has_end = w.end != WaveSpan::kUnknown;
       if ((has_begin && !is_sane(w.begin)) || (has_end && !is_sane(w.end))) continue;
       TimeSlice s{.row = rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
               .end = has_end ? w.end : is_sane(last_time) ? last_time : kMostTime, .item_number = w.wave};
-      // a wave whose end has no packet ends at latest when the next wave begins in the same place
+      // a wave ends at latest when the next one begins in the same place
       auto [last, is_first] = latest.try_emplace({s.row, s.item_number}, slices.size());
       if (!is_first) {
         TimeSlice& before = slices[last->second];
@@ -277,7 +273,7 @@ class TrackMaker {
     }
     std::vector<TimeSlice> all = slices;
     for (TimeSlice& s : all) s.row = 0;
-    all = count_active(std::move(all));  // for the first row: the number of active waves over time
+    all = count_active(std::move(all));
     for (const TimeSlice& s : all) out.rows[0].max_amount = std::max(out.rows[0].max_amount, s.amount);
     std::vector<TimeSlice> active = count_active(slices);
     active.insert(active.begin(), all.begin(), all.end());
@@ -288,9 +284,9 @@ class TrackMaker {
 
   const profile::KernelCode* code_;
   InstructionMap map_;
-  std::vector<std::string> assembly_;       // by instruction: its text, or empty
-  std::vector<std::vector<Hit>> hits_;      // by instruction: the times and waves of its issues
-  std::array<int64_t, kWaves> last_;        // by wave: the end of its last slice, or kNotStarted
+  std::vector<std::string> assembly_;
+  std::vector<std::vector<Hit>> hits_;
+  std::array<int64_t, kWaves> last_;  // by wave: the end of its last slice, or kNotStarted
   std::array<std::deque<Pending>, Units> pending_;
   std::vector<TimeSlice> slices_;
 };
@@ -352,8 +348,7 @@ TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std
 
 namespace {
 
-// Assigns rows to ranges, so that the ranges of a row do not overlap. take() returns the first row that is free from
-// `begin` on; call it in the order of the begins.
+// Assigns rows to ranges, so that those of a row do not overlap. Call take() in the order of the begins.
 class FreeRows {
  public:
   size_t take(double begin, double end) {
@@ -368,7 +363,7 @@ class FreeRows {
  private:
   template <class T>
   using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
-  LeastFirst<std::pair<double, size_t>> busy_;  // for each occupied row: the end of its range, the row
+  LeastFirst<std::pair<double, size_t>> busy_;
   LeastFirst<size_t> free_;
   size_t rows_ = 0;
 };
@@ -384,7 +379,7 @@ Track make_host_track(const profile::Trace& trace, std::vector<std::string>& nam
   for (const profile::RangeEvent& e : trace.range_events) ranges.push_back(&e);
   std::ranges::stable_sort(ranges, [](auto* a, auto* b) { return a->begin < b->begin; });
   std::map<std::string, uint32_t> numbers;
-  std::map<std::string_view, FreeRows> free_rows;  // by device
+  std::map<std::string_view, FreeRows> free_rows;
   std::map<std::pair<std::string_view, size_t>, std::vector<TimeSlice>> slices;
   for (const profile::RangeEvent* e : ranges) {
     const size_t row = free_rows[e->device].take(e->begin, e->end);

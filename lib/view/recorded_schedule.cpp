@@ -19,7 +19,7 @@ int64_t bytes_of(const GoldenBuffer& b) {
 
 bool is_copy(const GoldenKernel& k) { return k.stored_reasons && k.stored_reasons->node.starts_with("Ops.COPY "); }
 
-// The distinct buffers of the kernels, and the sizes of the memory blocks (bases) that contain them.
+// The distinct buffers of the kernels, and the memory (bases) that contains them.
 class Buffers {
  public:
   explicit Buffers(const GoldenRecord& record) {
@@ -64,7 +64,7 @@ class Buffers {
   std::vector<GoldenBuffer> list_;
   std::map<Key, size_t> numbers_;
   std::map<int64_t, size_t> bases_;
-  std::vector<int64_t> extents_;  // bytes of each base, up to the end of its last buffer
+  std::vector<int64_t> extents_;
 };
 
 }  // namespace

@@ -10,13 +10,12 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr size_t kMaxRuleText = 600;  // maximum number of characters of a rule's text; longer texts are truncated
+constexpr size_t kMaxRuleText = 600;  // of a rule, in characters; longer texts are truncated
 
-// Returns both sides of a rule as text, such as "(x + 0) -> x", and how many similar rules its line makes. Returns ""
-// if tgc does not have the rule.
+// Returns both sides of a rule, "(x + 0) -> x", and how many similar rules its line makes; "" if tgc lacks the rule.
 std::string text_of_rule(const TraceRule& r) {
   std::string out;
-  size_t alike = 0;  // number of rules that the same line makes, one for each of several ops
+  size_t alike = 0;
   for (uint32_t id = 0; id < num_rules(); id++) {
     const Rule* rule = rule_of(id);
     if (!rule || rule->line != r.line || rule->name != r.name || short_file(*rule) != r.file) continue;
@@ -78,7 +77,7 @@ void Recorder::gate_node(int, UOp node) { events_.push_back({Event::Kind::Gated,
 RecordedGraph Recorder::finish_graph(Compilation* of, const TextChoice& texts, const std::string& error) {
   graph_.error = error;
   graph_.num_stages = stages_.size();
-  if (!of) {  // the events were read from a file, so the times are only those of reading
+  if (!of) {  // the times are those of reading a file
     graph_.ms = 0;
     for (StageEvents& s : stages_) s.ms = 0;
   }
@@ -88,7 +87,7 @@ RecordedGraph Recorder::finish_graph(Compilation* of, const TextChoice& texts, c
   return std::move(graph_);
 }
 
-// Returns the text of an error, with the file's name but not its folders, because pages are shared with other people.
+// Names the error's file without its folders, because pages are shared with other people.
 static std::string without_folders(Diag diag) {
   diag.file.erase(0, diag.file.find_last_of('/') + 1);
   return diag.text();

@@ -1,5 +1,5 @@
 // Records the compilation of one graph as JSON for the page: each node once, and each rewrite as the replacement of one
-// node by another. README.md describes the format; apps/tgc/view/replay.js reconstructs the graph after every rewrite.
+// node by another. README.md describes the format.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -14,43 +14,41 @@
 
 namespace tgc {
 
-// One graph of a page: a kernel or a tensor graph.
 struct RecordedGraph {
   std::string name, target, made_for;
-  // the stage whose result the recording starts with; empty: it starts with the AST or tensors
+  // the recording starts with this stage's result; empty: with the AST or tensors
   std::string begin_stage;
-  std::string producer;  // the release that recorded the graph; empty: tgc compiled it, or it is of tinygrad 0.12.0
+  std::string producer;  // the release that recorded the graph; empty: none, or tinygrad 0.12.0
   bool is_tensor_graph = false;
-  size_t num_nodes = 0, num_rewrites = 0, num_stages = 0;  // `num_nodes` counts the nodes of the first graph
-  double ms = 0;                         // wall time of all stages and of recording them, in ms; 0: unknown
-  std::string error;                     // the error of the pipeline; empty if there is none
-  std::optional<GoldenProgram> program;  // launch facts of a kernel; nullopt: not known
-  bool is_runtime = false;               // true for a kernel of tinygrad's runtime, which no schedule contains
-  std::vector<int64_t> item_indices;     // for a kernel of a schedule: its indices in the schedule
-  int64_t schedule_index = -1;           // for a kernel of a recorded schedule: index of the graph with the schedule
-  std::string schedule;                  // for a recorded tensor graph: its schedule as JSON, or empty
-  double measured_seconds = 0;           // for a kernel that was run alone: its seconds; 0: not run
-  std::string bisect_json;               // result of a bisection (BisectReport::json), or empty
-  std::string proof_json;                // verdicts of the rewrites (proof_marks of lib/prove), or empty
-  std::string bundle_json;               // for a repro bundle: bundle_facts (bundle_facts.h), else empty
-  std::string structure_hash;            // a hash of the first graph without the names of kernels
-  // The first graph and each stage, by name, with a hash of the result; "" if the stage did not change the graph or
-  // failed. The name of the first graph is `begin_stage`, or "ast".
+  size_t num_nodes = 0, num_rewrites = 0, num_stages = 0;  // `num_nodes` counts the first graph's
+  double ms = 0;                                           // wall time of all stages, with recording; 0: unknown
+  std::string error;
+  std::optional<GoldenProgram> program;  // launch facts of a kernel, if known
+  bool is_runtime = false;               // a kernel of tinygrad's runtime, which no schedule contains
+  std::vector<int64_t> item_indices;
+  int64_t schedule_index = -1;  // of a kernel: the graph with its recorded schedule
+  std::string schedule;         // of a recorded tensor graph, as JSON, or empty
+  double measured_seconds = 0;  // of a kernel that was run alone; 0: not run
+  std::string bisect_json;      // BisectReport::json, or empty
+  std::string proof_json;       // proof_marks of lib/prove, or empty
+  std::string bundle_json;      // bundle_facts of a repro bundle, or empty
+  std::string structure_hash;   // of the first graph, without names of kernels
+  // The first graph (`begin_stage`, or "ast") and each stage by name, with a hash of the result; "" if the stage did
+  // not change the graph or failed.
   std::vector<std::pair<std::string, std::string>> results;
-  int input_side = 0;  // the input that has the graph: 0 for the first, 1 for the second
-  // the rewrites as JSON, which the page reads after it has drawn the graph
+  int input_side = 0;  // 0: the graph is of the first input, 1: of the second
+  // the rewrites, which the page reads after it has drawn the graph
   std::string events_json;
-  // nodes, stages and texts as JSON; empty: make_later() makes the graph with `data_json` and `events_json`
+  // nodes, stages and texts; empty: make_later() makes the graph with `data_json` and `events_json`
   std::string data_json;
   std::function<Result<RecordedGraph>()> make_later = {};
 };
 
-// The texts that a recording has besides the graphs of the stages.
 struct TextChoice {
-  bool includes_assembly = true;  // include the LLVM IR and assembly that compilers make
-  std::vector<std::pair<std::string, std::string>> given_texts = {};  // texts that the input has: kind and text
-  std::string made_by = {};  // JSON: the methods that made nodes of the first graph (GoldenRecord::made_by); or empty
-  std::string rule_sources = {};  // JSON: by place of a rule, the source lines in the user's tinygrad; or empty
+  bool includes_assembly = true;
+  std::vector<std::pair<std::string, std::string>> given_texts = {};  // kind and text
+  std::string made_by = {};  // JSON: GoldenRecord::made_by, or empty
+  std::string rule_sources = {};  // JSON: by place of a rule, the lines in the user's tinygrad; or empty
 };
 
 // Gives each distinct text a number, from 0 in the order of first use.
@@ -65,13 +63,12 @@ class NumberedTexts {
 
  private:
   std::unordered_map<std::string, int64_t> text_numbers_;
-  std::vector<std::string_view> texts_;  // views of text_numbers_' keys, whose addresses are stable
+  std::vector<std::string_view> texts_;  // views of keys, whose addresses are stable
 };
 
-// An event of TraceConsumer. Begin: `event_node` is the input, and `event_numbers` are the index of the graph rewrite's
-// name, the index of the rule set, the number of rules, and 1 if bottom-up. End: `event_node` is the result. Rewrite:
-// `event_node` became `new_node`, and `event_numbers` are the index of the rule, and the begin and end of the numbers
-// of the nodes that the rewrite made.
+// Begin: `event_node` is the input; numbers: name, rule set, number of rules, 1 if bottom-up. End: `event_node` is the
+// result. Rewrite: `event_node` became `new_node`; numbers: the rule, and begin and end of the numbers of the nodes
+// made.
 // Rebuilt: `event_node` with replaced sources is `new_node`. Gated: `event_node` was not entered.
 struct RecordedEvent {
   enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
@@ -80,7 +77,6 @@ struct RecordedEvent {
   int64_t event_numbers[4] = {};
 };
 
-// Records the trace events of one graph; finish_graph() returns them as JSON.
 class Recorder : public TraceConsumer {
  public:
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
@@ -93,13 +89,11 @@ class Recorder : public TraceConsumer {
   void rebuild_node(int depth, UOp before, UOp after) override;
   void gate_node(int depth, UOp node) override;
 
-  // Sets RecordedGraph::producer.
   void set_producer(std::string_view producer) { graph_.producer = producer; }
-  // Sets RecordedGraph::begin_stage.
   void set_begin_stage(std::string_view stage) { graph_.begin_stage = stage; }
 
-  // Returns the recording, with the pipeline's error. `of` is the observed compilation, whose list, source and outputs
-  // of compilers are included; null if the events are read from a file.
+  // Returns the recording. `of` is the observed compilation, whose list, source and compilers' outputs are included;
+  // null if the events are read from a file.
   RecordedGraph finish_graph(Compilation* of, const TextChoice& texts, const std::string& error = "");
 
  private:
@@ -108,8 +102,8 @@ class Recorder : public TraceConsumer {
     std::string name;
     UOp input, result;
     double ms = 0;
-    size_t first_event = 0, end_event = 0;  // indices in events_
-    size_t num_discarded = 0;               // number of rewrites whose results the stage discarded
+    size_t first_event = 0, end_event = 0;
+    size_t num_discarded = 0;  // rewrites whose results the stage discarded
   };
   friend class RecordingWriter;
 
@@ -128,8 +122,8 @@ class Recorder : public TraceConsumer {
   std::chrono::steady_clock::time_point begin_time_;
 };
 
-// Runs the pipeline on a kernel up to the linear list, or on a tensor graph up to its schedule, and returns the
-// recording. If a stage fails, the recording ends there, and `error` says why.
+// Runs a kernel up to the linear list, or a tensor graph up to its schedule. If a stage fails, the recording ends
+// there, and `error` says why.
 RecordedGraph record(Compilation& compilation, const TextChoice& texts);
 
 }  // namespace tgc

@@ -6,11 +6,10 @@
 namespace tgc {
 namespace {
 
-// The values of the column `kind`. For kEnd and kRebuilt, the reader derives the result of the rewrite or the rebuilt
-// node; for kEndWithResult and kRebuiltWithResult, the result is written.
+// The column `kind`. The reader derives the result of kEnd and kRebuilt; those of the last two are written.
 enum Kind : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndWithResult, kRebuiltWithResult };
 
-// Hashes a node's op, dtype, arg, tag and sources. The reader does not derive rows whose hash another row also has.
+// The reader does not derive rows whose hash another row also has.
 uint64_t hash_of_row(UOp u, const EventWriter::Texts& t) {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
@@ -19,7 +18,7 @@ uint64_t hash_of_row(UOp u, const EventWriter::Texts& t) {
   return hash;
 }
 
-// Maps an integer to a non-negative one (zigzag encoding).
+// Zigzag encoding.
 int64_t folded(int64_t n) { return n < 0 ? -2 * n - 1 : 2 * n; }
 
 }  // namespace
@@ -44,8 +43,7 @@ int64_t EventWriter::first_row_from(int64_t id) const {
   return std::ranges::lower_bound(trace_numbers_, id) - trace_numbers_.begin();
 }
 
-// Returns the row that has replaced the row `node` so far in the innermost running graph rewrite; `node` itself if none
-// has.
+// Returns the row that has replaced `node` so far in the innermost running graph rewrite; `node` itself if none has.
 int64_t EventWriter::resolved_node(int64_t node) const {
   const auto& to = open_runs_.back().replacements;
   int64_t begun = node;
@@ -57,7 +55,6 @@ int64_t EventWriter::resolved_node(int64_t node) const {
   return node;
 }
 
-// Marks the row of a node to which an event refers as written, unless the row is derived from an earlier event.
 void EventWriter::mark_written(int64_t node) {
   if (node >= 0 && node_states_[size_t(node)] == State::Unknown) node_states_[size_t(node)] = State::Written;
 }
@@ -116,9 +113,8 @@ void EventWriter::add_rewrite(const RecordedEvent& e) {
   record_replacement(before, after);
 }
 
-// Adds the event that `after` is `before` with replaced sources. A reader can derive the row of `after` if its sources
-// are what replaced those of `before`, nothing else differs, no other row has its hash, no earlier event refers to it,
-// and all rows that were derived so far precede it in the table.
+// A reader can derive `after` if its sources are what replaced those of `before`, nothing else differs, and no other
+// row has its hash. Its row is omitted if also no earlier event refers to it and all rows derived so far precede it.
 void EventWriter::add_rebuilt(const RecordedEvent& e) {
   int64_t before = row_of_node(e.event_node), after = row_of_node(e.new_node);
   mark_written(before);

@@ -1,6 +1,5 @@
-// Writes the events of a recording as columns of numbers, which README.md describes. Omits what the reader can derive,
-// such as a rebuilt node (a copy of a node with replaced sources) and its row in the table of nodes. The reader,
-// apps/tgc/view/events.js, keeps the same state as this writer, because events are encoded relative to that state.
+// Writes the events of a recording as columns of numbers (README.md). Omits what the reader, apps/tgc/view/events.js,
+// can derive: it keeps the same state as this writer, to which events are relative.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -14,17 +13,16 @@ namespace tgc {
 class EventWriter {
  public:
   struct Texts {
-    int64_t dtype, arg, tag;  // numbers in the recording's NumberedTexts
+    int64_t dtype, arg, tag;
   };
-  // `nodes` are the rows of the table, sources first. `numbers` maps a node's id to its row. `ids` and `texts` are by
-  // row: the node's number in the trace, which increases, and its texts.
+  // `nodes` are the rows of the table, sources first; `numbers` maps node ids to rows. `ids` are the rows' numbers in
+  // the trace, which increase.
   EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers, const std::vector<uint32_t>& ids,
               const std::vector<Texts>& texts);
 
-  // Adds an event, in the order of the trace.
+  // Adds events in the order of the trace.
   void add_event(const RecordedEvent& event);
-  // Returns true if the reader derives the row `node` from the event that made the node. Call this after the last
-  // add_event().
+  // Whether the reader derives the row from an event. Valid after the last add_event().
   bool is_derived(size_t node) const { return node_states_[node] == State::Derived; }
   void write_events(JsonWriter& json) const;
 
@@ -36,7 +34,7 @@ class EventWriter {
   };
 
   int64_t row_of_node(UOp u) const { return u ? numbers_[u.id()] : -1; }
-  int64_t first_row_from(int64_t id) const;  // returns the first row whose number in the trace is at least `id`
+  int64_t first_row_from(int64_t id) const;
   int64_t resolved_node(int64_t node) const;
   void mark_written(int64_t node);
   void begin_rewrite(const RecordedEvent& e);
@@ -51,13 +49,12 @@ class EventWriter {
   const std::vector<uint32_t>& trace_numbers_;
   const std::vector<Texts>& node_texts_;
   std::vector<State> node_states_;
-  std::vector<bool> is_ambiguous_;     // by row: true if another row has the same hash; such rows are never derived
-  // stack of running graph rewrites; the first entry is for events outside of graph rewrites
+  std::vector<bool> is_ambiguous_;  // another row has the same hash; such rows are never derived
+  // running graph rewrites; the first entry is for events outside of them
   std::vector<Run> open_runs_{{-1, {}}};
-  std::unordered_map<int64_t, int64_t> last_results_;  // by node: the result of its last rewrite
+  std::unordered_map<int64_t, int64_t> last_results_;  // of the last rewrite of each node
   int64_t previous_row_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;
-  // the columns of the events; README.md describes each
   std::vector<int64_t> kinds_, runs_, inputs_, results_, rules_, rewritten_, made_, made_count_, rewrite_results_;
   std::vector<int64_t> rebuilt_, rebuilt_results_, gated_nodes_;
 };

@@ -17,8 +17,8 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxText = 4000;    // maximum number of characters of an arg; longer ones are truncated
-constexpr size_t kMostParts = 1000;  // maximum number of names and constants of a line that the page derives
+constexpr size_t kMaxText = 4000;    // characters of an arg; longer ones are truncated
+constexpr size_t kMostParts = 1000;  // names and constants of a line that the page derives
 
 }  // namespace
 
@@ -60,8 +60,8 @@ std::string RecordingWriter::events_json() const {
   return json_object([&](JsonWriter& json) { event_writer_->write_events(json); });
 }
 
-// Returns a hash of the first graph, by which the page pairs equal graphs of two inputs. The arg of a SINK, which has
-// the kernel's name, is not hashed.
+// Returns a hash of the first graph, by which the page pairs equal graphs of two inputs. Omits the arg of a SINK, which
+// has the kernel's name.
 std::string RecordingWriter::hash_structure() const {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
@@ -78,8 +78,7 @@ std::string RecordingWriter::hash_structure() const {
   return std::to_string(hash);
 }
 
-// Hashes the first graph and the result of each stage, so that the page finds the first result that differs without
-// reading whole graphs. Results have the same hash if merge.js, which compares graphs, gives their roots one number.
+// Hashes the first graph and each stage's result, so that the page finds the first that differs without reading graphs.
 void RecordingWriter::hash_results() {
   std::vector<uint64_t> of_text, of_node(nodes_.size());
   for (std::string_view text : recorder_.string_numbers_.texts())
@@ -97,8 +96,6 @@ void RecordingWriter::hash_results() {
   add(recorder_.graph_.begin_stage.empty() ? "ast" : recorder_.graph_.begin_stage, recorder_.ast_);
   for (const auto& s : recorder_.stages_) add(s.name, s.result == s.input ? UOp() : s.result);
 }
-
-// ---- the table of nodes, and facts of nodes
 
 void RecordingWriter::add_root(UOp u) {
   if (u) numbers_[u.id()] = 0;
@@ -121,7 +118,7 @@ void RecordingWriter::choose_nodes() {
     if (s.input) add_result(s.input);
     if (s.result) add_result(s.result);
   }
-  for (size_t id = numbers_.size(); id-- > 0;) {  // from users to sources, because sources have smaller ids
+  for (size_t id = numbers_.size(); id-- > 0;) {
     if (numbers_[id] < 0) continue;
     UOp u = graph.at(uint32_t(id));
     for (UOp s : u.src()) add_root(s);
@@ -145,8 +142,8 @@ std::string RecordingWriter::text_of_arg(UOp u) {
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
-// Writes the columns of the table of nodes. For a node that the reader derives, writes only the columns `number` and
-// `sources`, with ~(number of sources) in the latter.
+// Writes the table of nodes as columns. Of a node that the reader derives, writes only `number`, and ~(number of
+// sources) in `sources`.
 void RecordingWriter::write_nodes() {
   auto column = [&](std::string_view name, auto value) {
     json_.key(name).array([&] {
@@ -173,11 +170,11 @@ void RecordingWriter::write_nodes() {
       if (!event_writer_->is_derived(n))
         for (UOp s : nodes_[n].src()) json_.value(int64_t(n) - row_of_node(s));
   });
-  std::vector<int64_t> tags;  // pairs of a node and its tag, for each written row with a tag
+  std::vector<int64_t> tags;
   for (size_t n = 0; n < nodes_.size(); n++)
     if (row_texts_[n].tag && !event_writer_->is_derived(n)) tags.insert(tags.end(), {int64_t(n), row_texts_[n].tag});
   write_deltas("tags", tags, 1);
-  json_.key("inner").array([&] {  // pairs of a KERNEL node and the root of the kernel's graph
+  json_.key("inner").array([&] {  // pairs of a KERNEL and the root of its graph
     for (UOp u : nodes_)
       if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel))
         json_.value(row_of_node(u)).value(row_of_node(u.arg()[0].uop()));
@@ -185,8 +182,8 @@ void RecordingWriter::write_nodes() {
   json_.member("ops", ops.texts());
 }
 
-// Writes `groups`, a flat list of groups: the row of a node, and `values` numbers. Sorts the groups by row, and writes
-// each number minus that of the previous group.
+// Writes a flat list of groups, the row of a node and `values` numbers, sorted by row, as differences from the previous
+// group.
 void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64_t>& groups, size_t values) {
   const size_t row = values + 1;
   std::vector<size_t> order(groups.size() / row);
@@ -199,8 +196,7 @@ void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64
   });
 }
 
-// Writes facts of the nodes in `result_nodes_`: shapes in tensor graphs, bounds of integers, and the ranges that a node
-// depends on.
+// Writes facts of `result_nodes_`: shapes in tensor graphs, bounds of integers, and the ranges that a node depends on.
 void RecordingWriter::write_facts() {
   std::map<std::vector<int64_t>, int64_t> lists{{{}, 0}};
   std::vector<int64_t> shapes, bounds, ranges;
@@ -223,7 +219,7 @@ void RecordingWriter::write_facts() {
       ranges.insert(ranges.end(), {row_of_node(u), list});
       return Unit{};
     });
-    (void)computed;  // for a malformed node, writes only the facts before the first that cannot be computed
+    (void)computed;  // of a malformed node, only the facts before the first that cannot be computed are written
   }
   write_deltas("shapes", shapes, 1), write_deltas("bounds", bounds, 2), write_deltas("ranges", ranges, 1);
   std::vector<const std::vector<int64_t>*> in_order(lists.size());
@@ -233,8 +229,8 @@ void RecordingWriter::write_facts() {
   });
 }
 
-// For a tensor graph, writes the labels of the ONNX model's nodes, the ONNX node for which each UOp was made, and the
-// rows of the ASTs of the schedule's kernels.
+// For a tensor graph, writes the labels of the ONNX nodes, the one for which each UOp was made, and the rows of the
+// kernels' ASTs.
 void RecordingWriter::write_model() {
   if (!compilation_ || !recorder_.graph_.is_tensor_graph) return;
   std::vector<int64_t> made_for;
@@ -256,10 +252,8 @@ void RecordingWriter::write_model() {
   });
 }
 
-// ---- stages
-
 void RecordingWriter::write_stages() {
-  size_t nodes = recorder_.graph_.num_nodes;  // number of nodes of the current graph
+  size_t nodes = recorder_.graph_.num_nodes;
   json_.key("stages").array([&] {
     for (const auto& s : recorder_.stages_)
       json_.start_line().object([&] {
@@ -278,8 +272,6 @@ void RecordingWriter::write_stages() {
       });
   });
 }
-
-// ---- texts
 
 void RecordingWriter::write_texts() {
   json_.key("texts").array([&] {
@@ -302,8 +294,7 @@ void RecordingWriter::write_text(std::string_view kind, std::string_view text) {
   json_.start_line().object([&] { json_.member("kind", kind).member("text", text); });
 }
 
-// Returns true if the page (pyrender.js) can make the pyrender text of this graph from the table of nodes. This needs
-// all args in full length.
+// Returns true if the page (pyrender.js) can make this text from the table of nodes, which needs all args in full.
 bool RecordingWriter::page_prints(UOp graph) const {
   auto is_in_full = [&](UOp u) {
     const std::string_view text = recorder_.string_numbers_.texts()[size_t(row_texts_[size_t(row_of_node(u))].arg)];
@@ -326,7 +317,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
     for (auto [u, line] : placed->node_lines) owners[line] = u;
     Names names;
     RelativeNames near;
-    json_.key("lines").array([&] {  // each line's index in `pyrender_lines_`, minus that of the previous line
+    json_.key("lines").array([&] {
       int64_t last = 0;
       for (size_t from = 0, i = 0; from < text.size(); i++) {
         const size_t end = std::min(text.find('\n', from), text.size());
@@ -346,9 +337,9 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
   });
 }
 
-// Returns the text of a node's line with marks for what the page derives from the node: "@" for the name of another
-// line, "$" for UOp.const(dtype, value), "`" for UOp.const(value, dtype). The page replaces the marks in the order of
-// the node's sources; a source without a line stands for its own sources. Returns "" if the line has another form.
+// Returns the text of a node's line with marks for what the page derives: "@" for the name of another line, "$" for
+// UOp.const(dtype, value), "`" for UOp.const(value, dtype). Marks are in the order of the node's sources; a source
+// without a line stands for its own sources. Returns "" if the line has another form.
 std::string RecordingWriter::template_of(std::string_view text, UOp owner, const Names& names) const {
   if (text.find_first_of("@$`") != text.npos) return "";
   std::vector<UOp> parts, open{owner};
@@ -385,7 +376,6 @@ std::string RecordingWriter::template_of(std::string_view text, UOp owner, const
   return next == parts.size() ? out : "";
 }
 
-// Writes pairs of numbers, the row of a node and a line on which the node is, each minus those of the previous pair.
 void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& lines) {
   int64_t last_node = 0, last_line = 0;
   json_.key("nodes").array([&] {
@@ -414,9 +404,8 @@ void RecordingWriter::write_list(const std::vector<UOp>& list) {
   });
 }
 
-// Returns for each line of a linear list what the page cannot derive from the node: the ranges and, if the table has
-// another arg, a tab and the arg. The page makes the rest of the line (rowsOfList in apps/tgc/view/texts.js). Returns
-// nullopt if a line has another form.
+// Returns what the page (rowsOfList in texts.js) cannot derive of each line: the ranges and, if the table has another
+// arg, a tab and the arg; nullopt if a line has another form.
 std::optional<std::vector<std::string>> RecordingWriter::list_rows(const std::vector<UOp>& list,
                                                                    std::string_view text) const {
   auto padded = [](std::string s, size_t width) { return s + std::string(width - std::min(width, s.size()), ' '); };
@@ -473,7 +462,7 @@ void RecordingWriter::write_compiled(std::string_view row, std::string_view kind
   auto text = compilation_->row_output(row_of(row));
   json_.start_line().object([&] {
     json_.member("kind", kind);
-    if (!text) json_.member("error", text.diag().message);  // without the name of a file
+    if (!text) json_.member("error", text.diag().message);
     else json_.member("text", *text);
   });
 }

@@ -1,4 +1,4 @@
-// Writes the data of a Recorder as JSON. Only lib/view/recording.cpp uses this class.
+// Writes the data of a Recorder as JSON.
 #pragma once
 #include <map>
 #include <optional>
@@ -35,7 +35,7 @@ class RecordingWriter {
   void write_texts();
   bool page_prints(UOp graph) const;
   void write_pyrender(size_t stage, UOp graph);
-  using Names = std::map<uint32_t, std::string>;  // the names of lines, by the ids of their nodes
+  using Names = std::map<uint32_t, std::string>;
   std::string template_of(std::string_view text, UOp owner, const Names& names) const;
   std::optional<std::vector<std::string>> list_rows(const std::vector<UOp>& list, std::string_view text) const;
   void write_list(const std::vector<UOp>& list);
@@ -47,15 +47,14 @@ class RecordingWriter {
   Recorder& recorder_;
   Compilation* compilation_;
   TextChoice text_choice_;
-  std::vector<UOp> linear_list_;  // the linear list of a kernel that tgc compiled; else empty
-  std::vector<UOp> nodes_;        // the rows of the table of nodes, sources first
-  std::vector<int32_t> numbers_;  // by node id: the row; -1: the node is not in the table
-  // by row: the node's number in the trace, which the page shows; increasing
+  std::vector<UOp> linear_list_;  // of a kernel that tgc compiled; else empty
+  std::vector<UOp> nodes_;        // the rows of the table, sources first
+  std::vector<int32_t> numbers_;  // by node id: the row, or -1
   std::vector<uint32_t> trace_numbers_;
-  std::vector<UOp> result_nodes_;              // the nodes of the graphs between stages; their facts are written
-  std::vector<EventWriter::Texts> row_texts_;  // by row: the numbers of the node's texts
+  std::vector<UOp> result_nodes_;  // of the graphs between stages; their facts are written
+  std::vector<EventWriter::Texts> row_texts_;
   std::optional<EventWriter> event_writer_;
-  NumberedTexts pyrender_lines_;                // the distinct lines of all pyrender texts and lists
+  NumberedTexts pyrender_lines_;
   std::string output_;
   JsonWriter json_{output_};
 };

@@ -25,7 +25,7 @@ namespace tgc {
 namespace {
 
 constexpr int kMostConnections = 32;
-constexpr auto kTimeLimit = std::chrono::seconds(5);  // for receiving a request, and for sending a part of a response
+constexpr auto kTimeLimit = std::chrono::seconds(5);  // for a request, and for each part of a response
 constexpr int kTick = 200;                            // milliseconds between checks for cancellation
 
 std::string response(std::string_view status, std::string_view type, std::string_view body) {
@@ -44,8 +44,7 @@ std::string new_token() {
   return to_hex(std::string_view(bytes, sizeof bytes));
 }
 
-// Returns true if the texts are equal. Takes the same time for all texts of a length, so that the time reveals nothing
-// about the secret.
+// Takes the same time for all texts of a length, so that the time reveals nothing about the secret.
 bool same_secret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char different = 0;
@@ -56,12 +55,12 @@ bool same_secret(std::string_view a, std::string_view b) {
 }  // namespace
 
 struct ViewServer::State {
-  std::string page;     // the page without the graphs' data
+  std::string page;
   ViewContent content;
-  std::mutex mutex;     // guards `content`
+  std::mutex mutex;  // guards `content`
   std::atomic<int> connections{0};
 
-  // Returns graph `i` as text for the page. If the graph has make_later(), compiles it at the first request.
+  // Compiles a graph with make_later() at the first request.
   Result<std::string> graph(size_t i) {
     std::lock_guard lock(mutex);
     RecordedGraph& g = content.graphs[i];
@@ -173,7 +172,7 @@ void ViewServer::serve_requests(const Session& session) {
     int ready = poll(&wait, 1, kTick);
     if (ready == 0) continue;
     int connection = ready < 0 ? -1 : accept_connection(socket_);
-    if (connection < 0) {  // no descriptor is free; without a pause, poll would return at once again and again
+    if (connection < 0) {  // no descriptor is free: without a pause, poll would return at once
       std::this_thread::sleep_for(std::chrono::milliseconds(kTick));
       continue;
     }
@@ -182,7 +181,7 @@ void ViewServer::serve_requests(const Session& session) {
       close(connection);
       continue;
     }
-    std::thread([this, connection] {  // a thread for each connection, because browsers keep idle connections open
+    std::thread([this, connection] {  // browsers keep idle connections open
       handle_connection(connection);
       state_->connections--;
     }).detach();

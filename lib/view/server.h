@@ -1,7 +1,7 @@
-// Serves the page on 127.0.0.1 and compiles kernels of a schedule when the user opens them. The server answers only GET
-// requests whose path begins with the server's random token, whose Host is 127.0.0.1 or localhost with the server's
-// port, and whose Origin, if any, is this Host, so that other web sites cannot use the server by DNS rebinding or by
-// scripts. Requests cannot name files.
+// Serves the page on 127.0.0.1 and compiles kernels of a schedule when the user opens them. Answers only GET requests
+// whose path begins with a random token, whose Host is 127.0.0.1 or localhost with the server's port, and whose Origin,
+// if any, is this Host: other web sites cannot use the server by DNS rebinding or by scripts. Requests cannot name
+// files.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,37 +13,36 @@
 
 namespace tgc {
 
-// The parts of the head (request line and headers) of an untrusted HTTP request that the server uses.
+// The parts of an untrusted HTTP request that the server uses.
 struct Request {
-  std::string path;    // the path as sent, up to a '?'
-  std::string host;    // the Host header
-  std::string origin;  // the Origin header; empty if there is none
+  std::string path;  // as sent, up to a '?'
+  std::string host;
+  std::string origin;
 };
 
-constexpr size_t kMaxHeadBytes = 16 << 10;  // maximum bytes of a head
+constexpr size_t kMaxHeadBytes = 16 << 10;
 
-// Returns true if the head is complete: `head` contains an empty line.
+// Returns true if `head` contains an empty line.
 bool is_whole_request(std::string_view head);
 
-// Parses the head of a request. The message of an error is an HTTP status, such as "405 Method Not Allowed". Fails for
-// a method other than GET, a malformed or too long head or path, a version other than HTTP/1.0 or 1.1, a missing Host
-// header, two Host or Origin headers, and for a request with a body.
+// The message of an error is an HTTP status, such as "405 Method Not Allowed". Fails for a method other than GET, a
+// malformed or too long head, a version other than HTTP/1.0 or 1.1, no Host header, two Host or Origin headers, and a
+// body.
 Result<Request> parse_request(std::string_view head);
 
 class ViewServer {
  public:
-  // Listens on 127.0.0.1 and makes the page. Port 0 means any free port. Fails if the port cannot be used.
+  // Listens on 127.0.0.1. Port 0 means any free port. Fails if the port cannot be used.
   static Result<std::unique_ptr<ViewServer>> start(int port, std::string_view page_code, ViewContent content);
   ~ViewServer();
 
   const std::string& address() const { return address_; }  // "http://127.0.0.1:8123/TOKEN/"
-  // Writes an HTML file that forwards to address(), and returns its path, to start a browser with it. Other users can
-  // see the arguments of a browser, but cannot read the file, so they do not learn the token. The destructor removes
-  // the file. Fails if the file cannot be written.
+  // Writes an HTML file that forwards to address(), and returns its path, to start a browser with. Other users see a
+  // browser's arguments, but cannot read the file, so they do not learn the token. The destructor removes the file.
+  // Fails if it cannot be written.
   Result<std::string> redirect_file();
-  // Answers requests until the session is cancelled, and then finishes the open connections.
+  // Answers requests until the session is cancelled, then finishes the open connections.
   void serve_requests(const Session& session);
-  // Returns the whole response, with its headers, to the request with this head.
   std::string answer_request(std::string_view head);
 
  private:

@@ -130,8 +130,8 @@ TEST_CASE("view server: refuses requests other than GET of HTTP/1") {
   for (std::string head : {"", "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET  HTTP/1.1\r\n\r\n",
                            "GET x HTTP/1.1\r\n\r\n"})
     CHECK(asked(head) == "400");
-  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n\r\n") == "400");                          // no Host header
-  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + host + "\r\n") == "400");       // two Host headers
+  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n\r\n") == "400");
+  CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + host + "\r\n") == "400");
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "Content-Length: 5\r\n\r\n") == "400");
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + ": x\r\n\r\n") == "400");
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "no colon\r\n\r\n") == "400");

@@ -8,8 +8,8 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxLiteral = 200;   // maximum number of characters of a literal; a longer one is shortened
-constexpr size_t kShortLiteral = 40;  // number of characters that remain of a shortened literal
+constexpr size_t kMaxLiteral = 200;
+constexpr size_t kShortLiteral = 40;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 

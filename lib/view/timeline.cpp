@@ -10,16 +10,15 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFactor = 4;         // ratio of the widths of bins that are tried one after the other
-constexpr uint32_t kChunk = 8192;      // usual number of slices that begin in a chunk
-constexpr size_t kCoarsest = 2000;     // no coarser level is made of a level with at most this many slices
-constexpr double kGain = 0.5;          // maximum number of slices of a level, relative to the next finer level
-constexpr int kAmounts = 15;           // amounts are stored as 0 to 15; 15 stands for TimelineRow::max_amount
+constexpr int64_t kFactor = 4;
+constexpr uint32_t kChunk = 8192;   // usual number of slices that begin in a chunk
+constexpr size_t kCoarsest = 2000;  // a level with at most so many slices is the last
+constexpr double kGain = 0.5;       // maximum number of slices, relative to the next finer level
+constexpr int kAmounts = 15;        // amounts are stored as 0 to 15, which stands for TimelineRow::max_amount
 constexpr size_t kKinds = 32;
 
 bool in_order(const TimeSlice& a, const TimeSlice& b) { return a.row != b.row ? a.row < b.row : a.begin < b.begin; }
 
-// Merges the parts of slices in one bin of a row to one slice, which is appended to `out`.
 class Bin {
  public:
   Bin(int64_t size, std::vector<TimeSlice>& out) : size_(size), out_(out) {}
@@ -49,7 +48,6 @@ class Bin {
   bool is_open_ = false;
 };
 
-// Cuts each slice where the next one of its row begins, and removes slices of which nothing remains.
 void cut_overlaps(std::vector<TimeSlice>& slices) {
   for (size_t n = 0; n + 1 < slices.size(); n++)
     if (slices[n].row == slices[n + 1].row) slices[n].end = std::min(slices[n].end, slices[n + 1].begin);
@@ -86,17 +84,16 @@ TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<TimeS
   std::vector<TimeSlice> chunk;
   for (size_t n = 0; n < slices.size();) {
     const int64_t begin = slices[n].begin;
-    // slices of the previous chunk that end later belong to this chunk, too
     std::erase_if(chunk, [&](const TimeSlice& s) { return s.end <= begin; });
-    // Let at least as many slices begin in a chunk as continue from the previous one. Then long slices, which are
-    // stored in several chunks, at most double the number of stored slices.
+    // At least as many slices begin in a chunk as continue from the previous one. Then long slices, which are stored in
+    // several chunks, at most double the number of stored slices.
     size_t end = std::min(n + std::max<size_t>(kChunk, chunk.size()), slices.size());
     while (end < slices.size() && slices[end].begin == slices[end - 1].begin) end++;
     chunk.insert(chunk.end(), slices.begin() + ptrdiff_t(n), slices.begin() + ptrdiff_t(end));
     int64_t until = end < slices.size() ? slices[end].begin : begin;
     if (end == slices.size())
       for (const TimeSlice& s : chunk) until = std::max(until, s.end);
-    // in the column `begin`, times are relative to the begin of the chunk's earliest slice
+    // times are relative to the begin of the earliest slice
     int64_t first = begin;
     for (const TimeSlice& s : chunk) first = std::min(first, s.begin);
     first -= first % bin;
@@ -116,7 +113,7 @@ std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_
   for (const TimeSlice& s : slices) {
     auto floor = [&](int64_t t) { return t - ((t % bin) + bin) % bin; };
     int64_t from = s.begin == floor(s.begin) ? s.begin : floor(s.begin) + bin, to = floor(s.end);
-    if (from >= to) {  // the slice fills no whole bin: it lies in one or two bins
+    if (from >= to) {
       int64_t middle = std::clamp(from, s.begin, s.end);
       if (s.begin < middle) open.add(s, s.begin, middle);
       if (middle < s.end) open.add(s, middle, s.end);
@@ -132,7 +129,7 @@ std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_
 }
 
 std::vector<TimeSlice> count_active(std::vector<TimeSlice> slices) {
-  std::map<std::pair<uint32_t, int64_t>, int64_t> changes;  // by row and time: change of the number of active slices
+  std::map<std::pair<uint32_t, int64_t>, int64_t> changes;
   for (const TimeSlice& s : slices)
     if (s.begin < s.end) changes[{s.row, s.begin}]++, changes[{s.row, s.end}]--;
   uint8_t kind = slices.empty() ? 0 : slices[0].kind;

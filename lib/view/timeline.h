@@ -1,5 +1,5 @@
-// Makes the levels of detail of a timeline, so that a page can draw a trace of millions of slices: the page draws a
-// level of which few enough slices are visible, and reads only the chunks of the visible time.
+// Makes the levels of detail of a timeline: the page draws a level of which few enough slices are visible, and reads
+// only the chunks of the visible time.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,30 +8,30 @@
 
 namespace tgc {
 
-// A slice of a row of a timeline, from `begin` to `end`: in cycles, or in nanoseconds in the track of the host.
+// In cycles, or in nanoseconds in the track of the host.
 struct TimeSlice {
   static constexpr uint32_t kNoItem = UINT32_MAX;
   uint32_t row = 0;
-  uint8_t kind = 0;         // a SliceKind (profile_tracks.h)
+  uint8_t kind = 0;
   int64_t begin = 0, end = 0;
-  uint32_t item_number = kNoItem;  // what the slice shows, by number: an instruction, the place of a wave, or a name
-  double amount = 1;               // mean over the slice: the busy share of a row, or the number of waves
+  uint32_t item_number = kNoItem;  // an instruction, the place of a wave, or a name
+  double amount = 1;               // mean: the busy share of a row, or the number of waves
 };
 
 struct TimelineRow {
   std::string name;
-  double max_amount = 1;                    // the amount for which the page draws a bar of the row's full height
-  std::string_view drawing_style = "unit";  // how the page draws the row: "unit", "wave", "count" or "place" (of waves)
+  double max_amount = 1;                    // is drawn with the row's full height
+  std::string_view drawing_style = "unit";  // "unit", "wave", "count" or "place" (of waves)
 };
 
 struct TimelineChunk {
   int64_t begin = 0, end = 0;
-  uint32_t num_slices = 0;  // number of slices, including those that begin in an earlier chunk
+  uint32_t num_slices = 0;  // including those that begin in an earlier chunk
   std::string json;
 };
 
 struct TimelineLevel {
-  int64_t bin_cycles = 1;  // width of a bin, in the unit of TimeSlice: slices begin and end at multiples of it
+  int64_t bin_cycles = 1;  // slices begin and end at multiples of it
   std::vector<TimelineChunk> chunks;
 };
 
@@ -41,19 +41,18 @@ struct Track {
   std::vector<TimelineLevel> levels;  // the finest first
 };
 
-// Merges slices to bins of the width `bin`. The bins that a slice fills as a whole become one slice; the other parts of
-// slices in a bin become one slice, with the kind that takes the most time. The results begin and end at multiples of
-// `bin`, and have no item. The sum of amount * (end - begin) of each row remains the same. `slices` must be sorted by
-// row and begin, and may not overlap.
+// Merges slices to bins of the width `bin`. The bins that a slice fills become one slice; the other parts in a bin
+// become one slice, with the kind that takes the most time. The results have no item. The sum of amount * (end - begin)
+// of each row remains the same. `slices` must be sorted by row and begin, and may not overlap.
 std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_t bin);
 
-// Returns slices that do not overlap. Their amount is the number of slices in `slices` that are active at that time in
-// the same row; their kind is that of slices[0].
+// Returns slices that do not overlap; their amount is how many of `slices` are active in the row, and their kind is
+// that of slices[0].
 std::vector<TimeSlice> count_active(std::vector<TimeSlice> slices);
 
 // Makes the levels of a track from `finest`, its slices in any order. The coarser levels are made from `merged_from`,
-// slices without overlaps; if it is empty, from `finest`, in which each slice is cut where the next one of its row
-// begins.
+// which is sorted by row and begin, without overlaps; if it is empty, from `finest`, with each slice cut where the next
+// one of its row begins.
 std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std::vector<TimeSlice> finest,
                                        std::vector<TimeSlice> merged_from = {});
 

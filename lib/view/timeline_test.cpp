@@ -12,7 +12,6 @@
 namespace tgc {
 namespace {
 
-// Returns `count` slices of each of two rows, in order and without overlaps: short ones, long ones and gaps.
 std::vector<TimeSlice> random_slices(size_t count, unsigned seed) {
   std::mt19937 draw(seed);
   std::vector<TimeSlice> out;
@@ -39,7 +38,6 @@ std::map<uint32_t, double> areas(const std::vector<TimeSlice>& slices) {
   return out;
 }
 
-// A slice as the page reads it from a chunk: times are in cycles, and `amount` is 0 to 15.
 struct Read {
   int64_t row, begin, end, kind, amount, item;
   auto operator<=>(const Read&) const = default;
@@ -133,7 +131,6 @@ TEST_CASE("timeline: the number of active slices") {
 TEST_CASE("timeline: the chunks of the finest level have all slices, and each chunk those that are active in it") {
   std::vector<TimelineRow> rows{{.name = "a", .max_amount = 3}, {.name = "b", .max_amount = 3}};
   std::vector<TimeSlice> slices = random_slices(30000, 2);
-  // a slice that is longer than all others of its row together
   slices.push_back({.row = 1, .begin = 0, .end = 1000000, .item_number = 5});
   std::vector<TimelineLevel> levels = make_levels(rows, slices);
   REQUIRE(levels.size() > 3);
@@ -182,7 +179,7 @@ TEST_CASE("profile tracks: a wave without a packet of its end lasts until the ne
   constexpr uint32_t kCount = 30000;
   for (uint32_t n = 0; n < kCount; n++) p.summaries[0].wave_spans.push_back({.begin = 10 * int64_t(n)});
   p.summaries[0].wave_spans.push_back({.wave = 1, .end = 50});
-  p.summaries[0].wave_spans.push_back({.wave = 2, .begin = INT64_MAX - 1});  // only a damaged trace has such a time
+  p.summaries[0].wave_spans.push_back({.wave = 2, .begin = INT64_MAX - 1});
   p.summaries[0].last_time = 10 * kCount;
   Track waves = make_trace_tracks(p, 0, {}).waves;
   size_t slices = 0;
@@ -196,7 +193,7 @@ TEST_CASE("profile tracks: a wave without a packet of its end lasts until the ne
 }
 
 TEST_CASE("profile tracks: the executions on the rows of waves are the hits of the analysis") {
-  // 294, the number of executions in the first trace, is that of tinygrad 0.13.0's viz
+  // 294 is the number of tinygrad 0.13.0's viz for the first trace
   for (auto [name, executions] : {std::pair("gfx1100_gemm_run_0", 294), {"gfx1200_gemm_run_1", 448}}) {
     auto trace = profile::read_trace("testdata/profile/" + std::string(name) + ".pkl.gz");
     auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.num_threads = 1});
