@@ -1,6 +1,6 @@
-// tgc_layout_bench INPUT: measures how long the layout of `tgc view` takes for each graph of INPUT, without constants
-// and other nodes that have no boxes; for scripts/bench. Prints the nodes, edges and rows of a graph, and the
-// milliseconds of the fastest run.
+// tgc_layout_bench INPUT, for scripts/bench: measures the layout of `tgc view` for each graph of INPUT, without
+// constants and other nodes that have no boxes. Prints the nodes, edges and rows, and the milliseconds of the fastest
+// run.
 #include <chrono>
 #include <cmath>
 #include <cstdio>

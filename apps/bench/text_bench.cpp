@@ -1,7 +1,6 @@
-// tgc_text_bench GOLDENS... [--every=N]: measures parsing and printing of graph texts on one thread, in CPU time; for
-// scripts/bench. Parses the AST and the stages' graphs of every N-th record (pyrender text; for other releases also
-// JSON) into new graphs and prints the graphs. Fails if a printed text differs. Excludes unpacking the golden file and
-// the time of the clock calls.
+// tgc_text_bench GOLDENS... [--every=N], for scripts/bench: measures parsing and printing of graph texts, in CPU time.
+// Parses the AST and the stages' graphs of every N-th record (pyrender text; for other releases also JSON) into new
+// graphs and prints them. Fails if a printed text differs. Excludes unpacking the golden file and the clock calls.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -19,14 +18,14 @@
 
 namespace {
 
-// Returns the CPU time of this process in seconds. Unlike wall time, it does not depend on other processes.
+// Unlike wall time, CPU time does not depend on other processes.
 double now() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-// Returns the seconds that two clock calls take. since() subtracts them, because parsing a few nodes takes as long.
+// Returns the seconds that two clock calls take, as long as parsing a few nodes.
 double cost_of_now() {
   double least = 1;
   for (int i = 0; i < 1000; i++) {
@@ -57,8 +56,7 @@ struct Totals {
   }
 };
 
-// Parses a text with `read(graph)` and prints the graph with `write(root)`. Returns false if parsing fails or if the
-// printed text differs.
+// Returns false if parsing fails or if the printed text differs.
 bool measure(const std::string& text, Totals& totals, auto read, auto write) {
   double begin = now();
   tgc::Graph graph;
@@ -118,8 +116,7 @@ class Bench {
         },
         [&](tgc::UOp root) { return tgc::graph_to_json(root, info); });
   }
-  // Measures parsing and printing of a pyrender text. A text of another release may omit facts, so malformed nodes are
-  // accepted in its graph.
+  // A text of another release may omit facts, so malformed nodes are accepted.
   bool measure_pyrender(const std::string& text) {
     if (tgc::release_of(producer_) == tgc::Release::v0_12)
       return measure(

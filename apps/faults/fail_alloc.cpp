@@ -1,6 +1,6 @@
-// libtgc_fail_alloc.so, for scripts/tests/faults. LD_PRELOAD loads it into a program. It counts the allocations of the
-// program and its children, and lets allocation number TGC_FAIL_ALLOC fail (from 1; 0: none fails). The count is in a
-// mapped file, which TGC_FAIL_COUNT names, so that it survives any end of the program.
+// libtgc_fail_alloc.so, for scripts/tests/faults. Loaded by LD_PRELOAD, it counts the allocations of a program and its
+// children, and lets number TGC_FAIL_ALLOC fail (from 1; 0: none). The count is in a mapped file, which TGC_FAIL_COUNT
+// names, so that it survives any end of the program.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-extern "C" {  // glibc's own allocator, under names that this library does not replace
+extern "C" {  // glibc's allocator, under names that are not replaced
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
@@ -19,7 +19,7 @@ void* __libc_memalign(size_t, size_t);
 
 namespace {
 
-std::atomic<uint64_t>* count;  // null: the file of TGC_FAIL_COUNT is not mapped
+std::atomic<uint64_t>* count;  // null: the file is not mapped
 uint64_t wanted;
 
 __attribute__((constructor)) void begin() {

@@ -1,8 +1,7 @@
-// tgc_fail_call KIND N COMMAND...: for scripts/tests/faults. Runs a command and lets the N-th system call of a kind
-// fail, counted over the command and all processes and threads that it starts. Exits with the command's exit code,
-// with 128 + S after signal S, or with 125 if the command cannot be run.
-// tgc_fail_call count FILE COMMAND...: lets no call fail and writes the number of calls to FILE, one line "KIND N"
-// each.
+// tgc_fail_call KIND N COMMAND..., for scripts/tests/faults: runs a command and lets the N-th system call of a kind
+// fail, counted over all its processes and threads. Exits with the command's exit code, with 128 + S after signal S, or
+// with 125 if the command cannot be run.
+// tgc_fail_call count FILE COMMAND...: lets no call fail and writes the number of calls to FILE, a line "KIND N" each.
 //
 //   write    write, pwrite, writev, ... to anything but standard error: ENOSPC     read     read, pread: EIO
 //   sync     fsync, fdatasync: EIO                                   rename   EIO
@@ -10,9 +9,8 @@
 //   create   open of a file to write to: EMFILE                      folder   mkdir: EACCES
 //   memory   brk, and mmap without a file by the main thread: ENOMEM
 //
-// Counting starts with the first sigaltstack call, which tgc's main makes early, so that calls of the dynamic loader do
-// not count. A seccomp filter stops the command at calls of these kinds, and ptrace makes one of them fail. Calls that
-// libraries make, such as the C library's buffered output, count too.
+// Counting starts with the first sigaltstack call, which tgc's main makes early: calls of the dynamic loader do not
+// count, but calls of libraries do. A seccomp filter stops the command at these calls, and ptrace makes one fail.
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -45,7 +43,7 @@ struct Call {
   long number;
   std::string_view kind;
   int error;
-  bool (*applies)(pid_t, const Registers&);  // returns true if this call counts; null: every call counts
+  bool (*applies)(pid_t, const Registers&);  // whether the call counts; null: always
 };
 
 uint64_t clone_flags(pid_t pid, const Registers& r) {
@@ -61,7 +59,7 @@ bool is_leader(pid_t pid) {
     if (word == "Tgid:") return status >> word && word == std::to_string(pid);
   return false;
 }
-// Returns true for the main thread's mmap without a file; jemalloc crashes if the first mmap of another thread fails.
+// jemalloc crashes if the first mmap of another thread fails.
 bool is_anonymous(pid_t pid, const Registers& r) {
   return (r.r10 & MAP_ANONYMOUS) && is_leader(pid);
 }
@@ -96,7 +94,7 @@ const Call kCalls[] = {{SYS_write, "write", ENOSPC, is_not_to_stderr},
   std::_Exit(125);
 }
 
-// Installs the seccomp filter that stops the command at sigaltstack and at calls of `kind`; empty: of all kinds.
+// Stops the command at sigaltstack and at calls of `kind`; empty: of all kinds.
 void filter_calls(std::string_view kind) {
   std::vector<sock_filter> program{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   auto trace_call = [&](long number) {
@@ -112,7 +110,6 @@ void filter_calls(std::string_view kind) {
     trouble("seccomp");
 }
 
-// Returns the table's entry for the system call at which `pid` is stopped; null if the call does not count.
 const Call* call_of(pid_t pid, Registers& r) {
   if (ptrace(PTRACE_GETREGS, pid, nullptr, &r) != 0) return nullptr;
   for (const Call& c : kCalls)
@@ -120,8 +117,7 @@ const Call* call_of(pid_t pid, Registers& r) {
   return nullptr;
 }
 
-// Traces the command until it ends, counts calls by kind, and makes call number `wanted` of `kind` fail. Returns the
-// exit code of this program.
+// Traces the command until it ends. Returns the exit code of this program.
 int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::string_view, uint64_t>& counts) {
   int status = 0, end = 125;
   bool has_begun = false;
@@ -146,7 +142,7 @@ int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::str
         ptrace(PTRACE_SETREGS, pid, nullptr, &r);
       }
     }
-    bool is_ours = event != 0 || signal == SIGSTOP || signal == SIGTRAP;  // a stop caused by ptrace, not a signal
+    bool is_ours = event != 0 || signal == SIGSTOP || signal == SIGTRAP;  // a stop by ptrace
     ptrace(PTRACE_CONT, pid, nullptr, long(is_ours ? 0 : signal));
   }
   return end;

@@ -1,4 +1,4 @@
-// A sample backend: compiles tinygrad's C kernels to shared libraries with clang. It is complete and works:
+// A sample backend: compiles tinygrad's C kernels to shared libraries with clang.
 //   tgc run KERNEL --device=plugin:build/release/lib/libsample_device.so
 //   tgc run KERNEL --device=plugin:build/release/lib/libsample_device.so:clang   names the compiler
 // To build such a plugin: c++ -std=c++20 -shared -fPIC -I TGC sample_device.cpp -o libsample_device.so
@@ -22,7 +22,7 @@ class SampleKernel : public Kernel {
       : Kernel(device), library_(library), function_(function) {}
   ~SampleKernel() override { dlclose(library_); }
 
-  // calls the kernel with the buffers, the variables and a core number, as tinygrad's C kernels expect
+  // tinygrad's C kernels take the buffers, the variables and a core number
   Status launch(const LaunchArguments& a) override {
     constexpr size_t kMost = 16;
     uint64_t v[kMost] = {};
@@ -49,7 +49,7 @@ class SampleDevice : public Device {
  public:
   explicit SampleDevice(std::string compiler) : compiler_(compiler.empty() ? "clang-19" : std::move(compiler)) {}
 
-  // Returns the bytes of the shared library. The compiler reads the source from standard input.
+  // Returns the bytes of the shared library.
   Result<std::string> compile(const KernelSource& source) override {
     std::string file = temporary_file();
     std::string command = compiler_ + " -x c -w -O2 -march=native -fno-math-errno -shared -fPIC -o " + file + " -";
@@ -72,7 +72,7 @@ class SampleDevice : public Device {
       return Diag{"there is no compiler '" + compiler_ + "' here"};
     return Unit{};
   }
-  std::string target() const override { return "CPU:CLANG"; }  // tinygrad's renderer for clang prints C
+  std::string target() const override { return "CPU:CLANG"; }  // this renderer prints C
   std::string description() const override { return "shared libraries by " + compiler_; }
 
   Result<DeviceBuffer> allocate(uint64_t bytes) override {
@@ -87,7 +87,7 @@ class SampleDevice : public Device {
   Status copy_out(void* to, const DeviceBuffer& from) override {
     return std::memcpy(to, address(from), from.bytes), Unit{};
   }
-  Status synchronize() override { return Unit{}; }  // nothing to wait for, because launch() is synchronous
+  Status synchronize() override { return Unit{}; }  // launch() is synchronous
 
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override {
     std::string file = temporary_file();

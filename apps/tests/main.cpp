@@ -1,4 +1,4 @@
-// The entry point of the unit test programs. Each program contains some of the *_test.cpp files.
+// The entry point of the unit test programs.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "lib/support/testing.h"
 
@@ -10,7 +10,6 @@ std::string source_path(const std::string& name) { return TGC_SOURCE_DIR "/" + n
 }  // namespace tgc
 
 int main(int argc, char** argv) {
-  for (int fd = 3; fd < 64; fd++) close(fd);  // closes descriptors that ctest left open: some tests let programs open
-                                              // only a few more
+  for (int fd = 3; fd < 64; fd++) close(fd);  // ctest left them open, and some tests let programs open few
   return doctest::Context(argc, argv).run();
 }
