@@ -1,4 +1,4 @@
-"""Fixtures and constants of the tests. scripts/tests/python runs the tests with several releases of tinygrad."""
+"""Fixtures and constants of the tests."""
 from __future__ import annotations
 
 import os
@@ -12,7 +12,7 @@ from forks import Forks
 
 os.environ.setdefault("CPU", "1")
 os.environ.setdefault("DEV", "CPU")
-# The file in which tinygrad caches machine code. Records do not depend on it: they contain only the steps before that.
+# tinygrad's cache of machine code, which records do not depend on
 os.environ.setdefault("CACHEDB", str(pathlib.Path(__file__).resolve().parents[2] / "build/python/tinygrad.db"))
 
 import tgc
@@ -35,7 +35,6 @@ SHORT = "from tinygrad import Tensor\n(Tensor.empty(3, 5) + 1).sum(0).realize()\
 
 @pytest.fixture(scope="session")
 def recording() -> tgc.Recording:
-  """Returns a recording of a matrix product and a softmax."""
   from tinygrad import Tensor
   a, b = Tensor.rand(8, 8).realize(), Tensor.rand(8, 8).realize()
   with tgc.record(name="two") as made:
@@ -50,7 +49,7 @@ def kernel(recording: tgc.Recording) -> tgc.Kernel: return recording.kernels[0]
 
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Forks]:
-  """Returns the process whose forks run the programs of the tests, with the tinygrad of this process."""
+  """Returns the process whose forks run the programs of the tests."""
   made = Forks(sys.executable, {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PARALLEL": "0"})
   yield made
   made.close()
@@ -61,7 +60,7 @@ Export = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def export(tmp_path: pathlib.Path, forks: Forks) -> Export:
-  """Returns a function that runs the exporter in a folder of its own, which has prog.py and short.py: in a fork, or with `fresh` or
+  """Returns a function that runs the exporter in a folder with prog.py and short.py: in a fork, or with `fresh` or
   variables in a process that loads tinygrad."""
   (tmp_path / "prog.py").write_text(PROGRAM)
   (tmp_path / "short.py").write_text(SHORT)

@@ -1,7 +1,8 @@
-"""Runs Python programs in forks of a process that has loaded tinygrad and compiled kernels. To load tinygrad and to
-compile its matchers takes most of the time of a short program.
+"""Runs Python programs in forks of a process that has loaded tinygrad and compiled kernels, which takes most of the
+time of a short program.
 
   forks.py    is the process that forks; it reads jobs from its standard input
+
 """
 from __future__ import annotations
 
@@ -22,15 +23,15 @@ PACKAGE = str(pathlib.Path(__file__).resolve().parents[1])
 
 
 class Forks:
-  """The process that forks, with one release of tinygrad. Runs one program at a time."""
+  """The process that forks. Runs one program at a time."""
 
   def __init__(self, python: str, environment: Mapping[str, str]) -> None:
     self.lock = threading.Lock()
     self.process = subprocess.Popen([python, __file__], env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
   def run(self, *words: str, cwd: pathlib.Path, environment: Mapping[str, str], text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs `python WORDS...` in a folder, with this standard input. Variables that tinygrad reads when it is loaded have
-    the values with which the process of this object started."""
+    """Runs `python WORDS...`. Variables that tinygrad reads when it is loaded have the values with which this process
+    started."""
     assert self.process.stdin and self.process.stdout
     with tempfile.TemporaryDirectory() as folder:
       files = [pathlib.Path(folder, name) for name in ("in", "out", "err")]
@@ -47,15 +48,15 @@ class Forks:
 
 
 def compile_kernels() -> None:
-  """Compiles kernels on the device NULL, because this starts no thread: a fork has no threads of the process. No
-  program has kernels of these shapes."""
+  """Compiles kernels of shapes that no program has, on the device NULL: this starts no thread, and a fork has no
+  threads of the process."""
   from tinygrad import Tensor
   (Tensor.empty(37, 41, device="NULL") @ Tensor.empty(41, 43, device="NULL")).relu().softmax().realize()
   import tinygrad.runtime.ops_cpu  # noqa: F401
 
 
 def exit_code(program: Callable[[], object]) -> int:
-  """Runs a program to its end. Returns its exit code; it prints an exception as Python does."""
+  """Returns a program's exit code; prints an exception as Python does."""
   try: program()
   except SystemExit as e:
     if e.code is None or isinstance(e.code, int): return e.code or 0
@@ -67,7 +68,7 @@ def exit_code(program: Callable[[], object]) -> int:
 
 
 def leave(code: int) -> None:
-  """Ends this process as Python does, but without freeing its objects, which takes longer than a short program."""
+  """Ends this process as Python does, but without freeing its objects, which takes long."""
   wait_for_threads: Any = threading
   wait_for_threads._shutdown()
   atexit._run_exitfuncs()

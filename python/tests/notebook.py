@@ -30,14 +30,13 @@ assert len(shown.schedule.kernels) > 1
 
 
 def run() -> nbformat.NotebookNode:
-  """Runs the cells one after another. Raises CellExecutionError if one fails."""
+  """Raises CellExecutionError if a cell fails."""
   made: Any = nbformat.v4  # its functions have no types
   notebook = made.new_notebook(cells=[made.new_code_cell(cell.strip()) for cell in CELLS])
   return nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
 
 
 def page_of(notebook: nbformat.NotebookNode) -> str:
-  """Returns the cells and their outputs as HTML, the outputs as a notebook shows them."""
   out = ["<!doctype html><meta charset=utf-8><body style='font: 14px sans-serif; max-width: 1100px; margin: auto'>"]
   for cell in notebook.cells:
     out.append(f"<pre style='background: #f4f4f4; padding: 8px; overflow: auto'>{html.escape(cell.source)}</pre>")

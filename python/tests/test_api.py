@@ -64,7 +64,7 @@ def test_kernel_has_facts(kernel: tgc.Kernel) -> None:
   assert kernel.linear
   assert kernel.nodes > 10
   assert kernel.error is None
-  assert "test_api" not in kernel.made_for  # made_for names the line of the program, which is in conftest.py
+  assert "test_api" not in kernel.made_for  # made_for names the line of the program
   assert "conftest.py" in kernel.made_for
   text = str(kernel)
   assert kernel.source in text
@@ -75,7 +75,7 @@ def test_kernel_has_facts(kernel: tgc.Kernel) -> None:
 def test_stages_by_any_name(kernel: tgc.Kernel) -> None:
   stage = kernel.stages["expander"]
   assert stage is kernel.stages["EXPANDER"]
-  assert stage is kernel.stages["expand"]  # an alias of `tgc stages`
+  assert stage is kernel.stages["expand"]
   assert stage.changed
   assert stage in kernel.stages.changed()
   assert "ast = " in str(stage)
@@ -166,7 +166,6 @@ def test_prove_and_bench(kernel: tgc.Kernel) -> None:
 
 @pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygrad 0.12")
 def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
-  """The lines that `tgc bench --kernels` and `tgc beam` print give a kernel its opts."""
   from tinygrad import Tensor, codegen
   from tinygrad.helpers import ansistrip
   made, own = [], codegen.apply_opts
@@ -186,7 +185,7 @@ def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
   first = use(name, "[Opt(OptOps.UPCAST, 0, 4), Opt(OptOps.UNROLL, 0, 2)]")
   (a @ b).relu().realize()
   assert made[-1].applied_opts == first != own_opts
-  # a program with the lines of two kernels: the second replace the apply_opts() of the first, and call it
+  # the second apply_opts() replaces that of the first program, and calls it
   second = use(re.sub(r"n\d+$", "", ansistrip(made[-1].name)), "[Opt(OptOps.UPCAST, 1, 4)]")
   (a @ b).exp().realize()
   assert made[-1].applied_opts == second
@@ -208,7 +207,7 @@ y = (x.sum(0).contiguous() + (x * 2).T.contiguous().sum(1)).realize()
 
 @pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygrad 0.12")
 def test_beam_in_this_tinygrad(kernel: tgc.Kernel, tmp_path: pathlib.Path) -> None:
-  """With `--live`, this tinygrad applies the opts that the search tries, and compiles the kernels."""
+  """With `--live`, this tinygrad applies the opts and compiles the kernels."""
   found = process.call_json("beam", str(recording.input_of(kernel)), f"--live={sys.executable}", "--width=1", "--budget=1",
                             f"--results={tmp_path / 'beam.db'}")
   assert found["applied_by"] == f"tinygrad {RELEASE}" and found["reference"]
@@ -350,7 +349,7 @@ def test_page(kernel: tgc.Kernel, recording: tgc.Recording, tmp_path: pathlib.Pa
   assert page.save(tmp_path / "page.html").read_text() == page.html
   assert "KiB" in repr(page)
   assert page.html != tgc.view(recording.kernels[1]).html
-  assert 'src="http' not in page.html  # nothing is loaded from a network
+  assert 'src="http' not in page.html
   assert len(tgc.view(kernel, recording.kernels[1]).html) > 1000
   assert kernel._repr_html_().startswith("<iframe")
 

@@ -1,5 +1,5 @@
-"""Tests of the steps of a CI job, on a git repository made for them, with the environment variables of GitHub; and that
-actions, workflows and lists of packages pin what they use."""
+"""Tests of the steps of a CI job, in a repository made for them; and that actions, workflows and lists of packages pin
+what they use."""
 from __future__ import annotations
 
 import json
@@ -72,7 +72,7 @@ def test_supply_chain_is_pinned() -> None:
 
 
 def test_base_comes_from_the_base(repository: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
-  for folder in (".tgc", "here"):  # the commit of the change has a file where the step looks for a cached recording
+  for folder in (".tgc", "here"):  # the change has a file where the step looks for a cached recording
     planted = pathlib.Path(folder, "base", "base.jsonl.gz")
     planted.parent.mkdir(parents=True)
     planted.write_text("planted\n")
@@ -93,7 +93,7 @@ def test_unchanged_and_changed(repository: pathlib.Path, capfd: pytest.CaptureFi
   pathlib.Path("prog.py").write_text(NEW)
   git("commit", "-qam", "three")
   assert ci.main(["base"]) == 0
-  assert "is there already" in capfd.readouterr().out  # the cache
+  assert "is there already" in capfd.readouterr().out
   assert ci.main(["head"]) == 0
   assert ci.main(["compare"]) == 1
   text = summary.read_text()

@@ -51,7 +51,6 @@ for i in range(4):
 
 @since_0_12
 def test_watch_nan(export: Export, tmp_path: pathlib.Path) -> None:
-  """The first call that makes a NaN of numbers is found, also in a replay of a TinyJit, and explained with its line."""
   (tmp_path / "nans.py").write_text(NANS)
   said = export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py", fresh=True).stderr
   assert "makes a NaN of numbers" in said
@@ -61,7 +60,7 @@ def test_watch_nan(export: Export, tmp_path: pathlib.Path) -> None:
   assert done.returncode == 1, done.stderr
   assert "log2(0) = -inf, where 0 = 0*0.5\n    log at nans.py:3\n" in done.stdout
   assert "call 4 of TinyJit step" in done.stdout
-  # a NaN that the program masks is not reported, and the report of an earlier run is removed
+  # a NaN that the program masks is not reported, and an earlier report is removed
   (tmp_path / "nans.py").write_text("from tinygrad import Tensor\nx = Tensor([-1., 4]).realize()\n(x > 0).where(x.sqrt(), 0).realize()\n")
   assert "none made a NaN of numbers" in export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py", fresh=True).stderr
   assert not (tmp_path / "run.nan.json").exists()
@@ -85,7 +84,7 @@ for i in range(3): step(Tensor([[1., 2], [3, i]]).contiguous().realize())
 @since_0_12
 @pytest.mark.parametrize(("walk", "jit"), [([], False), (["--walk"], True)])
 def test_lines(export: Export, tmp_path: pathlib.Path, walk: list[str], jit: bool) -> None:
-  """Each kernel names the Tensor methods and lines that made its nodes, forward and backward, and no others."""
+  """Each kernel names the Tensor methods and lines that made its nodes, and no others."""
   program = LINES.replace("JIT else", f"{jit} else")
   if not hasattr(tinygrad.Tensor([1.0]), "requires_grad"): program = program.replace(", requires_grad=True", "")
   (tmp_path / "lines.py").write_text(program)
@@ -95,7 +94,7 @@ def test_lines(export: Export, tmp_path: pathlib.Path, walk: list[str], jit: boo
   named = set().union(*made_for)
   assert {("matmul", 4), ("relu", 5), ("matmul", 6), ("sin", 7), ("sum", 7), ("sin bw", 7), ("matmul bw", 4), ("__sub__", 9)} <= named
   assert [names for names in made_for if ("sum", 7) in names and ("matmul", 4) in names] == []  # contiguous() is between them
-  for r in records:  # the nodes of a line's methods are those that it computes
+  for r in records:
     if not r["ast"].startswith("{"): continue
     ops = [n["op"] for n in json.loads(r["ast"])["nodes"]]
     assert {ops[n] for m in r.get("metadata", ()) if m["name"] == "sin" and not m.get("backward") for n in m["nodes"]} <= {"SIN"}
@@ -115,13 +114,12 @@ print((x * 3).max().item())
 @since_0_12
 @pytest.mark.parametrize("walk", [["--walk"], []] if NATIVE else [[]])  # other releases always record nodes
 def test_ids_and_variables(export: Export, tmp_path: pathlib.Path, walk: list[str]) -> None:
-  """Ids are distinct, a schedule names its kernels, and the values of variables are recorded."""
   (tmp_path / "binds.py").write_text(BINDS)
   export("-o", "run.jsonl", "--save-inputs", *walk, "--", "binds.py")
   def records(name: str) -> list[dict[str, Any]]: return [json.loads(line) for line in golden.golden_lines(tmp_path / name)][1:]
   kernels, schedules = records("run.jsonl"), records("run.tensor.jsonl")
   ids = [r["id"] for r in (*kernels, *schedules)]
-  assert len(ids) == len(set(ids)), ids  # ids differ, also if one kernel is compiled with two settings
+  assert len(ids) == len(set(ids)), ids  # also if one kernel is compiled with two settings
   assert {k["id"] for s in schedules for k in s.get("kernels", []) if "id" in k} <= {r["id"] for r in kernels}
   bound = [r for r in kernels if r.get("var_vals")]
   assert [r["var_vals"] for r in bound] == [{"n": 2}]
@@ -133,7 +131,6 @@ def test_ids_and_variables(export: Export, tmp_path: pathlib.Path, walk: list[st
 
 @since_0_12
 def test_refused_compilation(export: Export, tmp_path: pathlib.Path) -> None:
-  """The record of a compilation that raised has tinygrad's error and the stage."""
   (tmp_path / "raises.py").write_text("""from tinygrad import Tensor, codegen
 import tinygrad.engine.realize
 def refuse(*args, **kwargs): raise RuntimeError("no such thing")
@@ -184,8 +181,8 @@ def test_targets_and_replay(export: Export, tmp_path: pathlib.Path) -> None:
   assert any("__global__" in (k.source or "") for k in kernels)
   export("-o", "again.jsonl", "--replay", "run.jsonl")
   found = tgc.diff(tmp_path / "run.jsonl", tmp_path / "again.jsonl")
-  assert found.kernels["only_b"] == 0  # the kernels of the runtime are not replayed
-  # 0.13 numbers kernels of the same shape in the order in which it compiles them
+  assert found.kernels["only_b"] == 0  # kernels of the runtime are not replayed
+  # 0.13 numbers kernels of the same shape in the order of compilation
   assert RELEASE == "0.13.0" or found.kernels["same"] == len(kernels)
   export("-o", "tensors.jsonl", "--replay", "run.tensor.jsonl")
   assert tgc.load(tmp_path / "tensors.tensor.jsonl").schedules
@@ -247,7 +244,7 @@ def test_tgc_export_in_a_program(tmp_path: pathlib.Path, export: Export) -> None
 
 def test_error_in_the_program(export: Export, tmp_path: pathlib.Path) -> None:
   (tmp_path / "fails.py").write_text(SHORT + "raise SystemExit(3)\n")
-  export("-o", "run.jsonl", "fails.py", code=3)  # the name of a program needs no --
+  export("-o", "run.jsonl", "fails.py", code=3)  # without --
   assert tgc.load(tmp_path / "run.jsonl").kernels
   (tmp_path / "empty.py").write_text("pass\n")
   assert "nothing was compiled" in export("-o", "run.jsonl", "--", "empty.py", code=2).stderr
@@ -286,7 +283,7 @@ for i in range(4):
 
 @pytest.mark.skipif(RELEASE < "0.13", reason="needs tinygrad 0.13 or later, which captures lists of calls")
 def test_calls_of_a_jit(export: Export, tmp_path: pathlib.Path) -> None:
-  """The captured calls are a record, and so is a replay whose argument is a buffer that the calls store to."""
+  """The captured calls are a record, and so is a replay whose argument is a buffer that they store to."""
   (tmp_path / "calls.py").write_text("""
 from tinygrad import Tensor, TinyJit
 @TinyJit
@@ -326,7 +323,6 @@ Tensor.realize(a, c)
 
 @pytest.mark.skipif(RELEASE < "0.13", reason="needs tinygrad 0.13 or later")
 def test_lines_of_nodes(export: Export, tmp_path: pathlib.Path) -> None:
-  """A tensor record says which lines of the program made which nodes of its graph."""
   (tmp_path / "lines.py").write_text("""
 from tinygrad import Tensor
 a = Tensor([1.0, 2.0, 3.0]).realize()
@@ -470,7 +466,7 @@ def test_call_on_import(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch)
   assert seen == [1, 2]
   assert module_of_test
   (tmp_path / "other_of_test.py").write_text("")
-  import other_of_test  # type: ignore[import-not-found]  # by the same loader, which pytest has for all tests
+  import other_of_test  # type: ignore[import-not-found]
   assert other_of_test
   assert seen == [1, 2]
   hooks.restore_all()

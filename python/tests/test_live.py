@@ -1,4 +1,4 @@
-"""Tests that a live tinygrad reads for a model only files of its folder, and sets only known settings for a question."""
+"""Tests that a live tinygrad reads for a model only files of its folder, and sets only known settings."""
 from __future__ import annotations
 
 import os
@@ -26,7 +26,7 @@ def test_a_model_reads_copies_of_files_in_its_folder_only(tmp_path: pathlib.Path
   with pytest.raises(ValueError, match="no regular file"): files.open(str(folder / "pipe"), os.O_RDWR)
   with pytest.raises(FileNotFoundError): files.open(str(folder / "missing"), os.O_RDWR | os.O_CREAT)
   assert not (folder / "missing").exists()
-  assert files.path is os.path  # all other members are those of the module os
+  assert files.path is os.path  # other members are those of the module os
 
 
 def test_a_question_sets_known_settings_to_numbers_and_words_only() -> None:

@@ -35,20 +35,18 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def talk(server: Any, work: Callable[[Client], Awaitable[None]], **options: Any) -> None:
-  """Connects the SDK's client to a server, and awaits what a test does with it."""
   async def session() -> None:
     async with Client(server, **options) as client: await work(client)
   anyio.run(session)
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> str:
-  """Calls a tool. Returns its answer, or its error with "error: " before it."""
+  """Returns a tool's answer, or its error with "error: " before it."""
   result = await client.call_tool(tool, arguments)
   return "error: " * bool(result.is_error) + "".join(getattr(c, "text", "") for c in result.content)
 
 
 def next_call(text: str) -> tuple[str, dict[str, Any]]:
-  """Returns the call that the last line of an answer names."""
   tool, _, arguments = text.splitlines()[-1].removeprefix("next: ").partition(" ")
   return tool, json.loads(arguments)
 
@@ -176,13 +174,12 @@ def test_every_tool(folder: pathlib.Path) -> None:
     assert "wrote recorded_faults-2.html" in await call(client, "page", input=two)
     assert "wrote compared.html" in await call(client, "page", input=one, other=two, output="compared.html")
     assert next_call(text := await call(client, "reduce", input=one)) == ("records", {"input": FAULTS})
-    assert "live=PYTHON" in text  # Python's spelling of an option
+    assert "live=PYTHON" in text
     assert (folder / "recorded_faults.html").stat().st_size > 10_000
   talk(make_server([folder], allow_run=True), work)
 
 
 def test_record_through_a_pipe(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-  """Starts the server as a host does, and records a program with the tinygrad of this test."""
   for name in ("own.jsonl", "beside.tensor.jsonl.gz"): (tmp_path / name).touch()
   (tmp_path / "prog.py").write_text("from tinygrad import Tensor\nprint((Tensor.empty(4, 6) + 1).sum().realize().shape)\n")
   environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

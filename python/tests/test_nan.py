@@ -1,4 +1,4 @@
-"""Programs that make a NaN in eleven ways: `find_nan` names the line (the one that ends with `# made here`), the method and the operation."""
+"""`find_nan` names the line (`# made here`), the method and the operation of eleven programs that make a NaN."""
 from __future__ import annotations
 
 import inspect
@@ -62,7 +62,7 @@ def overflow_of_exp() -> None:
 def uninitialized_memory() -> None:
   from tinygrad import Tensor
   x = Tensor.empty(4)
-  (x - x.abs() - 1).sqrt().realize()  # a NaN for any content of the memory, which is not reported
+  (x - x.abs() - 1).sqrt().realize()  # a NaN for any content of the memory is not reported
   z = (Tensor([1., 2, -4, 3]).realize() * 2).sqrt()  # made here
   z.realize()
 

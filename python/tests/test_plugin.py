@@ -1,4 +1,4 @@
-"""Tests of the pytest plugin, on tests of their own, with the installed release of tinygrad."""
+"""Tests of the pytest plugin, on tests of their own."""
 from __future__ import annotations
 
 import json
@@ -33,7 +33,9 @@ def file_with(product: str = PRODUCT, exp: str = EXP) -> str: return TESTS.repla
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, forks: Forks) -> Run:
-  """Returns a function that runs the tests with options of the plugin: in a fork, or with `fresh` in a process that loads tinygrad."""
+  """Returns a function that runs the tests with options of the plugin: in a fork, or with `fresh` in a process that
+  loads tinygrad.
+  """
   def run(*words: str, fresh: bool = False, **parts: str) -> pytest.RunResult:
     pytester.makepyfile(test_it=file_with(**parts))
     if fresh: return pytester.runpytest_subprocess(*WORDS, *words)
@@ -45,7 +47,6 @@ def run(pytester: pytest.Pytester, forks: Forks) -> Run:
 
 @pytest.fixture(scope="module")
 def made_golden(tmp_path_factory: pytest.TempPathFactory, forks: Forks) -> pathlib.Path:
-  """Makes a folder with the golden of the tests, and returns it."""
   folder = tmp_path_factory.mktemp("golden")
   (folder / "test_it.py").write_text(file_with())
   done = forks.run("-m", "pytest", *WORDS, "--tgc-golden=golden.jsonl.gz", "--tgc-update", cwd=folder, environment=os.environ)
@@ -55,7 +56,7 @@ def made_golden(tmp_path_factory: pytest.TempPathFactory, forks: Forks) -> pathl
 
 @pytest.fixture
 def golden(made_golden: pathlib.Path, pytester: pytest.Pytester) -> pathlib.Path:
-  """Copies the golden of the tests to the folder in which they run. Returns the file golden.jsonl.gz."""
+  """Copies the golden of the tests to the folder in which they run."""
   for file in made_golden.glob("*.jsonl.gz"): shutil.copy(file, pytester.path)
   return pytester.path / "golden.jsonl.gz"
 
@@ -78,18 +79,16 @@ def test_golden(run: Run, pytester: pytest.Pytester, golden: pathlib.Path) -> No
   run("--tgc-golden=none.jsonl.gz").stderr.fnmatch_lines(["*there is no file none.jsonl.gz*"])
   run("--tgc-update").stderr.fnmatch_lines(["*--tgc-update needs --tgc-golden*"])
   before = ids(golden)
-  # without test_product, the kernel of test_other_product is the first one of its shape
+  # now the kernel of test_other_product is the first one of its shape
   run("--tgc-golden=golden.jsonl.gz", "-k", "exp or other").assert_outcomes(passed=2, deselected=2)
   changed = run("--tgc-golden=golden.jsonl.gz", exp="(Tensor.empty(7, 3).exp() + 1).realize()")
   changed.assert_outcomes(passed=3, failed=1)
   changed.stdout.fnmatch_lines(["*test_exp*", "*a kernel of this test differs from the golden*", "*FAILED test_it.py::TestClass::test_exp*"])
   changed.stdout.fnmatch_lines(["*ADD*"])
-  # a kernel that no test compiles any more
   fewer = run("--tgc-golden=golden.jsonl.gz", exp="pass")
   fewer.assert_outcomes(passed=4)
   fewer.stdout.fnmatch_lines(["*missing: test_it.py::TestClass::test_exp.0 of the golden*"])
   assert fewer.ret == pytest.ExitCode.TESTS_FAILED
-  # an update of one test keeps the records of the others
   run("--tgc-golden=golden.jsonl.gz", "--tgc-update", "-k", "exp", exp="(Tensor.empty(7, 3).exp() + 1).realize()")
   assert ids(golden) == before
   same = run("--tgc-golden=golden.jsonl.gz", exp="(Tensor.empty(7, 3).exp() + 1).realize()")
@@ -119,7 +118,7 @@ def test_rule_is_named(run: Run, pytester: pytest.Pytester, golden: pathlib.Path
   shutil.copytree(pathlib.Path(tinygrad.__file__).parent, copy / "tinygrad")
   file = copy / "tinygrad/codegen/decomp/op.py"
   lines = file.read_text().splitlines(keepends=True)
-  rule = "if Ops.MAX not in ops and Ops.CMPLT in ops: pat.append("  # MAX as a comparison and a choice
+  rule = "if Ops.MAX not in ops and Ops.CMPLT in ops: pat.append("
   number = next(i for i, line in enumerate(lines) if rule in line)
   lines[number] = lines[number].replace("(m.src[0] < m.src[1]).where(m.src[1], m.src[0])", "(m.src[1] < m.src[0]).where(m.src[0], m.src[1])")
   file.write_text("".join(lines))

@@ -1,4 +1,4 @@
-"""Tests how the pytest plugin finds the rules that changed since a golden was made, and how it numbers buffers."""
+"""Tests how the pytest plugin finds changed rules and numbers buffers."""
 from __future__ import annotations
 
 import json
@@ -21,7 +21,6 @@ def test_only_the_changed_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None
   before = rule_hashes()
   assert len(before) > 300 and place in before
   assert RuleChanges(header_entry(before)).among(before, before) == []
-  # the rule's function has another constant
   code = function.__code__
   monkeypatch.setattr(function, "__code__", code.replace(co_consts=(*code.co_consts, "another constant")))
   changes = RuleChanges(header_entry(before)).among(before, before)
@@ -47,7 +46,7 @@ def test_moved_removed_and_new_rules() -> None:
   # a new line 2 moved the rules below it; the rule that was in line 2 has changed
   moved = changes({"a.py:1": "A", "a.py:2": "B", "a.py:3": "C"}, {"a.py:1": "A", "a.py:3": "B2", "a.py:4": "C"})
   assert moved.among(["a.py:1", "a.py:2", "a.py:3"], ["a.py:1"]) == ["a.py:3"]
-  assert moved.among(["a.py:1", "a.py:3"], []) == []  # the changed rule did not match
+  assert moved.among(["a.py:1", "a.py:3"], []) == []  # it did not match
   removed = changes({"a.py:1": "A", "a.py:2": "B"}, {"a.py:1": "A"})
   assert removed.among(["a.py:2", "a.py:1"], []) == ["a.py:2"]
   added = changes({"a.py:1": "A"}, {"a.py:1": "A", "a.py:9": "N"})

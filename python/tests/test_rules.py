@@ -48,7 +48,7 @@ def test_captured_constants_become_unknown_values() -> None:
 def test_a_guard_becomes_a_condition_of_both_sides() -> None:
   sides = sides_of(UPat.var("x", dtypes.int) * C, lambda x, c: x if c.arg == 1 else None)
   assert sides and all(side.op is Ops.WHERE for pair in sides for side in pair)
-  sides = sides_of(X + 0, lambda x: x if dtypes.is_float(x.dtype) else None)  # a guard on dtypes selects some
+  sides = sides_of(X + 0, lambda x: x if dtypes.is_float(x.dtype) else None)
   assert sides and all(dtypes.is_float(a.dtype) for a, _ in sides)
 
 
@@ -68,7 +68,7 @@ def with_defaults(v: Any, special: int = 77) -> bool: return bool(v == special)
 def wrapped(v: Any) -> bool: return bool(v == 78) or with_defaults(v)
 
 
-# Rules that are wrong only for some operands or constants. The sides must contain this special case, or be empty.
+# The rules are wrong only for some operands or constants. The sides must contain this case, or be empty.
 @pytest.mark.parametrize("function", [
   lambda x, c: wrong(x) if c.arg in (7, 77) else c * x,
   lambda x, c: wrong(x) if 76 < c.arg < 78 else c * x,
@@ -152,7 +152,7 @@ def test_operands_without_a_width_are_beside_others_if_the_rule_needs_them() -> 
 
 def test_odd_operands_are_made_for_rules_that_have_no_other_instances() -> None:
   cast = UPat(Ops.CAST, name="u", src=(UPat.var("x"),))
-  assert Search(cast, lambda u, x: x if u.dtype == x.dtype else None).instances(4)  # a cast to the same dtype
+  assert Search(cast, lambda u, x: x if u.dtype == x.dtype else None).instances(4)  # to the same dtype
   loaded = Search(UPat.var("x", dtypes.weakint if hasattr(dtypes, "weakint") else dtypes.index) + C,
                   lambda x, c: c + x if any(u.op is Ops.INDEX for u in x.backward_slice) and not any(u.op is Ops.RANGE for u in x.backward_slice) else None)
   assert loaded.instances(4)  # an index that is loaded
