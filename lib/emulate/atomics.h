@@ -11,7 +11,7 @@ namespace tgc::emulate {
 
 enum class AtomicOp : uint8_t { Add, Sub, Min, Max, And, Or, Xor, Exchange, CompareAndSwap, Increment, Decrement };
 
-// The bits of a 16-bit float; + and < convert to float. PairOf (below) packs two SmallFloats into 32 bits.
+// A 16-bit float; + and < convert to float. PairOf (below) packs two SmallFloats into 32 bits.
 template <float kDecode(uint16_t), uint16_t kEncode(float)>
 struct SmallFloat {
   uint16_t bits;
@@ -32,8 +32,8 @@ struct PairOf {
   friend bool operator==(PairOf a, PairOf b) { return a.bits == b.bits; }
 };
 
-// Returns the new value of a memory cell that holds `old`; `old` itself for an operation that T does not have. For
-// CompareAndSwap, b is the expected value and c the replacement; all other operations ignore c.
+// Returns the new value of a memory cell that holds `old`; `old` if T does not have the operation. CompareAndSwap
+// replaces b by c; the other operations ignore c.
 template <AtomicOp kOp, class T>
 T atomic_result(T old, T b, T c) {
   using enum AtomicOp;
@@ -59,8 +59,7 @@ T atomic_result(T old, T b, T c) {
 template <class T>
 using BitsOf = std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
 
-// Applies `kOp` atomically to the value of type T at `address`, which must be aligned to sizeof(T). Operands and result
-// are bit patterns. Returns the old value.
+// Applies `kOp` atomically to the T at `address`, which must be aligned to sizeof(T). Returns the old bits.
 template <AtomicOp kOp, class T>
 BitsOf<T> exchange(uint64_t address, BitsOf<T> b, BitsOf<T> c) {
   using U = BitsOf<T>;

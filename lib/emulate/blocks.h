@@ -1,5 +1,4 @@
-// Numbers a launch's blocks and threads, runs a block's warps in turn, and distributes blocks over host threads, for
-// the CUDA and HIP emulators.
+// Runs the blocks of a launch on host threads, for the CUDA and HIP emulators.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -25,8 +24,7 @@ inline uint64_t volume(const Triple& size) { return uint64_t(size[0]) * size[1] 
 inline Triple position_of(uint64_t number, const Triple& size) {
   return {uint32_t(number % size[0]), uint32_t(number / size[0] % size[1]), uint32_t(number / size[0] / size[1])};
 }
-// Returns a text such as "thread (3,0,0) of block (1,0,0)": linear number `thread` in a block of `size` at position
-// `block`.
+// Returns a text such as "thread (3,0,0) of block (1,0,0)". `thread` is a linear number.
 inline std::string name_thread(uint32_t thread, const Triple& size, const Triple& block) {
   auto text = [](const Triple& t) {
     return "(" + std::to_string(t[0]) + "," + std::to_string(t[1]) + "," + std::to_string(t[2]) + ")";
@@ -34,7 +32,6 @@ inline std::string name_thread(uint32_t thread, const Triple& size, const Triple
   return "thread " + text(position_of(thread, size)) + " of block " + text(block);
 }
 
-// The deleter of memory from std::aligned_alloc.
 struct AlignedDeleter {
   void operator()(void* p) const { std::free(p); }
 };
@@ -49,7 +46,7 @@ std::unique_ptr<T, AlignedDeleter> allocate_zeroed(size_t bytes) {
 
 // Runs the warps of a block in turn, each up to its next barrier or its end, until all are done. Calls pass() when
 // every warp waits at a barrier. If one warp has returned while another waits, calls refuse(done, waiting), which must
-// throw a Fault.
+// throw.
 template <class Warp, class Run, class Refuse, class Pass>
 void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
   for (;;) {
@@ -64,13 +61,13 @@ void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
   }
 }
 
-// Runs the groups of a launch (a group is one block, or several blocks packed in one warp), until one fails, on up to
-// `launch.host_threads` threads of the host. Returns the fault of the lowest numbered failing group. If no group fails,
-// `executed` is the sum of Runner::executed(). Each host thread constructs one Runner(launch), whose run(number) runs
-// one group and throws the group's Fault.
+// Runs the groups of a launch (a group is one block, or several blocks packed in one warp) on host threads, until one
+// fails. Returns the fault of the lowest numbered failing group; if no group fails, sets `executed` to the sum of
+// Runner::executed(). Each host thread constructs one Runner(launch), whose run(number) runs one group and may throw
+// Fault.
 template <class Runner, class Launch>
 std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
-  constexpr uint64_t kKernelThreadsPerHostThread = 256;  // number of kernel threads that are worth one more host thread
+  constexpr uint64_t kKernelThreadsPerHostThread = 256;
   std::atomic<uint64_t> next = 0, total = 0;
   std::atomic<bool> stop = false;
   std::mutex mutex;
@@ -85,7 +82,7 @@ std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
     uint64_t group = 0;
     try {
       Runner runner(launch);
-      // take groups in ascending order, so that all groups before a failing group run and the first fault is found
+      // groups are taken in ascending order, so all groups before a failing group run
       while (!stop && (group = next++) < runner.groups()) runner.run(group);
       total += runner.executed();
     } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {

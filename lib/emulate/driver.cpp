@@ -15,8 +15,8 @@ namespace {
 
 std::atomic<uint64_t> launches, faults;
 
-// Called when the process ends: prints how many launches were checked for races, and how many of them failed. The
-// emulator prints this itself because `tgc emulate --race` replaces its process by the program.
+// Prints the number of launches and of faults when the process ends. The emulator prints it because `tgc emulate
+// --race` replaces its own process by the program.
 void report_races() {
   if (launches + faults == 0) return;
   const std::string found = faults ? std::to_string(faults) + " faults" : "no race";
@@ -107,7 +107,7 @@ int Driver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
 int Driver::run_kernel(const std::string& kernel, uint64_t block_threads,
                        const std::function<std::optional<Fault>(uint64_t& executed)>& launch) {
   auto begin = std::chrono::steady_clock::now();
-  std::clock_t begin_work = std::clock();  // std::clock counts the processor time of all threads
+  std::clock_t begin_work = std::clock();
   uint64_t executed = 0;
   std::optional<Fault> fault = launch(executed);
   (fault ? faults : launches)++;

@@ -26,7 +26,7 @@ enum Error : int {
   kNotSupported = 801,
 };
 
-// An error of a running kernel, such as an access out of bounds. The operation throws it; the driver reports it.
+// An error that ends a launch.
 struct Fault {
   int code;
   std::string text;

@@ -18,7 +18,6 @@ uint64_t whole_pages(uint64_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-// Size in bytes of the mapping for an allocation: its whole pages and the guard zone.
 uint64_t mapped(uint64_t bytes) {
   return whole_pages(bytes) + whole_pages(std::clamp<uint64_t>(bytes, 1 << 16, 1 << 24));
 }

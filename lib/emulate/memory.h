@@ -20,12 +20,10 @@ class Memory {
  public:
   explicit Memory(uint64_t limit) : limit_bytes_(limit) {}
   ~Memory();
-  // Allocates `bytes` zeroed bytes, page-aligned. Returns the address, or 0 if `bytes` is 0, exceeds what is left of
-  // the limit, or cannot be mapped. A guard zone of the same size (at least 64 KiB, at most 16 MiB) follows each
-  // allocation, so that in an array of at most 16 MiB, an index that is wrong by a factor of two does not reach another
-  // array.
+  // Returns the page-aligned address of `bytes` zeroed bytes, or 0 if the allocation fails. A guard zone follows each
+  // allocation: an index that is wrong by a factor of two does not reach another array unless the array exceeds 16 MiB.
   uint64_t allocate(uint64_t bytes);
-  bool free(uint64_t address);               // returns false if no allocation begins there
+  bool free(uint64_t address);
   bool contains(uint64_t address, uint64_t bytes) const;
   std::vector<Range> ranges() const;         // sorted by address
   uint64_t limit_bytes() const { return limit_bytes_; }
@@ -37,11 +35,10 @@ class Memory {
   uint64_t limit_bytes_, used_bytes_ = 0;
 };
 
-// Finds the allocation that contains an address. Caches the range that each instruction accessed last; instructions
-// whose numbers are equal modulo 64 share a cache entry.
+// Finds the allocation that contains an address. Caches one range for each instruction number modulo 64.
 class RecentRanges {
  public:
-  // Returns the range that contains all of the addresses [from, to), or null. `ranges` must be sorted.
+  // Returns the range that contains [from, to), or null. `ranges` must be sorted.
   const Range* find(const std::vector<Range>& ranges, uint32_t instruction, uint64_t from, uint64_t to) {
     Range& recent = recent_by_instruction_[instruction % recent_by_instruction_.size()];
     return recent.contains(from, to) ? &recent : find_uncached(ranges, recent, from, to);
@@ -52,14 +49,12 @@ class RecentRanges {
   std::array<Range, 64> recent_by_instruction_{};
 };
 
-// The kind of a memory access. Atomic accesses do not race with each other.
 enum class Access : uint8_t { Load, Store, Atomic };
-const char* verb(Access access);  // returns "reads", "stores" or "changes"
+const char* verb(Access access);
 
-std::string hex(uint64_t v);  // returns text such as "0x1f"
-// Describes an out-of-bounds access [from, to) relative to the nearest allocation: "4 bytes behind the 64 bytes of
-// argument 1". The allocation is named after the 8-byte kernel argument that holds its address, if there is one.
-// Returns "far from every allocation" if none is within 1 GiB.
+std::string hex(uint64_t v);  // such as "0x1f"
+// Describes an access [from, to) outside of the allocations: "4 bytes behind the 64 bytes of argument 1". `arguments`:
+// the kernel's; if one holds the address of the nearest allocation, the text names it.
 std::string locate(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
                      uint64_t to);
 

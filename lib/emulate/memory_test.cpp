@@ -1,4 +1,3 @@
-// Tests of the allocation table that every access of an emulated kernel is checked against.
 #include "lib/emulate/memory.h"
 
 #include <doctest/doctest.h>

@@ -1,13 +1,11 @@
-// Conversions of the floating-point formats below 32 bits (half, bfloat16, tf32, fp8), most of them through double,
-// which represents all values exactly; rounding to odd; TGC_LANES, the loop over lanes.
+// Formats of floats below 32 bits (half, bfloat16, tf32, fp8), rounding to odd, and TGC_LANES, the loop over lanes.
 #pragma once
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-// TGC_LANES: a vectorizable loop over the lanes i = 0 .. kLanes - 1. No iteration may read an element that another one
-// writes.
+// A vectorizable loop over the lanes i = 0 .. kLanes - 1. No iteration may read an element that another one writes.
 #if defined(__clang__)
 #define TGC_LANES _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < kLanes; i++)
 #else
@@ -18,8 +16,7 @@ namespace tgc::emulate {
 
 enum class Rounding : uint8_t { Nearest, Zero, Down, Up };
 
-// The bit layout of a small float. E4M3 has no infinity; its only NaN has all exponent and mantissa bits set. AMD's
-// FNUZ formats (gfx942) have no infinity and no -0, whose bits are the only NaN. Their bias is larger by one.
+// The bit layout of a small float. AMD's FNUZ formats (gfx942) have no infinity and no -0, and a bias larger by one.
 struct FloatLayout {
   int exponent_bits, mantissa_bits;
   bool has_infinity;
@@ -49,8 +46,8 @@ inline double decode(uint32_t bits, const FloatLayout& f) {
              : sign * std::ldexp(double(mantissa | 1u << f.mantissa_bits), int(exponent) - bias - f.mantissa_bits);
 }
 
-// Rounds x to the format and returns its bits. Values that are too large become the largest finite number if `finite`
-// (PTX's .satfinite) or if they are rounded toward it, else infinity, or NaN for formats without infinity.
+// Rounds x to the format and returns its bits. `finite` (PTX's .satfinite): a value that is too large becomes the
+// largest finite number.
 inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Rounding::Nearest, bool finite = false) {
   uint32_t most = f.max_exponent(), sign = std::signbit(x) ? 1u << (f.mantissa_bits + f.exponent_bits) : 0;
   int bias = f.bias();
@@ -60,7 +57,7 @@ inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Round
   double a = std::fabs(x);
   if (std::isinf(a)) return sign | (finite ? largest : too_large);
   if (a == 0) return f.is_fnuz ? 0 : sign;
-  // decompose a = n * 2^unit, where 2^unit is the value of the last mantissa bit; then round n to an integer
+  // a = n * 2^unit, where 2^unit is the value of the last mantissa bit; n is rounded to an integer
   int unit = std::max(std::ilogb(a), 1 - bias) - f.mantissa_bits;
   double n = std::ldexp(a, -unit);
   double whole = std::floor(n), rest = n - whole;

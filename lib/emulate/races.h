@@ -1,6 +1,5 @@
-// Data race detector (--race): finds two accesses of one address by two threads of a block with no barrier in between,
-// at least one of them a store and not both atomic. Keeps the last accesses of each memory cell. Each host thread has
-// its own Races.
+// Data race detector (--race): two threads of a block access one address with no barrier in between, at least one of
+// them stores, and not both accesses are atomic.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,11 +14,11 @@ namespace tgc::emulate {
 
 class Races {
  public:
-  // One access by one thread. `moment` orders accesses within a team (a warp or wave): two threads of one team race
-  // only if their moments are equal. Threads of different teams race whatever their moments are.
+  // An access by one thread. `moment` orders the accesses within a team (a warp or wave): threads of one team race only
+  // if their moments are equal.
   struct ThreadAccess {
     uint32_t instruction = 0, moment = 0;
-    uint16_t thread = kNoThread;  // number of the thread in its block
+    uint16_t thread = kNoThread;
     Access access = Access::Load;
 
     bool is_store() const { return access != Access::Load; }
@@ -27,15 +26,15 @@ class Races {
   struct Race {
     uint64_t address;
     ThreadAccess now, other;
-    // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION", or similar for other accesses.
-    // `thread` and `instruction` describe the earlier access.
+    // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION", or similar. `thread` and
+    // `instruction` describe the earlier access.
     std::string text(const std::string& thread, const std::string& instruction) const {
       return std::string(now.is_store() ? "stores" : "reads") + " an address that " + thread +
              (other.is_store() ? " stored" : " read") + " with no barrier between: " + instruction;
     }
   };
 
-  // `team`: the number of consecutive threads in a team; 1 if threads do not run in lockstep.
+  // `team`: number of consecutive threads in a team; 1 if threads do not run in lockstep.
   explicit Races(uint32_t team = 1) : team_threads_(team) {}
 
   // Records an access to [address, address + bytes) in host memory. Returns its first race with an earlier access.
@@ -53,7 +52,7 @@ class Races {
     return {};
   }
 
-  // Discards all recorded accesses. Call at every barrier and before each block.
+  // Discards the recorded accesses. Call at every barrier and before each block.
   void forget_accesses() {
     constexpr size_t kMostPages = 4096;
     if (pages_.size() > kMostPages) pages_.clear(), recent_pages_ = {};
@@ -65,12 +64,12 @@ class Races {
   static constexpr uint64_t kPageBytes = 4096;
 
   struct Cell {
-    uint32_t epoch = 0;             // the cell is valid only if its epoch equals epoch_
-    ThreadAccess store;             // the last store
+    uint32_t epoch = 0;             // valid only if it equals epoch_
+    ThreadAccess store;
     ThreadAccess load, other_load;  // the last loads by two teams or, if only one team loads, by two of its threads
   };
   struct Page {
-    uint64_t cell_bytes = 4;  // bytes per cell; shrinks to fit accesses smaller than a word
+    uint64_t cell_bytes = 4;
     std::vector<Cell> cells = std::vector<Cell>(kPageBytes / 4);
 
     void split_cells() {
@@ -111,7 +110,7 @@ class Races {
   }
 
   uint32_t team_threads_, epoch_ = 1;
-  std::unordered_map<uint64_t, Page> pages_;  // by page number
+  std::unordered_map<uint64_t, Page> pages_;
   struct RecentPage {
     uint64_t number = UINT64_MAX;
     Page* page = nullptr;

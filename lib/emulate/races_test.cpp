@@ -6,7 +6,6 @@ using namespace tgc::emulate;
 
 namespace {
 
-// Accesses memory from threads of one block; every access counts as a new instruction.
 struct Program {
   Races races;
   uint32_t next = 0;
@@ -53,9 +52,9 @@ TEST_CASE("races: adjacent bytes and half words do not race and do not hide a ra
   for (uint16_t thread = 0; thread < 64; thread++) CHECK(p.store(thread, 0x2000 + 2u * thread, 2));
   CHECK_FALSE(p.load(0, 0x1004, 4));
   CHECK_FALSE(p.store(5, 0x2000, 2));
-  CHECK(p.store(70, 0x1ffc, 4));         // a whole word in a page that earlier accesses split into one-byte cells
+  CHECK(p.store(70, 0x1ffc, 4));         // a word in a page that earlier accesses split into one-byte cells
   CHECK_FALSE(p.load(71, 0x1ffe, 8));    // the access crosses the end of the page
-  CHECK(p.store(5, 0x3000, 4));          // a word of a page that is not split into byte cells yet
+  CHECK(p.store(5, 0x3000, 4));
   CHECK(p.store(6, 0x3005, 1));
   CHECK_FALSE(p.store(6, 0x3003, 1));
 }

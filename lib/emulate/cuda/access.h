@@ -1,4 +1,4 @@
-// Translates the addresses that lanes compute into checked host addresses. Used by loads, stores, atomics and ldmatrix.
+// Translates the addresses that lanes compute into checked host addresses.
 #pragma once
 #include <bit>
 
@@ -8,32 +8,32 @@
 
 namespace tgc::ptx {
 
-// Consumes the instruction's modifier for the address space and returns the space; Generic if there is no modifier.
+// Consumes the modifier for the address space and returns the space; Generic if there is no modifier.
 Space take_space(Builder& b);
 // Sets op.a (a register) and op.immediate (an offset in bytes) from the address operand `o`.
 void take_address(Builder& b, const Operand& o, Space space, Op& op);
 
-// The addresses of an access. In the functions below, `inside` is the number of bytes that are checked in each lane of
-// a load from global memory (0: all). A vector load may check fewer bytes than it reads, because NVRTC reads three
-// floats at the end of an array as four, which is harmless on a GPU.
+// The addresses of an access. `inside`, in the functions below: the number of bytes that are checked in each lane of a
+// load from global memory (0: all). A vector load may check fewer bytes than it reads, because NVRTC reads three floats
+// at the end of an array as four, which is harmless on a GPU.
 struct Addresses {
-  alignas(64) uint64_t host[kLanes];  // address for each lane; inactive lanes have the address of an active lane
+  alignas(64) uint64_t host[kLanes];  // inactive lanes have the address of an active lane
   bool is_row = false;                // true only if lane i's address is lane 0's plus i times the access's size
 };
 
-// Checks each lane separately, after a check of all lanes at once failed. Throws the Fault of the first failing lane.
+// Checks each lane separately. Throws the Fault of the first failing lane.
 void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at,
                  uint32_t inside);
-// Returns the allocation that contains all addresses from `from` up to, but not including, `to`; null if none does.
+// Returns the allocation that contains [from, to), or null.
 inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
   return w.block->recent_ranges.find(w.block->launch->memory_ranges, o.instruction, from, to);
 }
-// Records stores to shared memory and, with --race, all accesses to memory that threads share. Throws a Fault for a
-// race, and for a load or an atomic operation that reads a byte of shared memory that no thread has stored.
+// Records stores to shared memory and, with --race, accesses to memory that threads share. Throws a Fault for a race,
+// and for reading a byte of shared memory that no thread has stored.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
-// Checks that the addresses in `at` are aligned and inside the space's memory; else throws Fault. Converts shared and
-// local offsets to host addresses, and sets at.is_row.
+// Checks that the addresses are aligned and inside the space's memory; else throws Fault. Converts shared and local
+// offsets to host addresses, and sets at.is_row.
 template <Space kSpace>
 void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, uint32_t inside) {
   uint64_t low = at.host[0], high = at.host[0], bits = 0, off_row = 0;
@@ -64,8 +64,8 @@ void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addre
   if (kSpace == Space::Shared || block.race_detector) watch_lanes(w, o, kSpace, bytes, access, at);
 }
 
-// Computes and checks the host addresses of the access `o` with `bytes` bytes per lane. Throws Fault. If the lanes use
-// different spaces, calls `again` (the function that runs the whole access) for each space and returns false.
+// Computes and checks the host addresses of the access `o`, `bytes` per lane. Throws Fault. If the lanes use different
+// spaces, calls `again` (which runs the whole access) for each space and returns false.
 template <Space kSpace>
 bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, Run again,
                     uint32_t inside = 0) {
@@ -79,7 +79,6 @@ bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Address
     TGC_LANES at.host[i] = active >> i & 1 ? a[i] + offset : other;
   }
   if constexpr (kSpace == Space::Generic) {
-    // classify the addresses: 0 is global, 1 shared, 2 local
     auto space_of = [](uint64_t x) {
       return x - kSharedWindow < kWindowBytes ? 1 : x - kLocalWindow < kWindowBytes ? 2 : 0;
     };

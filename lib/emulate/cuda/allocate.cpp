@@ -10,14 +10,14 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr size_t kMostLiveBits = size_t(1) << 31;   // maximum number of bits of all live sets together; in a kernel
-                                                    // that needs more, registers share no slots
+constexpr size_t kMostLiveBits = size_t(1) << 31;   // limit for all live sets together; beyond it, registers share no
+                                                    // slots
 constexpr uint64_t kMostFileBytes = 64 << 20;
 
 uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kLanes; }
 
-// Calls read(r) for each register that the op reads and write(r) for d and the first `outs` operands at
-// Op::more_operands.
+// Calls read(r) for each register that the op reads, and write(r) for each that it writes: d and the first `outs` of
+// its more_operands.
 template <class Read, class Write>
 void visit(const TranslatedKernel& code, const Op& op, uint8_t outs, Read read, Write write) {
   for (uint32_t r : {op.a, op.b, op.c, op.guard})
@@ -52,8 +52,7 @@ class Liveness {
       each(live_in_[b], [&](size_t r) { out[r].include(2 * uint64_t(block.begin)); });
       each(live_out(b), [&](size_t r) { out[r].include(2 * uint64_t(block.end)); });
       for (uint32_t i = block.begin; i < block.end; i++) {
-        // extend the interval, because an op with operands at Op::more_operands may write some before it has read the
-        // others
+        // an op with operands at Op::more_operands may write some before it has read the others
         uint64_t read = 2 * uint64_t(i) + (code_.ops[i].has_register_list() ? 2 : 0);
         visit(
             code_, code_.ops[i], outs_[i], [&](uint32_t r) { out[r].include(2 * uint64_t(i)), out[r].include(read); },

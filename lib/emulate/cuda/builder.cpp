@@ -55,7 +55,6 @@ void Builder::check_operand_count(size_t least, size_t most) {
                 std::to_string(least) + (most > least ? " to " + std::to_string(most) : ""));
 }
 
-// ---- modifiers of the current instruction
 bool Builder::take_modifier(std::string_view word) {
   if (next_modifier_ == modifiers_.size() || modifiers_[next_modifier_] != word) return false;
   next_modifier_++;
@@ -85,7 +84,6 @@ void Builder::refuse_more_modifiers() {
     throw_error("unknown modifier '." + std::string(modifiers_[next_modifier_]) + "'");
 }
 
-// ---- registers
 uint32_t Builder::new_register(unsigned bits) {
   register_bits_.push_back(bits);
   return uint32_t(register_bits_.size() - 1);
@@ -115,7 +113,7 @@ uint32_t Builder::constant(uint64_t low, unsigned bits) {
   if (is_new) {
     found->second = new_register(bits);
     code_.presets.push_back({.kind = Preset::Constant,
-                             .lane_bytes = uint8_t(bits / 8),  // 0 bytes for a predicate
+                             .lane_bytes = uint8_t(bits / 8),
                              .register_offset = found->second,
                              .immediate = {low, 0}});
   }
@@ -140,7 +138,6 @@ uint32_t Builder::parameter(uint32_t offset, unsigned bytes) {
   return found->second;
 }
 
-// Returns a register that holds the address of a variable or the value of a special register.
 uint32_t Builder::name_value(const Operand& o, Type t) {
   if (o.name[0] == '%') {
     unsigned want = register_bits(t);
@@ -223,7 +220,6 @@ std::vector<uint32_t> Builder::destinations(const Operand& list, size_t n, Type 
   return out;
 }
 
-// ---- operations
 void Builder::emit(Op op) { emit(op, {}, {}); }
 
 void Builder::emit_value(Op op, Type result, std::initializer_list<Type> sources) {
@@ -264,9 +260,8 @@ void Builder::jump_by_table(Op op, std::string_view table) {
   emit(op);
 }
 
-// ---- variables
 void Builder::lay_out_variables() {
-  constexpr uint64_t kMostBytes = 512 << 10;  // hardware limit of local memory; that of shared memory is lower
+  constexpr uint64_t kMostBytes = 512 << 10;  // hardware limit of local memory
   auto place = [&](const Variable& v, uint64_t& end, Space space) {
     end = (end + v.align - 1) / v.align * v.align;
     if (!variables_.emplace(v.name, VariablePlace{space, end}).second && space != Space::Shared)
@@ -276,7 +271,7 @@ void Builder::lay_out_variables() {
       throw Failure(
           Diag{.message = "'" + std::string(v.name) + "' exceeds 512 KiB of shared or local memory", .line = v.line});
   };
-  for (int last : {0, 1})  // the second round places dynamic (.extern) shared memory after the other variables
+  for (int last : {0, 1})  // dynamic (.extern) shared memory lies after the other variables
     for (const auto* variables : {&code_.module->globals, &function_.locals})
       for (const Variable& v : *variables)
         if (v.space == Space::Shared && v.is_extern == bool(last)) place(v, code_.shared_bytes, Space::Shared);
@@ -299,7 +294,6 @@ const Variable* Builder::find_parameter(std::string_view name) const {
   return nullptr;
 }
 
-// ---- instructions
 void Builder::translate(const Instruction& i) {
   instruction_ = &i;
   modifiers_.clear();

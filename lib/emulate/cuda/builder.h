@@ -1,5 +1,5 @@
-// Translates PTX instructions to operations. The instruction families (ops_*.cpp) use this interface. While code is
-// built, operands are register numbers; `allocate_registers` replaces them by byte offsets at the end.
+// Translates PTX instructions to operations. While code is built, operands are register numbers; `allocate_registers`
+// replaces them by byte offsets.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -18,30 +18,27 @@ enum class Width : uint8_t { Exact, Wider };
 
 class Builder {
  public:
-  // `globals` maps the names of the module's .global and .const variables to their addresses.
+  // `globals`: addresses of the module's .global and .const variables.
   Builder(TranslatedKernel& code, const std::map<std::string_view, uint64_t>& globals);
-  // Translates the whole function. Throws Failure. The error names the instruction or variable, and its line, unless it
-  // says that there are too many registers.
+  // Translates the whole function. Throws Failure.
   void build_code();
 
-  // ---- the current instruction
   const Instruction& instruction() const { return *instruction_; }
   size_t operand_count() const { return instruction_->operands.size(); }
   const Operand& operand(size_t n) const { return instruction_->operands[n]; }
   void check_operand_count(size_t least, size_t most);
   void check_operand_count(size_t n) { check_operand_count(n, n); }
   [[noreturn]] void throw_error(const std::string& why, const std::string& expected = "") const;
-  [[noreturn]] void throw_type_error(Type t, const std::string& expected = "") const;  // the opcode has no type t
+  [[noreturn]] void throw_type_error(Type t, const std::string& expected = "") const;
 
-  // ---- modifiers of the current instruction, consumed from left to right: .global, .v4 and .f32 of ld.global.v4.f32
+  // ---- modifiers of the current instruction, consumed from left to right
   bool take_modifier(std::string_view word);
-  // If the next modifier is one of `words`, consumes it and returns its index in `words`; else returns `otherwise`.
+  // If the next modifier is one of `words`, consumes it and returns its index; else returns `otherwise`.
   int take_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
   std::optional<Type> take_type();
-  Type take_required_type();     // throws Failure if the next modifier is not a type
-  void refuse_more_modifiers();  // throws Failure if a modifier is left
+  Type take_required_type();
+  void refuse_more_modifiers();
 
-  // ---- registers
   uint32_t source(const Operand& o, Type type, Width width = Width::Exact);
   uint32_t source(size_t n, Type type, Width width = Width::Exact) { return source(operand(n), type, width); }
   uint32_t destination(const Operand& o, Type type, Width width = Width::Exact);
@@ -53,26 +50,23 @@ class Builder {
   std::vector<uint32_t> sources(const Operand& list, size_t n, Type type, Width width = Width::Exact);
   std::vector<uint32_t> destinations(const Operand& list, size_t n, Type type, Width width = Width::Exact);
 
-  // ---- operations
   void emit(Op op);
-  // Emits `op` with operand 0, of type `result`, as its destination and the operands that follow as its sources a, b
-  // and c, of the types `sources`. Fails if a modifier or another operand is left.
+  // Emits `op` with operand 0 as its destination, of type `result`, and the next ones as its sources a, b and c, of the
+  // types `sources`. Throws Failure if a modifier or another operand is left.
   void emit_value(Op op, Type result, std::initializer_list<Type> sources);
-  // Emits an operation with operands besides d, a, b and c: the registers `outs` are written, the registers `ins` read.
+  // Emits an operation with more operands: it writes the registers `outs` and reads `ins`.
   void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
-  void jump(Op op, std::string_view label);           // emits `op` with op.immediate set to the index of the label's op
-  // Emits `op`, a jump, with op.immediate and op.num_more_operands set to the first index and the size of the table in
+  void jump(Op op, std::string_view label);           // sets op.immediate to the index of the label's op
+  // Emits a jump with op.immediate and op.num_more_operands set to the first index and the size of the table in
   // TranslatedKernel::jump_targets.
   void jump_by_table(Op op, std::string_view table);
 
   TranslatedKernel& code() { return code_; }
 
-  // ---- variables
   struct VariablePlace {
     Space space;
     uint64_t address;
   };
-  // Returns the space and address of the variable called `name`; throws Failure if there is no such variable.
   VariablePlace variable(std::string_view name) const;
   const Variable* find_parameter(std::string_view name) const;
 
@@ -81,7 +75,6 @@ class Builder {
   void translate(const Instruction& i);
   uint32_t name_value(const Operand& o, Type type);
   const Register& check_register(int32_t reg, Type type, Width width) const;
-  // Returns the elements of a list operand. Throws Failure, which calls the operand `what`, unless it has `n` elements.
   const std::vector<Operand>& operand_parts(const Operand& list, size_t n, const std::string& what) const;
   uint32_t new_register(unsigned bits);
 
@@ -95,13 +88,13 @@ class Builder {
   std::map<ptx::Special, uint32_t> specials_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
   std::map<std::string_view, VariablePlace> variables_;
-  std::vector<Op> ops_after_;  // ops to emit after the current instruction, to widen its results to the destinations
-  std::vector<uint32_t> first_op_;  // for each instruction, the index of its first op
-  std::vector<std::pair<size_t, std::string_view>> jumps_;  // for each jump, the index of its op and its target label
-  std::vector<uint8_t> num_outs_;  // for each op, how many of its operands at Op::more_operands it writes
+  std::vector<Op> ops_after_;  // conversions of the current instruction's results to wider destinations
+  std::vector<uint32_t> first_op_;
+  std::vector<std::pair<size_t, std::string_view>> jumps_;  // index of the jump's op; target label
+  std::vector<uint8_t> num_outs_;  // for each op, the number of its more_operands that it writes
 };
 
-// ---- the instruction families; `opcode` is an instruction's name up to the first dot
+// ---- instruction families; `opcode` is an instruction's name up to the first dot
 struct OpcodeRow {
   std::string_view opcode;
   void (*translate)(Builder&);
@@ -117,39 +110,35 @@ std::span<const OpcodeRow> control_rows();
 std::span<const OpcodeRow> warp_rows();
 std::span<const OpcodeRow> mma_rows();
 
-// narrow_run and widen_run return the operation that converts a register of `from` bits to one of `to` bits.
+// Returns the operation that converts a register of `from` bits to one of `to` bits.
 Run narrow_run(unsigned from, unsigned to);
 Run widen_run(unsigned from, unsigned to, bool is_signed);
 
-// ---- the last steps of a translation: reconvergence points of diverged lanes, and register allocation
-
-// These functions return the Op::run of the control operations (ops_control.cpp), by which flow analysis recognizes the
-// operations.
+// Return the Op::run of the control operations (ops_control.cpp), by which flow analysis recognizes them.
 Run jump_run();
 Run table_jump_run();
 Run join_run();
 Run end_run();
 
-// The control flow graph of a kernel.
 struct ControlFlow {
   struct Block {
-    uint32_t begin, end;  // index of the block's first op; index of the op after its last op
+    uint32_t begin, end;
     std::vector<uint32_t> successors;
-    bool ends_here = false;           // true if lanes may return at the block's end
-    uint32_t post_dominator = kNone;  // the block where diverged lanes reconverge; kNone: there is none
+    bool ends_here = false;           // lanes may return at the block's end
+    uint32_t post_dominator = kNone;  // the block where diverged lanes reconverge; kNone: none
   };
   std::vector<Block> blocks;
-  std::vector<uint32_t> block_of;  // for each op, the index of its block in `blocks`
+  std::vector<uint32_t> block_of;
 
   static ControlFlow analyze(const TranslatedKernel& code);
 };
 
-// Inserts a join op before every block where diverged lanes reconverge, and sets Op::join_op of the jumps.
+// Inserts a join op before each block where diverged lanes reconverge, and sets Op::join_op of the jumps.
 void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs);
 
 // Replaces register numbers by byte offsets in the warp's register file. Registers that are never live at the same time
-// can share a slot, which keeps the file small enough for the cache. `bits[r]` is the width of register r, `outs[i]` is
-// how many of op i's operands in Op::more_operands it writes. Throws Failure if the file would exceed 64 MiB.
+// can share a slot. `bits[r]`: the width of register r; `outs[i]`: how many of its more_operands op i writes. Throws
+// Failure if the file would exceed 64 MiB.
 void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits);
 
 inline void finish_code(TranslatedKernel& code, std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {

@@ -1,6 +1,5 @@
-// TranslatedKernel: a list of operations on the 32 lanes of a warp, each a function and the offsets of its registers.
-// Warp: the state of a warp, which operations change. A TranslatedKernel is built once, when its module is loaded, and
-// then shared, read-only, by all host threads.
+// TranslatedKernel: a kernel's operations on the 32 lanes of a warp; read-only once built, and shared by the host
+// threads. Warp: the state of a warp.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace tgc::ptx {
 
-using namespace emulate;  // lib/emulate's parts that all emulators share
+using namespace emulate;
 
 inline constexpr int kLanes = 32;
 inline constexpr uint32_t kNone = UINT32_MAX;
@@ -28,24 +27,24 @@ using Run = void (*)(Warp&, const Op&);
 
 // One operation. A register is a byte offset in the warp's register file, where the values of its 32 lanes are
 // consecutive, 2, 4, 8 or 16 bytes each; a predicate has 4 bytes, one bit per lane. Constants, parameters and special
-// registers are in the file too, so that every operand is such an offset.
+// registers are in the file too.
 struct Op {
   Run run = nullptr;
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
-  uint32_t guard = kNone;   // predicate: the operation runs in lanes where guard ^ guard_flip is 1; kNone: in all
-  uint32_t guard_flip = 0;  // all bits set if the guard is negated, else 0
-  // index in TranslatedKernel::operands of the further operands; kNone: only d, a, b, c
+  uint32_t guard = kNone;   // the operation runs in lanes where guard ^ guard_flip is 1; kNone: in all
+  uint32_t guard_flip = 0;
+  // index in TranslatedKernel::operands of further operands; kNone: only d, a, b, c
   uint32_t more_operands = kNone;
-  // number of operands at `more_operands`; if `more_operands` is kNone, a parameter of the operation
+  // the number of operands at `more_operands`; if that is kNone, a parameter of the operation
   uint32_t num_more_operands = 0;
   int64_t immediate = 0;     // address offset, jump target or a parameter of the operation
-  uint32_t instruction = 0;  // index in Function::body
-  uint32_t join_op = kNone;  // for a jump: index of the op at which diverged lanes reconverge; kNone: there is none
+  uint32_t instruction = 0;
+  uint32_t join_op = kNone;  // for a jump: index of the op at which diverged lanes reconverge; kNone: nowhere
 
   bool has_register_list() const { return more_operands != kNone; }
 };
 
-// The special registers: C++ name and PTX text. The function sees_lanes in builder.cpp depends on their order.
+// The special registers. sees_lanes (builder.cpp) depends on their order.
 #define TGC_PTX_SPECIALS(X)                                                                 \
   X(TidX, "%tid.x") X(TidY, "%tid.y") X(TidZ, "%tid.z")                                     \
   X(NtidX, "%ntid.x") X(NtidY, "%ntid.y") X(NtidZ, "%ntid.z")                               \
@@ -63,10 +62,10 @@ enum class Special : uint8_t {
   TGC_PTX_SPECIALS(X)
 #undef X
 };
-// A register that has a value before a warp starts: a constant, a parameter or a special register.
+// A register that has a value before a warp starts.
 struct Preset {
   enum Kind : uint8_t { Constant, Parameter, Special } kind;
-  uint8_t lane_bytes;           // bytes per lane; 0 for a predicate
+  uint8_t lane_bytes;           // 0 for a predicate
   uint32_t register_offset;
   ptx::Special special{};
   uint32_t offset = 0;     // for a parameter: its offset in the parameter block
@@ -78,9 +77,9 @@ struct TranslatedKernel {
   const Module* module = nullptr;
   std::vector<Op> ops;
   std::vector<uint32_t> operands;
-  std::vector<size_t> jump_targets;  // the targets of the jump tables, one table after another
+  std::vector<size_t> jump_targets;
   std::vector<Preset> presets;
-  uint32_t register_file_bytes = 0;     // size of a warp's register file
+  uint32_t register_file_bytes = 0;
   uint64_t shared_bytes = 0, local_bytes = 0;
   bool has_barrier = false;
   bool is_lane_independent = true;  // no op depends on lane numbers or other lanes; required if blocks share a warp
@@ -91,21 +90,22 @@ struct TranslatedKernel {
 
 struct Block;
 
-// The state of a warp. The masks have one bit per lane. Threads are numbered along x first.
+// A group of 32 threads that run in lockstep. The masks have one bit per lane.
 struct Warp {
-  std::byte* register_file = nullptr;  // the values of all registers, at the offsets that Op describes
-  uint32_t active_lanes = 0;           // lanes in which the current operation runs (its guard is true)
+  std::byte* register_file = nullptr;
+  uint32_t active_lanes = 0;           // lanes in which the current operation runs
   uint32_t path_lanes = 0;             // lanes that are at `pc`
   uint32_t occupied_lanes = 0;         // lanes that have a thread
   uint32_t alive_lanes = 0;            // lanes whose thread has not returned yet
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
   Block* block = nullptr;
-  const uint32_t* operands = nullptr;  // elements of TranslatedKernel::operands
-  uint32_t first_thread = 0;  // number of lane 0's thread in the block; in the grid if the warp holds several blocks
-  uint64_t num_executed = 0;      // executed operations except joins; one that n lanes execute counts n times
+  const uint32_t* operands = nullptr;
+  uint32_t first_thread = 0;  // lane 0's thread: its number in the block, or in the grid if the warp holds several
+                              // blocks
+  uint64_t num_executed = 0;      // operations except joins; one that n lanes execute counts n times
   uint64_t jumps_left = UINT64_MAX;
-  uint32_t num_syncs = 0;         // number of bar.warp.sync instructions that the warp has passed
+  uint32_t num_syncs = 0;         // bar.warp.sync instructions that the warp has passed
 
   // The stack of waiting lanes, entries 1 to `waiting_depth`. If the running lanes have ended or reached their join op
   // (waiting_lanes[0].join_op), the lanes of the top entry continue at the entry's `pc`, up to its `join_op`.

@@ -1,5 +1,4 @@
-// The exported libcuda functions of the emulated GPU: those that tgc and tinygrad's CUDA runtime call. All work is
-// synchronous: it is done, and its errors are returned, by the call that submits it. All streams are one queue.
+// The exported libcuda functions of the emulated GPU. All work is synchronous, and all streams are one queue.
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -23,7 +22,7 @@ struct Node {
   size_t bytes = 0;
 };
 struct Graph {
-  std::vector<std::unique_ptr<Node>> nodes;  // in the order in which they were added
+  std::vector<std::unique_ptr<Node>> nodes;
 };
 
 int the_context;
@@ -74,7 +73,6 @@ int load_module(void** module, const void* image, unsigned n, const int* options
 
 }  // namespace
 
-// ---- the driver and its device
 EXPORT int cuInit(unsigned flags) {
   if (flags != 0) return kInvalidValue;
   if (int wrong = gpu().check_processor()) return wrong;
@@ -128,7 +126,6 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
 EXPORT int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = gpu().memory().limit_bytes(), kSuccess; }
 EXPORT int cuDeviceCanAccessPeer(int* can, int, int) { return *can = 0, kSuccess; }
 
-// ---- contexts: the emulated GPU has a single one
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
   return *context = &the_context, is_started ? kSuccess : kNotInitialized;
 }
@@ -149,7 +146,6 @@ EXPORT int cuCtxGetCurrent(void** context) { return *context = current_context, 
 EXPORT int cuCtxSynchronize() { return is_started ? kSuccess : kNotInitialized; }
 EXPORT int cuCtxEnablePeerAccess(void*, unsigned) { return kSuccess; }
 
-// ---- memory
 EXPORT int cuMemAlloc_v2(Address* address, size_t bytes) {
   if (!is_started) return kNotInitialized;
   if (bytes == 0) return gpu().set_error(kInvalidValue, "an allocation of no bytes");
@@ -166,7 +162,6 @@ EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
   *free = *total - gpu().memory().used_bytes();
   return kSuccess;
 }
-// Allocates host memory that the device can access.
 EXPORT int cuMemHostAlloc(void** address, size_t bytes, unsigned) {
   Address at = gpu().memory().allocate(bytes ? bytes : 1);
   *address = reinterpret_cast<void*>(at);
@@ -187,7 +182,6 @@ EXPORT int cuMemsetD8_v2(Address to, unsigned char value, size_t bytes) {
   return kSuccess;
 }
 
-// ---- modules and launches
 EXPORT int cuModuleLoadData(void** module, const void* image) {
   return load_module(module, image, 0, nullptr, nullptr);
 }
@@ -226,7 +220,6 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
   return code ? code : gpu().launch(node);
 }
 
-// ---- streams and events
 EXPORT int cuStreamCreate(void** stream, unsigned) { return *stream = &the_context, kSuccess; }
 EXPORT int cuStreamDestroy_v2(void*) { return kSuccess; }
 EXPORT int cuStreamSynchronize(void*) { return kSuccess; }
@@ -293,7 +286,7 @@ EXPORT int cuGraphAddMemcpyNode(void** node, void* graph, void* const*, size_t, 
   *node = made.get();
   return static_cast<Graph*>(graph)->nodes.push_back(std::move(made)), kSuccess;
 }
-// The executable graph is the same object as `graph`, so the handles of its nodes stay valid.
+// The executable graph is `graph` itself, so the handles of its nodes stay valid.
 EXPORT int cuGraphInstantiate_v2(void** instance, void* graph, void**, char*, size_t) {
   return *instance = graph, kSuccess;
 }

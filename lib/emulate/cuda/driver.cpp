@@ -176,7 +176,7 @@ int architecture_of(std::string_view target) {
 
 namespace {
 
-// Runs blocks on one host thread, for run_blocks.
+// Runs blocks on one host thread (run_blocks).
 class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
@@ -195,11 +195,9 @@ class Runner {
     for (uint32_t n = 0; n < files_; n++) make_file();
   }
 
-  // Returns the number of groups. A group is one block, or several blocks that share a warp.
   uint64_t groups() const { return (volume(launch_.grid) + blocks_in_warp_ - 1) / blocks_in_warp_; }
   uint64_t executed() const { return executed_; }
 
-  // Runs one group; throws its Fault.
   void run(uint64_t group) {
     uint64_t blocks = volume(launch_.grid);
     uint32_t threads = launch_.block_threads();
@@ -290,7 +288,6 @@ class Runner {
     executed_ += w.num_executed;
   }
 
-  // Runs the warps of the block in turn, each up to its next barrier (take_turns in blocks.h).
   void run_together(uint32_t threads) {
     std::vector<Warp> warps;
     for (uint32_t n = 0; n < warps_; n++)
@@ -331,7 +328,6 @@ void throw_fault(const Warp& w, const Op& o, int lane, int code, const std::stri
 
 std::string TranslatedKernel::describe(uint32_t instruction) const {
   const Instruction& i = function->body[instruction];
-  // quote at most 120 characters of the instruction from the PTX text
   const char *begin = i.opcode.data(), *end = module->text.data() + module->text.size();
   const char* stop = std::find_if(begin, end, [](char c) { return c == ';' || c == '\n'; });
   std::string text(begin, stop);

@@ -1,4 +1,3 @@
-// Tests of the driver functions that the shared library exports: results and error codes.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -8,7 +7,6 @@
 namespace tgc::ptx {
 namespace {
 
-// Calls a function of the emulated driver's library by its name.
 template <class... A>
 int call(const char* name, A... a) {
   static void* library = dlopen(TGC_CUDA_EMULATOR, RTLD_NOW | RTLD_LOCAL);
@@ -74,7 +72,7 @@ TEST_CASE("CUDA emulator: a program runs from cuInit to cuMemFree, and wrong cal
   CHECK(launch(33, parameters, nullptr) == 700);
   CHECK(error_text(700).find("kernel 'k', line 15") != std::string::npos);
 
-  // pass the parameters as one block, in cuLaunchKernel's argument `extra`
+  // passes the parameters as one block, in cuLaunchKernel's argument `extra`
   size_t bytes = 8;
   void* extra[] = {reinterpret_cast<void*>(1), &memory, reinterpret_cast<void*>(2), &bytes, nullptr};
   CHECK(launch(32, nullptr, extra) == 0);

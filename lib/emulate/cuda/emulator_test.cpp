@@ -1,4 +1,3 @@
-// Tests of the PTX emulator: results of instructions, control flow, barriers, and the errors that it reports.
 #include <bit>
 #include <cmath>
 #include <random>
@@ -9,7 +8,7 @@
 namespace tgc::ptx {
 namespace {
 
-// PTX that sets %rd8 to the address of the 4-byte element p0[tid].
+// Sets %rd8 to the address of the 4-byte element p0[tid].
 const std::string kElement = "mul.wide.u32 %rd7, %r0, 4;\nadd.s64 %rd8, %rd0, %rd7;\n";
 
 bool contains(const std::string& text, std::string_view part) {
@@ -18,7 +17,7 @@ bool contains(const std::string& text, std::string_view part) {
   return found;
 }
 
-// Runs instructions in one thread, with the words a, b and c in %r1, %r2 and %r3. Returns %r9.
+// Runs instructions in one thread, with a, b and c in %r1, %r2 and %r3. Returns %r9.
 uint32_t word(const std::string& instruction, uint32_t a, uint32_t b = 0, uint32_t c = 0) {
   std::vector<uint32_t> in{a, b, c, 0};
   auto ran = run_text(
@@ -92,7 +91,7 @@ TEST_CASE("PTX emulator: floats round once, NaN is canonical, -0 is less than +0
   CHECK(real("mul.f32 %f9, %f1, %f2;", 0x1p-126f, 0.5f) == 0x1p-127f);
   CHECK(real("add.sat.f32 %f9, %f1, %f2;", 2, 3) == 1);
   CHECK(real("ex2.approx.f32 %f9, %f1;", 10) == 1024);
-  // %r1 and %r2 are pairs of halves: the comparison gives 1 < 2 in the lower halves and 3 < 2 in the upper halves
+  // compares pairs of halves: 1 < 2 in the lower halves, 3 < 2 in the upper halves
   CHECK(word("setp.lt.f16x2 %p1|%p2, %r1, %r2; selp.u32 %r4, 1, 0, %p1; selp.u32 %r5, 2, 0, %p2; or.b32 %r9, %r4, %r5;",
              0x42003c00, 0x40004000) == 1);
   CHECK(real("copysign.f32 %f9, %f1, %f2;", -1, 3) == -3);
@@ -124,7 +123,7 @@ TEST_CASE("PTX emulator: cvt rounds in its rounding mode and saturates") {
 }
 
 TEST_CASE("PTX emulator: small floats round to the nearest value, ties to even") {
-  // for each pair of adjacent values: both survive decode and encode unchanged, and values between them round correctly
+  // adjacent values survive decode and encode, and values between them round correctly
   for (const FloatLayout& f : {kHalf, kBfloat, kE4m3, kE5m2}) {
     uint32_t count = 1u << (f.exponent_bits + f.mantissa_bits), wrong = 0;
     for (uint32_t n = 0; n + 1 < count; n++) {
@@ -148,7 +147,7 @@ TEST_CASE("PTX emulator: small floats round to the nearest value, ties to even")
 }
 
 TEST_CASE("PTX emulator: lanes diverge, loop different numbers of times and reconverge") {
-  // each thread i stores to p0[i] the sum of 1 to i, plus 1000 if i is odd; thread 7 returns before it stores
+  // thread i stores the sum of 1 to i, plus 1000 if i is odd; thread 7 returns before it stores
   std::vector<uint32_t> out(64, 5);
   auto ran = run_text(kernel_text(1, kElement + R"(
     setp.eq.u32 %p3, %r0, 7;
@@ -197,7 +196,7 @@ TEST_CASE("PTX emulator: small blocks that share a warp keep their own block and
   for (uint32_t i = 0; i < 40; i++) CHECK(out[i] == i / 5 * 100 + i % 5);
 }
 
-// Returns a kernel in which thread i stores i to shared memory, runs `barrier` and reads element threads - 1 - i.
+// Thread i stores i to shared memory, runs `barrier` and reads element threads - 1 - i.
 std::string reversal(const std::string& barrier, int threads = 128) {
   return kernel_text(1, kElement +
                             ".shared .align 4 .b8 s[512];\nmov.u64 %rd1, s;\nadd.s64 %rd2, %rd1, %rd7;\n"
@@ -258,7 +257,7 @@ TEST_CASE("PTX emulator: out-of-bounds and misaligned accesses are reported with
   auto crooked = run_text(kernel_text(1, "ld.global.v2.f32 {%f1, %f2}, [%rd0+4];"), {}, out);
   CHECK(crooked.fault->code == kMisalignedAddress);
   CHECK(contains(crooked.error, "which is no multiple of 8"));
-  // a vector load that begins inside an allocation may read beyond the end of the allocation; a vector store may not
+  // a vector load that begins inside an allocation may read beyond its end; a vector store may not
   std::vector<uint32_t> three(3);
   CHECK(run_text(kernel_text(1, "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd0];"), {}, three).error == "");
   auto stored = run_text(kernel_text(1, "st.global.v4.f32 [%rd0], {%f1, %f2, %f3, %f4};"), {}, three);

@@ -9,7 +9,7 @@ namespace {
 bool is_jump(const Op& op) { return op.run == jump_run() || op.run == table_jump_run(); }
 bool is_end(const Op& op) { return op.run == end_run(); }
 
-// Sets the immediate post-dominator of every block. Graph nodes are the blocks and, numbered last, the exit.
+// Sets the immediate post-dominator of every block. The exit is the last node.
 void find_meets(std::vector<ControlFlow::Block>& blocks) {
   uint32_t end = uint32_t(blocks.size());
   std::vector<std::vector<uint32_t>> predecessors(blocks.size() + 1);
@@ -17,7 +17,7 @@ void find_meets(std::vector<ControlFlow::Block>& blocks) {
     for (uint32_t s : blocks[b].successors) predecessors[s].push_back(b);
     if (blocks[b].ends_here) predecessors[end].push_back(b);
   }
-  // compute the post-order of the reversed graph, starting at the exit
+  // the post-order of the reversed graph, starting at the exit
   std::vector<uint32_t> order, number(blocks.size() + 1, kNone);
   std::vector<bool> seen(blocks.size() + 1);
   std::vector<std::pair<uint32_t, size_t>> stack{{end, 0}};
@@ -99,7 +99,7 @@ void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
   }
   std::vector<Op> ops;
   std::vector<uint8_t> new_outs;
-  std::vector<uint32_t> begins;  // index in `ops` of each block's first op
+  std::vector<uint32_t> begins;
   for (size_t n = 0; n < flow.blocks.size(); n++) {
     const ControlFlow::Block& b = flow.blocks[n];
     begins.push_back(uint32_t(ops.size()));

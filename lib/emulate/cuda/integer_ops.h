@@ -1,5 +1,4 @@
-// Helpers of the integer instruction families, which select an operation by type and emit it with 1 to 3 sources. Also
-// declares emit_float(), which emits floating-point arithmetic.
+// Helpers of the integer instruction families, and emit_float() for floating-point instructions.
 #pragma once
 #include <type_traits>
 
@@ -10,7 +9,6 @@ namespace tgc::ptx {
 
 template <class T>
 using UnsignedOf = std::make_unsigned_t<T>;
-// The integer type with twice T's bits and T's signedness.
 template <class T>
 using WiderOf = std::conditional_t<
     std::is_signed_v<T>,
@@ -40,22 +38,20 @@ inline void emit_unary(Builder& b, Type t, Run run) { b.emit_value({.run = run},
 inline void emit_binary(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t}); }
 inline void emit_ternary(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t, t}); }
 
-// The floating-point operations that emit_float() emits.
 enum class FloatOp : uint8_t {
   Add, Sub, Mul, Fma, Div, Min, Max, Abs, Neg,
   Sqrt, Rcp, Rsqrt, Ex2, Lg2, Sin, Cos, Tanh, Copysign,
 };
 
-// The modifiers of floating-point instructions.
 struct FloatFlags {
   int rounding = -1;  // index in {rn, rz, rm, rp}; -1: none
   bool flushes_to_zero = false, sat = false, approx = false, full = false, relu = false, nan = false;
   bool has_any() const { return rounding >= 0 || flushes_to_zero || sat || approx || full || relu || nan; }
 };
-FloatFlags take_float_flags(Builder& b);  // consumes these modifiers of the instruction, in any order
+FloatFlags take_float_flags(Builder& b);  // accepts the modifiers in any order
 
-// Emits the current instruction. The caller must have consumed the instruction's modifiers, which are `flags`, and its
-// type. Throws Failure if `op` does not support `type` with `flags`, or requires a modifier that is missing.
+// Emits the current instruction, whose modifiers `flags` and type the caller has consumed. Throws Failure if `op` does
+// not support `type` with `flags`.
 void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags);
 
 }  // namespace tgc::ptx

@@ -9,7 +9,8 @@
 
 namespace tgc::ptx {
 
-// Sets lane i of the register at byte offset `place` to value(i), for active lanes. Lanes without a thread may change.
+// Sets lane i of the register at byte offset `place` to value(i), in the active lanes. Lanes without a thread may
+// change.
 template <class D, class F>
 [[gnu::always_inline]] inline void write(Warp& w, uint32_t place, F value) {
   D* d = reg<D>(w, place);
@@ -23,7 +24,6 @@ template <class D, class F>
   TGC_LANES d[i] = (active >> i & 1) ? t[i] : d[i];
 }
 
-// Sets bit i of the predicate at byte offset `place` to test(i) in the active lanes.
 template <class F>
 [[gnu::always_inline]] inline void write_pred(Warp& w, uint32_t place, F test) {
   uint32_t mask = 0;
@@ -48,7 +48,7 @@ void ternary(Warp& w, const Op& o) {
   write<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i], c[i])); });
 }
 
-// with_unsigned returns f(0), where 0 has the unsigned C++ type of `bits` bits; null unless `bits` is 16, 32 or 64.
+// with_unsigned returns f(0), where 0 has the unsigned C++ type of `bits` bits, or null unless `bits` is 16, 32 or 64.
 // with_register returns f(0), where 0 has the C++ type of a register of integer type `t`.
 template <class F>
 Run with_unsigned(unsigned bits, F f) {
@@ -69,7 +69,7 @@ Run with_register(Type t, F f) {
   }
 }
 
-// Native, HalfIn and BfloatIn read a value from a register: Bits is its C++ type, decode() returns the value.
+// Native, HalfIn and BfloatIn read a value from a register of the C++ type Bits.
 template <class T>
 struct Native {
   using Bits = T;
@@ -87,7 +87,7 @@ struct BfloatIn {
 // Implements .ftz: replaces a subnormal number by a zero of the same sign.
 inline float flush_subnormal(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
-// Runs the operation kInner with the host's rounding mode set to kMode, such as FE_UPWARD.
+// Runs kInner with the host's rounding mode kMode, such as FE_UPWARD.
 template <int kMode, Run kInner>
 void run_rounded(Warp& w, const Op& o) {
   std::fesetround(kMode);

@@ -19,7 +19,7 @@ void Lexer::skip_blanks() {
     char c = text_[position_];
     if (c == '\n') line_++, position_++;
     else if (c == ' ' || c == '\t' || c == '\r' || c == '\0')
-      position_++;  // the text passed to the driver may end with a zero byte
+      position_++;  // a text passed to the driver may end with a zero byte
     else if (c == '/' && at(position_ + 1) == '/') position_ = std::min(text_.find('\n', position_), text_.size());
     else if (c == '/' && at(position_ + 1) == '*') {
       size_t end = text_.find("*/", position_ + 2);

@@ -1,5 +1,4 @@
-// Splits PTX text into tokens. Words and numbers include dots: "ld.global.f32", "%tid.x", ".reg", "0f3F800000". A
-// string is one token; every other character is a token of its own. Blanks and comments separate tokens.
+// Splits PTX text into tokens. Words and numbers include dots: "ld.global.f32", "%tid.x", ".reg", "0f3F800000".
 #pragma once
 #include <cstdint>
 #include <string_view>

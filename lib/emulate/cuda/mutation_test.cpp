@@ -1,4 +1,3 @@
-// Tests of hostile PTX: truncated and mutated texts and too large numbers are loaded, or refused with a message.
 #include <random>
 
 #include "lib/emulate/cuda/testing.h"

@@ -1,5 +1,5 @@
-// The exported NVRTC functions: those that tinygrad's CUDA runtime calls. clang compiles the sources (lib/compile), so
-// that NVIDIA's library is not needed, and CUDA's headers only for fp8. There are no cubins: the emulator executes PTX.
+// The exported NVRTC functions that tinygrad's CUDA runtime calls. clang compiles the sources to PTX (lib/compile).
+// There are no cubins: the emulator executes PTX.
 #include <cstring>
 #include <string>
 
@@ -15,11 +15,10 @@ struct Program {
   std::string source, ptx, log;
 };
 
-// NVRTC counts the final zero byte of a text in its size.
 int size_of(const std::string& text, size_t* bytes) { return *bytes = text.size() + 1, kSuccess; }
 int copy(const std::string& text, char* to) { return std::memcpy(to, text.c_str(), text.size() + 1), kSuccess; }
 
-// Returns the value of the option --gpu-architecture (or -arch), with sm_NN for compute_NN; empty if it is missing.
+// Returns the option --gpu-architecture (or -arch), with sm_NN for compute_NN; empty if it is missing.
 std::string architecture(int count, const char* const* options) {
   std::string out;
   for (int i = 0; i < count; i++)

@@ -6,7 +6,7 @@
 namespace tgc::ptx {
 namespace {
 
-// Sums and products wrap around: they are computed unsigned, to avoid signed overflow.
+// Computed unsigned, to avoid signed overflow: sums and products wrap around.
 using Add = decltype([]<class T>(T a, T b) { return T(UnsignedOf<T>(a) + UnsignedOf<T>(b)); });
 using Sub = decltype([]<class T>(T a, T b) { return T(UnsignedOf<T>(a) - UnsignedOf<T>(b)); });
 using MulLo = decltype([]<class T>(T a, T b) { return T(1u * UnsignedOf<T>(a) * UnsignedOf<T>(b)); });
@@ -18,7 +18,7 @@ T saturated(WiderOf<T> x) {
 }
 using AddSat = decltype([]<class T>(T a, T b) { return saturated<T>(WiderOf<T>(a) + b); });
 using SubSat = decltype([]<class T>(T a, T b) { return saturated<T>(WiderOf<T>(a) - b); });
-// PTX leaves the quotient of a division by zero unspecified. Here, all bits of the quotient are set, as on GPUs.
+// PTX leaves the quotient of a division by zero unspecified. Here, all its bits are set, as on GPUs.
 using Div = decltype([]<class T>(T a, T b) {
   if (b == 0) return T(-1);
   return std::is_signed_v<T> && b == T(-1) ? T(0 - UnsignedOf<T>(a)) : T(a / b);
@@ -45,7 +45,6 @@ struct Mul24 {
   }
 };
 
-// Builds add or sub of integers. For other types, calls emit_float.
 template <class F, class Saturating>
 void add_or_sub(Builder& b) {
   FloatFlags flags = take_float_flags(b);

@@ -1,4 +1,3 @@
-// Bit instructions: logic (also of predicates), shifts, bit counts, bit fields and bytes.
 #include <functional>
 
 #include "lib/emulate/cuda/builder.h"
@@ -43,7 +42,7 @@ void logic_1(Builder& b) {
   emit_unary(b, t, unary_run<F>(t));
 }
 
-// Shifts left if kLeft, else right. The count has 32 bits; a count of at least the operand's width shifts all bits out.
+// The count has 32 bits; a count of at least the operand's width shifts all bits out.
 template <class T, bool kLeft>
 void shift(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);
@@ -110,7 +109,7 @@ T extract(T a, uint32_t at, uint32_t n) {
   bool sign = std::is_signed_v<T> && n > 0 && (U(a) >> std::min(at + n - 1, kBits - 1) & 1);
   U out = at < kBits ? U(a) >> at : 0;
   if (n < kBits) out &= (U(1) << n) - 1;
-  uint32_t have = at < kBits ? std::min(n, kBits - at) : 0;  // bits of the field that exist in a
+  uint32_t have = at < kBits ? std::min(n, kBits - at) : 0;
   if (sign && have < kBits) out |= U(-1) << have;
   return T(out);
 }

@@ -27,7 +27,6 @@ bool compare(T a, T b) {
   return false;
 }
 
-// Reads a float from a register and flushes a subnormal value to zero (.ftz).
 struct Flushed {
   using Bits = float;
   static float decode(float x) { return flush_subnormal(x); }
@@ -63,7 +62,7 @@ void compare_run(Warp& w, const Op& o) {
   TGC_LANES mask |= uint32_t(compare<kCompare>(As::decode(a[i]), As::decode(b[i]))) << i;
   write_result(w, o, mask);
 }
-// Negates predicate a. In "setp p|q", q is the negation of the comparison's result, which p receives.
+// In "setp p|q", q is the negation of the comparison's result, which p receives.
 void pred_pair_not(Warp& w, const Op& o) {
   uint32_t &d = *reg<uint32_t>(w, o.d), value = ~*reg<uint32_t>(w, o.a);
   d = (d & ~w.active_lanes) | (value & w.active_lanes);
@@ -74,7 +73,6 @@ Run compare_table(size_t n, std::index_sequence<kN...>) {
   static constexpr Run kRuns[] = {compare_run<As, int(kN)>...};
   return kRuns[n];
 }
-// Returns the operation for comparison `c`, which must be one of those that integers have: Eq to Ge.
 template <class As>
 Run compare_integers(int c) {
   return compare_table<As>(size_t(c), std::make_index_sequence<Ge + 1>());
@@ -102,7 +100,7 @@ Run find_compare(Type t, int c, bool ftz) {
   }
 }
 
-// Compares pairs of 16-bit floats ("setp.f16x2 p|q"): p is the result for the lower halves, q for the upper halves.
+// In "setp.f16x2 p|q", p is the result for the lower halves, q for the upper halves.
 template <class As, int kCompare>
 void compare_pairs(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);
@@ -195,7 +193,6 @@ void set(Builder& b) {
   b.emit(op);
 }
 
-// ---- selections, and tests of floats (testp)
 template <class T>
 void select(Warp& w, const Op& o) {
   const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
@@ -257,7 +254,6 @@ void testp(Builder& b) {
   b.emit_value({.run = (t == Type::F32 ? kSingle : kDouble)[test]}, Type::Pred, {t});
 }
 
-// ---- mov: register to register, vector to register, register to vector
 template <class T>
 void copy(Warp& w, const Op& o) {
   const T* a = reg<T>(w, o.a);
@@ -286,7 +282,6 @@ void unpack(Warp& w, const Op& o) {
     write<Part>(w, w.operands[o.more_operands + n], [&](int i) { return Part(a[i] >> (8 * sizeof(Part) * n)); });
 }
 
-// Packs two bytes, each in a 16-bit register, into a 16-bit register.
 void pack_bytes(Warp& w, const Op& o) {
   const uint16_t *low = reg<uint16_t>(w, w.operands[o.more_operands]),
                  *high = reg<uint16_t>(w, w.operands[o.more_operands + 1]);
@@ -342,7 +337,7 @@ void mov(Builder& b) {
   Run run = bits(t) == 128 ? copy<unsigned __int128>
                            : with_unsigned(bits(t), [](auto x) -> Run { return copy<decltype(x)>; });
   if (!run) b.throw_type_error(t);
-  // an integer constant of a float type gives the bits of the float, so read it as an integer of that width
+  // an integer constant of a float type gives the bits of the float
   Type as = b.operand(1).kind == Operand::Integer ? (bits(t) == 16   ? Type::B16
                                                      : bits(t) == 32 ? Type::B32
                                                                      : Type::B64)

@@ -1,6 +1,6 @@
-// Jumps, returns, traps and barriers, with the divergence and reconvergence of a warp's lanes; fences, prefetches and
-// nanosleep, which do nothing. At a divergent jump, one part of the lanes runs and the other waits on a stack
-// (Warp::waiting_lanes). A join op at the immediate post-dominator reconverges them.
+// Jumps, returns, traps, barriers, and instructions that have no effect here. At a divergent jump, one part of the
+// lanes runs and the other waits on a stack (Warp::waiting_lanes). A join op at the immediate post-dominator
+// reconverges them.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/driver.h"
 #include "lib/emulate/cuda/lanes.h"
@@ -9,7 +9,7 @@ namespace tgc::ptx {
 namespace {
 
 uint32_t& current_join(Warp& w) {
-  return w.waiting_lanes[0].join_op;  // slot 0 is not on the stack: it holds the join of the running lanes
+  return w.waiting_lanes[0].join_op;
 }
 
 void push(Warp& w, uint32_t pc, uint32_t join, uint32_t lanes) {
@@ -30,8 +30,8 @@ void pop(Warp& w) {
   w.state = Warp::Done;
 }
 
-// Splits the running lanes: the lanes `taken` continue at op `target`, the others at op `other`. They reconverge at op
-// `join`; kNone: they do not reconverge.
+// The lanes `taken` continue at op `target`, the others at op `other`. They reconverge at op `join`; kNone: they do not
+// reconverge.
 void diverge(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t join) {
   uint32_t rest = w.path_lanes & ~taken;
   if (join != current_join(w) && join != kNone) push(w, join, current_join(w), w.path_lanes);

@@ -1,6 +1,5 @@
-// cvt, cvta, and the widening and narrowing of registers. A conversion decodes its source exactly and rounds once. It
-// saturates with .sat or .satfinite, and from float to integer. Common conversions are vectorizable loops; the others
-// convert each lane through double.
+// cvt, cvta, and the widening and narrowing of registers. Common conversions are vectorizable loops; the others convert
+// each lane through double.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/lanes.h"
 #include "lib/emulate/numbers.h"
@@ -8,17 +7,15 @@
 namespace tgc::ptx {
 namespace {
 
-// Calls f with a zero of the C++ type of the integer type `t`, and returns the Run that f returns.
 template <class F>
 Run with_integer(Type t, F f) {
   if (bits(t) == 8) return is_signed(t) ? f(int8_t()) : f(uint8_t());
   return with_register(t, f);
 }
-// The register type of an integer type: 16 bits for 8-bit integers, else the type itself.
+// The register type of an integer type: 8-bit integers have 16-bit registers.
 template <class T>
 using Store = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>, T>;
 
-// ---- integers to integers and floats, floats to integers
 template <class S, class D, bool kSat>
 void int_to_int(Warp& w, const Op& o) {
   const auto* a = reg<Store<S>>(w, o.a);
@@ -33,7 +30,6 @@ void int_to_int(Warp& w, const Op& o) {
   });
 }
 
-// Calls f with the reader (Native<float>, HalfIn, ...) of the float type `t`, and returns the Run that f returns.
 template <class F>
 Run with_float(Type t, F f) {
   switch (t) {
@@ -62,8 +58,8 @@ auto by_rounding(int n, F f) {
   }
 }
 
-// Reads the lanes of a float register and rounds them to integers (`rounding`: 0 to 3 for rni, rzi, rmi, rpi); `ftz`
-// flushes subnormal floats first. As a separate function, it is not compiled anew for each destination type.
+// Rounds the lanes of a float register to integers (`rounding`: 0 to 3 for rni, rzi, rmi, rpi). Not inlined, so that it
+// is not compiled anew for each destination type.
 template <class S, class V>
 [[gnu::noinline]] void read_whole(const typename S::Bits* a, int rounding, bool ftz, V (&out)[kLanes]) {
   by_rounding(rounding, [&](auto n) {
@@ -108,7 +104,6 @@ const FloatLayout& layout(Type t) {
          : kind(t) == Kind::E5m2 ? kE5m2
                                  : kHalf;
 }
-// The parameters of a conversion to a small float, packed into Op::immediate.
 struct SmallConversion {
   Type type;
   Rounding rounding;
@@ -145,7 +140,6 @@ void int_to_small(Warp& w, const Op& o) {
   });
 }
 
-// ---- floats to floats
 template <class S, class D>
 [[gnu::noinline]] void float_to_native(Warp& w, const Op& o) {
   const auto* a = reg<typename S::Bits>(w, o.a);
@@ -192,7 +186,7 @@ void small_to_whole(Warp& w, const Op& o) {
   write<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.make(double(whole[i]))); });
 }
 
-// Converts two floats into one register; the first source becomes the upper half.
+// Converts two floats into one register. The first source becomes the upper half.
 template <class D>
 void pair_of_singles(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
@@ -201,7 +195,6 @@ void pair_of_singles(Warp& w, const Op& o) {
     return D(conversion.make(double(a[i])) << (4 * sizeof(D)) | conversion.make(double(b[i])));
   });
 }
-// Converts a pair of small floats to a pair of another format (16 to 8 bits or 8 to 16).
 template <class D, class S>
 void pair_to_pair(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
@@ -214,10 +207,9 @@ void pair_to_pair(Warp& w, const Op& o) {
   });
 }
 
-// ---- selection of the conversion
 struct Modifiers {
-  int whole = -1;     // index of the rounding to an integer in rni, rzi, rmi, rpi; -1: none
-  int rounding = -1;  // index of the rounding in rn, rz, rm, rp, rna; -1: none
+  int whole = -1;     // index in rni, rzi, rmi, rpi; -1: none
+  int rounding = -1;  // index in rn, rz, rm, rp, rna; -1: none
   bool ftz = false, sat = false, finite = false, relu = false;
 };
 Modifiers take_modifiers(Builder& b) {
@@ -330,8 +322,8 @@ void cvt(Builder& b) {
   b.emit(op);
 }
 
-// ---- cvta, and the widening and narrowing of registers
-// cvta: converts between a space's offset and its generic address by adding or subtracting the window's base.
+// Implements cvta: converts between a space's offset and its generic address by adding or subtracting the window's
+// base.
 template <bool kToGeneric>
 void move_window(Warp& w, const Op& o) {
   const uint64_t* a = reg<uint64_t>(w, o.a);

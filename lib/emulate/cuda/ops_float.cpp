@@ -1,5 +1,4 @@
-// Floating-point arithmetic. IEEE operations use the host's operations; most NaN results of float and half arithmetic
-// are PTX's canonical NaN. Approximations (ex2, sin, ...) use the C library, which is within PTX's error bounds.
+// Floating-point arithmetic. Approximations (ex2, sin, ...) use the C library, which is within PTX's error bounds.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/integer_ops.h"
 #include "lib/emulate/cuda/lanes.h"
@@ -22,7 +21,7 @@ using Sub = decltype([](auto a, auto b) { return canonical(a - b); });
 using Mul = decltype([](auto a, auto b) { return canonical(a * b); });
 using Div = decltype([](auto a, auto b) { return canonical(a / b); });
 using Fma = decltype([](auto a, auto b, auto c) { return canonical(std::fma(a, b, c)); });
-// Minimum: a NaN operand is ignored unless kNan; two NaNs give NaN; +0 is greater than -0.
+// A NaN operand is ignored unless kNan; two NaNs give NaN; +0 is greater than -0.
 template <bool kNan>
 struct Min {
   template <class T>
@@ -62,8 +61,8 @@ struct Single {
   }
 };
 
-// Halves are computed as floats and rounded once. A product of two halves has at most 22 bits and is exact in float;
-// only fma could be rounded twice, so its sum is first rounded to odd.
+// Halves are computed as floats. A product of two halves is exact in float; the sum of fma is first rounded to odd, so
+// that rounding it again is correct.
 struct AsHalf {
   static float decode(uint16_t h) { return half_to_float(h); }
   static uint16_t encode(float x) { return float_to_half(x); }
@@ -116,7 +115,6 @@ Run single_run(const FloatFlags& f) {
   return f.flushes_to_zero ? lanes_of<float, Single<F, true, false>, kInputs>
                            : lanes_of<float, Single<F, false, false>, kInputs>;
 }
-// Returns the operation F, run with the host's rounding mode set to rz, rm or rp (`rounding` is 1, 2 or 3).
 template <class D, class F, int kInputs>
 Run directed_run(int rounding) {
   constexpr Run kInner = lanes_of<D, F, kInputs>;
@@ -132,7 +130,7 @@ Run small_run(bool relu, bool two) {
   return relu ? lanes_of<uint16_t, Small<As, F, true>, kInputs> : lanes_of<uint16_t, Small<As, F, false>, kInputs>;
 }
 
-// Returns the operation F for a type and its modifiers; null if F does not support them.
+// Returns null if F does not support the type with these modifiers.
 template <class F, int kInputs, bool kDouble = true, bool kDirected = false>
 Run float_run(Type t, const FloatFlags& f) {
   bool directed = f.rounding > 0;

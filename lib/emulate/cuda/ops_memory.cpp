@@ -1,6 +1,3 @@
-// ld, ldu and st. Checks addresses against allocations and alignment; loads of shared memory must read bytes that were
-// stored before. The space of a generic address follows from the address window that contains it.
-
 #include "lib/emulate/cuda/access.h"
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/lanes.h"
@@ -39,7 +36,6 @@ void store(Warp& w, const Op& o) {
   }
 }
 
-// Loads bytes into 16-bit registers.
 template <class T, int N, Space kSpace>
 void load_byte(Warp& w, const Op& o) {
   Addresses at;
@@ -106,7 +102,7 @@ void load_parameter(Builder& b, Type t, int n) {
   }
 }
 
-// Consumes the modifiers of memory ordering and caching, which have no effect because caches are not emulated.
+// Memory ordering and caching have no effect, because caches are not emulated.
 void take_hints(Builder& b) {
   while (b.take_one_of({"weak", "relaxed", "acquire", "release", "volatile", "cta", "cluster", "gpu", "sys",
                         "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt",

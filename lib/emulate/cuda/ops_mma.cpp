@@ -14,7 +14,7 @@ namespace {
 
 struct Shape {
   int m, n, k;
-  Type a, b, c;      // element types of A, B and C; D has C's
+  Type a, b, c;      // D has C's type
   int per_register;  // number of elements of A and of B in a register
 };
 constexpr Shape kShapes[] = {
@@ -109,13 +109,12 @@ void translate_mma(Builder& b) {
 }
 
 // Loads 8x8 matrices of halves. Lane 8 * m + i holds the address of row i of matrix m. Each lane gets two adjacent
-// elements of row lane / 4, or, if transposed, of column lane / 4.
+// elements of row lane / 4 or, if transposed, of column lane / 4.
 template <bool kTransposed>
 void ldmatrix(Warp& w, const Op& o) {
   if (w.active_lanes != UINT32_MAX)
     throw_fault(w, o, std::countr_zero(~w.active_lanes), kLaunchFailed,
                 "does not take part in loading a matrix of its warp");
-  // the operands at Op::more_operands are one register per matrix, then the address
   uint32_t matrices = o.num_more_operands - 1;
   Addresses at;
   find_addresses<Space::Shared>(w, o, 16, Access::Load, at, ldmatrix<kTransposed>);

@@ -1,4 +1,3 @@
-// Instructions that exchange data between lanes: shfl, vote, activemask, redux.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/driver.h"
 #include "lib/emulate/cuda/lanes.h"
@@ -18,7 +17,7 @@ void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
 
 template <int kMode>
 void shuffle(Warp& w, const Op& o) {
-  const uint32_t* more = w.operands + o.more_operands;  // the operands d, p, a, b, c, mask
+  const uint32_t* more = w.operands + o.more_operands;  // the registers of d, p, a, b, c and the mask
   check_members(w, o, reg<uint32_t>(w, more[5]));
   uint32_t a[kLanes], d[kLanes], valid = 0;
   std::memcpy(a, reg<uint32_t>(w, more[2]), sizeof a);

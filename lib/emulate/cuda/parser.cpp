@@ -12,7 +12,7 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t(1) << 32;  // largest size of a variable, in bytes
+constexpr uint64_t kMostBytes = uint64_t(1) << 32;
 constexpr size_t kMostRegisters = 1 << 20, kMostNesting = 64;
 
 class Parser {
@@ -46,7 +46,6 @@ class Parser {
     return lex_.take_token();
   }
 
-  // ---- numbers
   uint64_t integer(const char* what) {
     Token t = lex_.peek_token();
     bool minus = accept('-');
@@ -91,7 +90,6 @@ class Parser {
     return {.kind = Operand::Integer, .bits = value};
   }
 
-  // ---- the module
   void top_level() {
     Token t = need_word("a directive");
     if (t.is(".version")) lex_.take_token();
@@ -216,7 +214,6 @@ class Parser {
     end = v.offset + v.bytes;
   }
 
-  // ---- a kernel
   void entry(uint32_t line) {
     Function& f = m_.functions.emplace_back();
     f_ = &f;
@@ -254,7 +251,7 @@ class Parser {
 
   struct Scope {
     std::unordered_map<std::string_view, int32_t> names;
-    std::unordered_map<std::string_view, std::pair<Type, uint64_t>> ranges;  // .reg .b32 %r<9> declares %r0 to %r8
+    std::unordered_map<std::string_view, std::pair<Type, uint64_t>> ranges;  // ".reg .b32 %r<9>" declares %r0 to %r8
   };
 
   void body() {
@@ -345,8 +342,8 @@ class Parser {
     return r;
   }
 
-  // Parses ".loc 1 12 3", optionally followed by ", function_name $L, inlined_at 1 5 7". The last line number, that of
-  // inlined_at if present, is the line in the kernel.
+  // Parses ".loc 1 12 3", optionally followed by ", function_name $L, inlined_at 1 5 7". The last line number is the
+  // line in the kernel.
   void location() {
     uint64_t numbers[3];
     for (uint64_t& n : numbers) n = integer("a number of .loc");
@@ -361,7 +358,6 @@ class Parser {
     source_line_ = uint32_t(numbers[1]);
   }
 
-  // ---- instructions
   void instruction() {
     need('@');
     Operand guard{.is_negated = accept('!')};

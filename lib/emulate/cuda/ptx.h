@@ -1,4 +1,4 @@
-// A parsed PTX module, made by the parser and used by the translator. Names are views of Module::text.
+// A parsed PTX module. Names are views of Module::text.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace tgc::ptx {
 
-// The kinds of PTX types. In a register, a value of an 8-bit type has 16 bits, and a predicate has one bit per lane.
+// In a register, a value of an 8-bit type has 16 bits, and a predicate has one bit per lane.
 enum class Kind : uint8_t { Bits, Unsigned, Signed, Float, BFloat, Tf32, E4m3, E5m2, Pred };
 
-// calls X(name, PTX text, kind, bits per element, number of elements) for each type
+// calls X(name, PTX text, kind, bits per element, number of elements)
 #define TGC_PTX_TYPES(X)                                                                                              \
   X(B8, "b8", Bits, 8, 1)                                                                                             \
   X(B16, "b16", Bits, 16, 1)                                                                                          \
@@ -50,7 +50,7 @@ inline constexpr const TypeInfo& info(Type t) { return kTypes[size_t(t)]; }
 inline constexpr std::string_view text(Type t) { return info(t).text; }
 inline constexpr Kind kind(Type t) { return info(t).kind; }
 inline constexpr unsigned bits(Type t) { return unsigned(info(t).element_bits) * info(t).count; }
-// Bits of the smallest register that holds a value of the type.
+// The bits of the smallest register that holds a value of the type.
 inline constexpr unsigned register_bits(Type t) { return bits(t) == 8 ? 16 : bits(t); }
 inline constexpr bool is_signed(Type t) { return kind(t) == Kind::Signed; }
 inline constexpr bool is_integer(Type t) { return kind(t) <= Kind::Signed; }
@@ -70,29 +70,29 @@ struct Register {
 
 struct Operand {
   enum Kind : uint8_t {
-    Reg,      // the register `reg`
-    Integer,  // the integer `bits`
-    Real,     // a floating-point number; `bits` are those of a double if is_double, else those of a float
-    Name,     // `name` is a variable, label or special register; `bits` is the offset added to it
+    Reg,
+    Integer,
+    Real,     // `bits` are those of a double if is_double, else of a float
+    Name,     // a variable, label or special register; `bits` is the offset added to it
     Address,  // the memory address [reg + bits], [name + bits] or [bits]
-    List,     // {a, b} or (a, b), with the elements `parts`
+    List,     // the list {a, b} or (a, b)
     Sink,     // "_": the result is discarded
   } kind = Sink;
-  bool is_negated = false;  // true for a negated predicate, "!p"
+  bool is_negated = false;  // true for "!p"
   bool is_double = false;
-  int32_t reg = -1;         // index in Function::registers
-  int32_t second_reg = -1;  // index of the register p of "d|p"; -1 if there is none
+  int32_t reg = -1;
+  int32_t second_reg = -1;  // index of the predicate p of "d|p"; -1 if there is none
   uint64_t bits = 0;
   std::string_view name = {};
   std::vector<Operand> parts = {};
 };
 
 struct Instruction {
-  uint32_t line = 0;         // line of the PTX
+  uint32_t line = 0;
   uint32_t source_line = 0;  // line of the source that the PTX was compiled from; 0 if unknown
-  int32_t guard = -1;        // index of the register p of "@p"; -1 if there is none
+  int32_t guard = -1;        // index of the predicate of "@p"; -1 if there is none
   bool is_guard_negated = false;
-  std::string_view opcode;   // "ld.global.v4.f32"
+  std::string_view opcode;   // such as "ld.global.v4.f32"
   std::vector<Operand> operands = {};
 };
 
@@ -115,23 +115,23 @@ struct Function {
   std::vector<Variable> parameters = {};
   std::vector<Register> registers = {};
   std::vector<Instruction> body = {};
-  std::map<std::string_view, uint32_t> labels = {};                          // index of the instruction after a label
-  std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};  // labels of each brx.idx table
-  std::vector<Variable> locals = {};                                         // variables declared in the body
+  std::map<std::string_view, uint32_t> labels = {};                          // index of the instruction after the label
+  std::map<std::string_view, std::vector<std::string_view>> branch_targets = {};
+  std::vector<Variable> locals = {};
   uint64_t parameter_bytes = 0;
-  std::array<uint64_t, 3> required_threads{};  // block size required by .reqntid; 0 without .reqntid
-  uint64_t max_threads = 0;                    // maximum threads per block (product of .maxntid); 0 without .maxntid
+  std::array<uint64_t, 3> required_threads{};  // block size required by .reqntid; 0 without it
+  uint64_t max_threads = 0;                    // product of .maxntid; 0 without it
 };
 
 struct Module {
   std::vector<char> text;                    // not std::string: moving the module must not invalidate views
-  std::string_view target;                   // "sm_80"
-  std::vector<std::string> file_names = {};  // file names by .file number
+  std::string_view target;                   // such as "sm_80"
+  std::vector<std::string> file_names = {};  // indexed by .file number
   std::deque<Function> functions = {};
-  std::vector<Variable> globals = {};   // variables declared outside of functions
+  std::vector<Variable> globals = {};
 };
 
-// Parses a module. An error names a line. Safe for untrusted text.
+// Parses a module; safe for untrusted text. An error names a line.
 Result<Module> parse(std::string_view text);
 
 }  // namespace tgc::ptx

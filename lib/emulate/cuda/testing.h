@@ -1,4 +1,3 @@
-// Test helpers: run the PTX of a kernel on arrays, without a driver.
 #pragma once
 #include <doctest/doctest.h>
 #include <cstring>
@@ -9,8 +8,8 @@
 
 namespace tgc::ptx {
 
-// Returns a module with one kernel 'k', which runs `body`. Its `pointers` parameters are pointers p0, p1, ..., loaded
-// into %rd0, %rd1, ...; %r0 is %tid.x.
+// Returns a module with one kernel 'k', which runs `body`. The pointers p0, p1, ... are loaded into %rd0, %rd1, ...;
+// %r0 is %tid.x.
 inline std::string kernel_text(int pointers, const std::string& body) {
   std::string parameters, loads;
   for (int n = 0; n < pointers; n++) {
@@ -35,7 +34,7 @@ struct RunOptions {
   bool checks_races = false;
 };
 
-// Runs kernel 'k' of `text` on device copies of the arrays, then copies the results back into them.
+// Runs kernel 'k' on device copies of the arrays, then copies the results back into them.
 template <class... T>
 KernelRun run_text(const std::string& text, RunOptions options, std::vector<T>&... arrays) {
   Memory memory(1 << 26);

@@ -11,7 +11,6 @@ std::string nearest_to(const Wave& w, uint64_t from, uint64_t to) {
   return locate(w.group->launch->memory_ranges, w.group->launch->arguments, from, to);
 }
 
-// Computes each lane's address or offset, unchecked.
 void compute(const Wave& w, const Op& o, Addresses& to) {
   uint64_t base = (uint64_t(w.s[o.c.place]) | (o.has_narrow_base ? 0 : uint64_t(w.s[o.c.place + 1]) << 32)) +
                   uint64_t(int64_t(o.offset));
@@ -28,7 +27,6 @@ void compute(const Wave& w, const Op& o, Addresses& to) {
   }
 }
 
-// Returns the lowest and the highest address of the active lanes.
 Range bounds(const Wave& w, const Addresses& to) {
   uint64_t low = UINT64_MAX, high = 0;
   for (int half = 0; half < int(w.halves); half++) {
@@ -54,8 +52,7 @@ void check_global(Wave& w, const Op& o, Access access, const Addresses& to) {
   });
 }
 
-// Checks an offset into LDS or private memory and replaces it by its host address. Records LDS stores; a load or atomic
-// operation on LDS bytes that were never stored is a Fault.
+// Checks an offset into LDS or private memory and replaces it by its host address.
 void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at, bool is_private) {
   uint64_t size = is_private ? w.code->descriptor.private_bytes : w.group->lds_bytes.size();
   if (at > size || size - at < o.bytes)
@@ -83,8 +80,8 @@ void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from) {
             nearest_to(w, from, from + 4u * o.num_words));
 }
 
-// Throws a Fault if the access races. Lanes of a wave run in lockstep, and the compiler omits barriers in single-wave
-// groups, so accesses of one wave race only within one operation: w.num_started differs for each operation.
+// Lanes of a wave run in lockstep, and the compiler omits barriers in single-wave groups, so accesses of one wave race
+// only within one operation: w.num_started differs for each operation.
 void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
   auto race = w.group->race_detector->note_access(
       address, bytes, {o.instruction, w.num_started, uint16_t(w.first_thread + lane), access});

@@ -1,5 +1,4 @@
-// Translates the lanes' addresses into checked host addresses. Allows unaligned addresses, as AMD's driver does; atomic
-// operations refuse them.
+// Translates the lanes' addresses into checked host addresses. Allows unaligned addresses, as AMD's driver does.
 #pragma once
 #include "lib/emulate/hip/builder.h"
 #include "lib/emulate/hip/driver.h"
@@ -10,11 +9,11 @@ namespace tgc::hip {
 enum class Space : uint8_t { Global, Flat, Private, Lds };
 
 struct Addresses {
-  alignas(64) uint64_t host[2 * kLanes];  // by lane of the wave; valid for active lanes
+  alignas(64) uint64_t host[2 * kLanes];  // valid for active lanes
   bool is_row = false;  // true only if all lanes are active and, in each half, addresses increase by 4
 };
 
-// Returns the accessible range that contains all addresses from `from` up to, but not including, `to`, or null.
+// Returns the accessible range that contains [from, to), or null.
 inline const Range* find_range(const Wave& w, const Op& o, uint64_t from, uint64_t to) {
   return w.group->recent_ranges.find(w.group->launch->memory_ranges, o.instruction, from, to);
 }
@@ -29,10 +28,9 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to);
 // Records an access to host memory in the race detector, which must exist. Throws a Fault if it races.
 void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
 
-// ---- the operands of an access
 // Throws Failure if the instruction has a modifier other than those of memory access: offset, cache policy and gds.
 void allow_memory_modifiers(const Builder& b);
-// Returns the space of a name that begins with "global_", "flat_", "scratch_" or "ds_".
+// `name` begins with "global_", "flat_", "scratch_" or "ds_".
 Space space_of(std::string_view name);
 // Sets the address of `op` from operands such as "v[0:1], off", "v0, s[2:3]", "off, s3", or "v0" for LDS.
 void take_address(Builder& b, Op& op, Space space, const Operand& vector, const Operand* scalar);

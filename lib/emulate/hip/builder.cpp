@@ -9,7 +9,6 @@
 namespace tgc::hip {
 namespace {
 
-// Named constants of AMD's assembly language that the emulator supports.
 struct NamedConstant {
   std::string_view name;
   uint64_t value;
@@ -44,8 +43,8 @@ bool has_bit(const Instruction& i, std::string_view modifier, size_t n, bool oth
   return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
 }
 
-// Copies the low bits of register a into the part o.to_part of the destination register. The register's other bits keep
-// their value if kKeeps, else become 0.
+// Copies the low bits of register a into the part o.to_part of the destination. The other bits keep their value if
+// kKeeps, else become 0.
 template <bool kKeeps>
 void place_part(Wave& w, const Op& o) {
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
@@ -199,8 +198,7 @@ void Builder::build_by_types() {
   else emit(op);
 }
 
-// Applies the SDWA modifiers: operands and result may be parts of registers. A partial result is computed in a scratch
-// register and then copied into its part.
+// Applies the SDWA modifiers. A partial result is computed in a scratch register and then copied into its part.
 void Builder::add_sub_dword(Op& op, Type to) {
   Source* from[] = {&op.a, &op.b};
   static constexpr std::string_view kNames[] = {"src0_sel", "src1_sel"};
@@ -243,7 +241,7 @@ void Builder::build_pair(uint32_t first) {
     const Instruction &r = code.instructions[reader], &w = code.instructions[writer];
     if (w.operands.empty()) return false;
     const Operand& to = w.operands[0];
-    // fmac also reads operand 0, its destination; other instructions only write operand 0
+    // fmac also reads operand 0, its destination
     for (size_t n = r.opcode.find("fmac") != r.opcode.npos ? 0 : 1; n < r.operands.size(); n++) {
       const Operand& o = r.operands[n];
       if (o.kind == to.kind && o.place < to.place + to.count && to.place < o.place + o.count) return true;

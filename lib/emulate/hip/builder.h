@@ -42,21 +42,19 @@ constexpr bool is_float(Type t) { return t == Type::F16 || t == Type::F32 || t =
 class Builder;
 using Build = void (*)(Builder&);
 
-// A row of the opcode table: the operation and the types of its result and operands in text order, or a custom
-// `build_ops`.
+// A row of the opcode table: the operation and its types, or a custom `build_ops`.
 struct Row {
   Run run_op = nullptr;
   Type to = Type::None;
   Type from[4] = {};
-  // number of operands in `from`, or a parameter of `build_ops`, such as the bytes of an access or the index of a
-  // matrix shape
+  // number of operands in `from`, or a parameter of `build_ops`
   uint8_t count = 0;
   bool is_vector = false;
   Build build_ops = nullptr;    // builds the operations instead of build_by_types
 };
 using Table = std::unordered_map<std::string, Row>;
 
-// Returns the table of all opcodes. add_row adds a row under each of `names`, which blanks separate.
+// Returns the table of all opcodes. add_row adds `row` under each of `names`, which blanks separate.
 const Table& opcodes();
 void add_row(Table& to, std::string_view names, Row row);
 void add_scalar_rows(Table& to);
@@ -74,7 +72,6 @@ void add_control_rows(Table& to);
 void add_atomic_rows(Table& to);
 void add_permutation_rows(Table& to);
 
-// Builds the operations of one kernel. Throws Failure, which names the kernel.
 class Builder {
  public:
   explicit Builder(TranslatedKernel& code) : code(code) {}
@@ -83,13 +80,13 @@ class Builder {
   // ---- members for the `build_ops` functions of rows
   TranslatedKernel& code;
   const Instruction* instruction = nullptr;
-  std::string_view name;  // the name of `row`, such as "v_add_f32" for the opcode "v_add_f32_e32"
+  std::string_view name;  // name of `row`: "v_add_f32" for the opcode "v_add_f32_e32"
   const Row* row = nullptr;
 
   [[noreturn]] void refuse(const std::string& why) const;
   size_t operand_count() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
-  // Each returns the register file index of an operand of `words` registers, or throws Failure for another operand.
+  // Returns the register file index of an operand of `words` registers; throws Failure for another operand.
   // scalar_place() returns kDiscardRegister for the operand `null`. A lane mask has one register per half of the wave.
   uint16_t vector_place(const Operand& o, uint32_t words) const;
   uint16_t scalar_place(const Operand& o, uint32_t words) const;
@@ -101,9 +98,7 @@ class Builder {
   // Returns a new operation with the output modifiers (clamp, mul, div) of the current instruction.
   Op begin_op(Run run, bool is_vector = true) const;
   void emit(const Op& op) { code.ops.push_back(op); }
-  // Builds the operation from the row's types: result and operands in text order.
   void build_by_types();
-  // Refuses a modifier that is not in `modifiers`, because ignoring it could change the instruction's result.
   void allow_modifiers(std::initializer_list<std::string_view> modifiers) const;
 
  private:
@@ -113,7 +108,7 @@ class Builder {
   void build_pair(uint32_t first);
   void add_sub_dword(Op& op, Type to);
 
-  uint32_t instruction_number_ = 0;  // index of `instruction`
+  uint32_t instruction_number_ = 0;
 };
 
 }  // namespace tgc::hip

@@ -1,6 +1,5 @@
-// TranslatedKernel: a list of operations, each a function and the indices of its registers. Wave: the state of a wave,
-// which operations change. A TranslatedKernel is built once, when its module is loaded, and then shared, read-only, by
-// all host threads.
+// TranslatedKernel: a kernel's operations; read-only once built, and shared by the host threads. Wave: the state of a
+// wave.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace tgc::hip {
 
-using namespace emulate;  // lib/emulate's parts that all emulators share
+using namespace emulate;
 
 // A wave has 32 or 64 lanes. Operations process 32 lanes at a time, called a half of the wave.
 inline constexpr int kLanes = 32;
@@ -26,19 +25,19 @@ struct Wave;
 struct Op;
 using Run = void (*)(Wave&, const Op&);
 
-// The hardware counter that tracks completion of a memory operation.
+// The hardware counter by which a program waits for a memory operation.
 enum class Counter : uint8_t { None, Load, Store, Lds, Scalar };
 
 // The bits of a register that an operand uses, for 16-bit operations and sub-dword addressing.
 enum class Part : uint8_t { Whole, Byte0, Byte1, Byte2, Byte3, Word0, Word1 };
 
-// A source operand: a vector register (one value per lane), or a scalar register or constant (one value for all lanes).
+// A vector register (one value per lane), or a scalar register or constant (one value for all lanes).
 struct Source {
   uint16_t place = 0;
   bool is_vector = false;
   Part part = Part::Whole;
-  bool is_signed = false;  // true: a byte or word part is sign-extended
-  bool is_half = false;    // true: the register holds a 16-bit float, which is converted to float
+  bool is_signed = false;  // a byte or word part is sign-extended
+  bool is_half = false;    // the register holds a 16-bit float, which is converted to float
   bool is_negative = false, is_absolute = false;
 
   bool is_plain() const { return part == Part::Whole && !is_half && !is_negative && !is_absolute; }
@@ -47,22 +46,21 @@ struct Source {
 struct Op {
   Run run = nullptr;
   Source a, b, c;
-  uint16_t to = kDiscardRegister;  // destination: a vector or scalar register
-  // second destination: a lane mask in scalar registers; for compare-and-swap, the register of the expected value
+  uint16_t to = kDiscardRegister;
   uint16_t second_destination = kDiscardRegister;
-  bool is_vector = false;  // true: executes once per active lane
-  bool clamps_result = false;  // true: clamps the result to [0, 1]
+  bool is_vector = false;  // executes once per active lane
+  bool clamps_result = false;
   int8_t scale_exponent = 0;  // multiplies the result by 2^scale_exponent before clamping; for DPP: index in kControls
   Part to_part = Part::Whole;  // for a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
-  uint8_t num_words = 1;  // for a memory operation: registers per lane; for others: a parameter of the operation
+  uint8_t num_words = 1;  // for a memory operation: registers per lane; for others: a parameter
   uint8_t bytes = 0;  // for a memory operation: bytes per lane; for a wait: the Counter; for DPP: row and bank masks
   Counter counter = Counter::None;
-  bool has_wide_address = false;  // true: the vector part of the address has 64 bits
-  bool has_narrow_base = false;  // true: the scalar part of the address has 32 bits
-  bool is_load = false;  // true: fills its destination registers asynchronously on hardware, as loads do
+  bool has_wide_address = false;  // the vector part of the address has 64 bits
+  bool has_narrow_base = false;  // the scalar part of the address has 32 bits
+  bool is_load = false;  // fills its destination registers asynchronously on hardware, as loads do
   int32_t offset = 0;
-  uint32_t target = 0;       // for a jump: index of the target operation
-  uint32_t instruction = 0;  // index in TranslatedKernel::instructions
+  uint32_t target = 0;       // index of the target operation of a jump
+  uint32_t instruction = 0;
 };
 
 struct TranslatedKernel {
@@ -70,16 +68,16 @@ struct TranslatedKernel {
   Descriptor descriptor;
   const char* processor = "";  // the processor that the code is for: "gfx1100"
   Family family = Family::Gfx11;
-  uint32_t halves = 1;         // number of halves of 32 lanes: 1 for wave32, 2 for wave64
+  uint32_t halves = 1;
   uint64_t image_address = 0;  // host address of the image
   std::vector<Instruction> instructions;
   std::vector<Op> ops;
   std::vector<uint32_t> constants;  // copied into each wave's scalar register file from index kConstants on
   bool has_barrier = false;
-  bool has_waits = false;  // true: wait instructions (s_waitcnt) became operations, for --race
+  bool has_waits = false;  // wait instructions became operations, for --race
 
   uint32_t num_scalars() const { return kConstants + uint32_t(constants.size()); }
-  // Returns, for example, "kernel 'r_4', instruction at 0x1654 ('global_load_b32 v1, v[2:3], off'), line 12 of the
+  // Returns a text such as "kernel 'r_4', instruction at 0x1654 ('global_load_b32 v1, v[2:3], off'), line 12 of the
   // source".
   std::string describe(uint32_t instruction) const;
 };
@@ -88,8 +86,8 @@ struct Group;
 class Waits;
 
 struct Wave {
-  uint32_t* s = nullptr;  // scalar register file
-  uint32_t* v = nullptr;  // vector register file, indexed [register][half][lane]
+  uint32_t* s = nullptr;
+  uint32_t* v = nullptr;  // indexed [register][half][lane]
   uint32_t halves = 1;
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
@@ -98,12 +96,12 @@ struct Wave {
   uint32_t first_thread = 0;
   std::byte* private_memory = nullptr;  // private memory of the wave's threads, one after another
   uint32_t mask[2] = {};            // the lane mask that the current operation computes, one word per half of the wave
-  uint32_t outer_exec[2] = {};      // during a DPP instruction, which runs in fewer lanes: EXEC before it
+  uint32_t outer_exec[2] = {};      // EXEC before a DPP instruction, which runs in fewer lanes
   uint64_t num_executed = 0;        // executed operations; a vector operation counts once per active lane
   uint64_t jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;
   Waits* pending_waits = nullptr;  // outstanding memory operations; null without --race
-  uint32_t num_started = 0;        // number of operations started so far; only counted with --race
+  uint32_t num_started = 0;        // operations started so far; counted only with --race
 
   uint32_t exec(uint32_t half) const { return s[kExec + half]; }
   uint64_t exec() const { return s[kExec] | (halves == 2 ? uint64_t(s[kExec + 1]) << 32 : 0); }
@@ -111,7 +109,6 @@ struct Wave {
   uint32_t& lane(uint32_t place, uint32_t lane) const { return v[place * halves * kLanes + lane]; }
 };
 
-// Calls f(lane) for every active lane.
 template <class F>
 inline void each_active(const Wave& w, F f) {
   for (uint64_t rest = w.exec(); rest; rest &= rest - 1) f(uint32_t(std::countr_zero(rest)));

@@ -17,7 +17,7 @@ struct NamedNumber {
   uint32_t number;
   const char* name;
 };
-// Some unsupported processors that LLVM has targets for, so that the error can name them.
+// Unsupported processors that LLVM has targets for, so that the error can name them.
 constexpr NamedNumber kOthers[] = {
     {0x2c, "gfx900"},  {0x2f, "gfx906"},  {0x30, "gfx908"},  {0x3f, "gfx90a"},  {0x40, "gfx940"},
     {0x4b, "gfx941"},  {0x4f, "gfx950"},  {0x33, "gfx1010"}, {0x36, "gfx1030"}, {0x37, "gfx1031"},

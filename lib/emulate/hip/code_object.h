@@ -1,5 +1,4 @@
-// Reads AMD code objects, the input of hipModuleLoadData: an ELF file with the kernels' code, a 64-byte descriptor per
-// kernel, and constants. The bytes are untrusted: all offsets and sizes are checked.
+// Reads AMD code objects: ELF files with the kernels' code, a 64-byte descriptor per kernel, and constants.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,15 +9,13 @@
 
 namespace tgc::hip {
 
-// Supported instruction set families. Gfx12 differs from Gfx11 in its wait and matrix instructions and in the registers
-// of workgroup ids, among others.
 enum class Family : uint8_t { Gfx9, Gfx11, Gfx12 };
 struct Processor {
-  const char* name;      // "gfx1100"
+  const char* name;
   uint32_t elf_number;   // low byte of the ELF header's e_flags
   Family family;
 };
-// Returns the processor called `name`, or null if it is not supported.
+// Returns null if the processor is not supported.
 const Processor* find_processor(std::string_view name);
 
 // A kernel descriptor (LLVM's AMDGPUUsage, "Kernel Descriptor").
@@ -31,7 +28,7 @@ struct Descriptor {
   bool is_wave32() const { return properties >> 10 & 1; }
   uint32_t user_registers() const { return resources2 >> 1 & 31; }
   bool has_group_id(int dimension) const { return resources2 >> (7 + dimension) & 1; }
-  int thread_ids() const { return int(resources2 >> 11 & 3); }  // thread ids besides x: 0: none; 1: y; 2: y and z
+  int thread_ids() const { return int(resources2 >> 11 & 3); }  // number of thread ids besides x
   uint32_t float_mode() const { return resources1 >> 12 & 0xff; }  // rounding and denormal bits of the MODE register
 };
 
@@ -43,7 +40,7 @@ struct KernelEntry {
 
 class CodeObject {
  public:
-  // Parses an ELF file. Fails on a malformed file and on an unsupported processor.
+  // Parses untrusted bytes. Fails on a malformed file and on an unsupported processor.
   static Result<CodeObject> read(std::string_view bytes);
 
   const Processor& processor() const { return *processor_; }
@@ -57,8 +54,8 @@ class CodeObject {
   std::string image_;
 };
 
-// Returns the length in bytes of the ELF file at `image`, computed from its headers, at most 64 MiB; 0 if there is no
-// ELF header. Needed because hipModuleLoadData has no length parameter; the header's sizes are trusted.
+// Returns the length of the 64-bit ELF file at `image`, in bytes, by its headers, which are trusted; at most 64 MiB; 0
+// if `image` is no such file. hipModuleLoadData has no length parameter.
 uint64_t elf_bytes(const void* image);
 
 }  // namespace tgc::hip

@@ -1,6 +1,6 @@
-// The exported functions of AMD's code object manager (comgr 2): those that tinygrad's HIP runtime calls to compile HIP
-// sources. clang and lld do the work (lib/compile). The first action compiles the source to a code object; the actions
-// that follow, code generation and linking, pass the code object on.
+// The exported functions of AMD's code object manager (comgr 2) by which tinygrad's HIP runtime compiles HIP sources.
+// The first action compiles the source to a code object with clang and lld (lib/compile); the actions that follow, code
+// generation and linking, pass the code object on.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -21,7 +21,8 @@ struct Data {
   int kind = 0;
   std::string bytes;
 };
-// A handle of the interface is a pointer to one of these objects. A set and several handles can share the same data.
+// A handle of the interface is a pointer to a DataHandle, DataSet or ActionInfo. A set and several handles can share
+// the same data.
 struct DataHandle {
   std::shared_ptr<Data> data;
 };
@@ -77,7 +78,6 @@ EXPORT int amd_comgr_status_string(int status, const char** text) {
   return kSuccess;
 }
 
-// ---- data and sets of data
 EXPORT int amd_comgr_create_data(int kind, uint64_t* data) {
   return create(data, DataHandle{std::make_shared<Data>(Data{.kind = kind})});
 }
@@ -86,7 +86,7 @@ EXPORT int amd_comgr_set_data(uint64_t data, size_t size, const char* bytes) {
   return object<DataHandle>(data).data->bytes.assign(bytes, size), kSuccess;
 }
 EXPORT int amd_comgr_set_data_name(uint64_t, const char*) { return kSuccess; }
-// Copies at most `*size` bytes of the data, unless `bytes` is null, and sets `*size` to the data's size.
+// Copies at most `*size` bytes, unless `bytes` is null, and sets `*size` to the data's size.
 EXPORT int amd_comgr_get_data(uint64_t data, size_t* size, char* bytes) {
   const std::string& from = object<DataHandle>(data).data->bytes;
   if (bytes) std::memcpy(bytes, from.data(), std::min(*size, from.size()));
@@ -102,7 +102,6 @@ EXPORT int amd_comgr_action_data_get_data(uint64_t set, int kind, size_t index, 
   return found ? create(data, DataHandle{found}) : int(kInvalidArgument);
 }
 
-// ---- actions
 EXPORT int amd_comgr_create_action_info(uint64_t* info) { return create(info, ActionInfo{}); }
 EXPORT int amd_comgr_destroy_action_info(uint64_t info) { return destroy<ActionInfo>(info); }
 EXPORT int amd_comgr_action_info_set_language(uint64_t, int) { return kSuccess; }

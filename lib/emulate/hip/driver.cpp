@@ -30,7 +30,7 @@ constexpr ErrorText kErrors[] = {
     {kNotSupported, "hipErrorNotSupported", "operation not supported"},
 };
 
-// Writes the hidden arguments (grid size, group size, dimensions) of code object version 5 after `own` argument bytes.
+// Writes the hidden arguments of code object version 5 (grid size, group size, dimensions) after `own` argument bytes.
 void add_hidden_arguments(Launch& launch, uint64_t own) {
   uint64_t at = (own + 7) / 8 * 8;
   if (at + kHiddenArguments > launch.arguments.size()) return;
@@ -77,7 +77,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
   if (int wrong = read_extra(extra, reinterpret_cast<void*>(3), given)) return wrong;
   const TranslatedKernel& code = *kernel->code;
   const Descriptor& d = code.descriptor;
-  // hidden arguments, if the kernel has them, begin at a multiple of 8, so up to 7 bytes of padding precede them
+  // hidden arguments begin at a multiple of 8, so up to 7 bytes of padding precede them
   if (given.bytes + (d.kernarg_bytes > kHiddenArguments ? kHiddenArguments + 7 : 0) < d.kernarg_bytes)
     return set_error(kInvalidValue,
                 std::to_string(given.bytes) + " bytes of arguments, the kernel has " + std::to_string(d.kernarg_bytes));
@@ -95,7 +95,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
   if (trace_log_)
     trace_log_->append(TraceRecord::Launch, code.image_address, std::string(code.processor) + " " + code.name);
   size_t bytes = given.data ? given.bytes : 0;
-  // append 64 bytes, because a widened load may read beyond the end of the arguments
+  // a widened load may read beyond the end of the arguments
   launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);
   std::memcpy(launch.arguments.data(), given.data ? given.data : "", bytes);
   if (d.kernarg_bytes > bytes) add_hidden_arguments(launch, bytes);
@@ -104,7 +104,6 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
 
 namespace {
 
-// Upper limits for the sizes that a descriptor gives.
 constexpr uint32_t kMostPrivateBytes = 64 << 10, kMostKernargBytes = 1 << 16;
 
 void check(const KernelEntry& k) {
@@ -158,13 +157,12 @@ const TranslatedKernel* LoadedModule::kernel(std::string_view name) const {
 
 namespace {
 
-// The storage of a wave: its register files and its threads' private memory.
 struct WaveStorage {
   std::unique_ptr<uint32_t, AlignedDeleter> scalar, vector;
   std::unique_ptr<std::byte, AlignedDeleter> own;
 };
 
-// Runs groups on one host thread, for run_blocks.
+// Runs groups on one host thread (run_blocks).
 class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
@@ -182,12 +180,11 @@ class Runner {
     if (launch.checks_races) waits_.resize(storage_.size());
     set_float_mode(code_.descriptor.float_mode());
   }
-  ~Runner() { set_float_mode(0xf0); }  // restores the host's default mode: round to nearest, keep denormals
+  ~Runner() { set_float_mode(0xf0); }  // the host's default: round to nearest, keep denormals
 
   uint64_t groups() const { return volume(launch_.grid); }
   uint64_t executed() const { return executed_; }
 
-  // Runs group `number`; throws its Fault.
   void run(uint64_t number) {
     group_.id = position_of(number, launch_.grid);
     std::ranges::fill(group_.is_stored, uint8_t(0));
@@ -220,7 +217,7 @@ class Runner {
     return w;
   }
 
-  // Sets the scalar registers that the descriptor enables, in the descriptor's order, then the group's position.
+  // Sets the scalar registers that the descriptor enables, in the descriptor's order, and the group's position.
   void set_scalars(Wave& w) {
     const Descriptor& d = code_.descriptor;
     uint32_t next = 0;
@@ -228,9 +225,9 @@ class Runner {
       if (next < kVcc) w.s[next++] = value;
     };
     auto put_address = [&](uint64_t value) { put(uint32_t(value)), put(uint32_t(value >> 32)); };
-    if (d.properties & 1) put_address(0), put_address(0);  // address of the private segment buffer, unused
-    if (d.properties & 2) put_address(0);                  // address of the dispatch packet, unused
-    if (d.properties & 4) put_address(0);                  // address of the queue, unused
+    if (d.properties & 1) put_address(0), put_address(0);  // private segment buffer, unused
+    if (d.properties & 2) put_address(0);                  // dispatch packet, unused
+    if (d.properties & 4) put_address(0);                  // queue, unused
     if (d.properties & 8) put_address(reinterpret_cast<uint64_t>(launch_.arguments.data()));
     if (d.properties & 16) put_address(0);                 // dispatch id, unused
     if (d.properties & 32) put_address(0);                 // flat scratch, unused
@@ -255,7 +252,6 @@ class Runner {
     }
   }
 
-  // Runs the waves of the group in turn, each up to its next barrier (take_turns in blocks.h).
   void run_together() {
     std::vector<Wave> waves;
     for (uint32_t n = 0; n < waves_; n++) waves.push_back(begin(n, n));
@@ -276,7 +272,7 @@ class Runner {
   uint32_t lanes_ = 32, waves_ = 1;
   Group group_;
   std::vector<WaveStorage> storage_;  // one per wave of a group or, if the kernel has no barrier, one for all waves
-  std::vector<Waits> waits_;          // for each element of storage_: pending operations; empty without --race
+  std::vector<Waits> waits_;          // pending operations of each element of storage_; empty without --race
   uint64_t executed_ = 0;
 };
 
@@ -293,8 +289,7 @@ void run_until_stop(Wave& w) {
   w.num_executed += executed;
 }
 
-// Runs a wave and logs each instruction that has operations. The others (waits, for example) are not logged, because
-// the code shows where they are.
+// Logs each instruction that has operations. Others, such as waits, are not logged: the code shows where they are.
 void run_logged(Wave& w, TraceLog& log) {
   const Op* ops = w.code->ops.data();
   const uint32_t wave = w.first_thread / (w.halves * kLanes);

@@ -1,4 +1,4 @@
-// The emulated AMD GPU: loads code objects and runs launches for the HIP functions in hip_api.cpp.
+// The emulated AMD GPU: loads code objects and runs launches.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,17 +15,15 @@
 
 namespace tgc::hip {
 
-// The parameters of a launch. run_launch() runs the groups on the host's threads with the checks of --emulate and, if
-// `checks_races` is set, of --race.
 struct Launch {
   const TranslatedKernel* code = nullptr;
-  Triple grid{1, 1, 1}, block{1, 1, 1};  // number of groups; threads per group
+  Triple grid{1, 1, 1}, block{1, 1, 1};
   uint64_t dynamic_group_bytes = 0;
   std::vector<std::byte> arguments;
   std::vector<Range> memory_ranges;  // accessible global memory, sorted; run_launch adds the arguments
   bool checks_races = false;
   unsigned host_threads = 1;
-  uint64_t max_jumps = UINT64_MAX;  // limit of jumps per wave
+  uint64_t max_jumps = UINT64_MAX;
   TraceLog* trace_log = nullptr;    // log of executed instructions, or null; with a log, host_threads is 1
 
   uint32_t block_threads() const { return uint32_t(volume(block)); }
@@ -34,9 +32,9 @@ struct Launch {
 struct Group {
   const Launch* launch = nullptr;
   Triple id{};
-  std::vector<std::byte> lds_bytes;      // LDS (shared memory)
-  std::vector<uint8_t> is_stored;        // for each byte of `lds_bytes`, 1 if a thread has stored it
-  std::unique_ptr<Races> race_detector;  // null unless checks_races is set
+  std::vector<std::byte> lds_bytes;
+  std::vector<uint8_t> is_stored;        // by byte of `lds_bytes`: 1 if a thread has stored it
+  std::unique_ptr<Races> race_detector;
   RecentRanges recent_ranges;
 };
 
@@ -48,24 +46,21 @@ std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 void run_wave(Wave& w);
 
 // On x86-64, sets the host's rounding and denormal modes from the f32 fields in the low 8 bits of the MODE register.
-// Ignores the fields for f16 and f64, because the host has one mode for all types.
+// The host has one mode for all types, so the fields for f16 and f64 are ignored.
 void set_float_mode(uint32_t mode);
 
-// Returns a text such as "thread (3,0,0) of block (1,0,0)".
 std::string name_thread(const Group& group, uint32_t thread);
 // Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void throw_fault(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);
 
-// A code object. load() disassembles it with LLVM, translates the kernels, and copies the image into device memory.
 class LoadedModule {
  public:
-  // Fails, for example, on a processor, kernel or instruction that is not supported, which the error names. With
-  // `watches`, wait instructions become operations that are checked (waits.h). The image is allocated in `memory`,
-  // which must outlive the module.
+  // Disassembles a code object with LLVM, translates its kernels, and copies its image into `memory`, which must
+  // outlive the module. With `watches`, wait instructions are checked (waits.h).
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view bytes, Memory& memory, bool watches);
   ~LoadedModule();
 
-  const TranslatedKernel* kernel(std::string_view name) const;  // null if there is no kernel of that name
+  const TranslatedKernel* kernel(std::string_view name) const;  // null if there is none
   const std::vector<std::unique_ptr<TranslatedKernel>>& kernels() const { return kernels_; }
   uint64_t image_address() const { return image_address_; }  // host address of the image
 
@@ -97,15 +92,15 @@ class Gpu : public Driver {
   Gpu();
 
   std::string architecture_ = "gfx1100";
-  TraceLog* trace_log_ = nullptr;  // null: executed instructions are not logged
+  TraceLog* trace_log_ = nullptr;
   LoadedModules modules_;
 };
 
-// hipDeviceProp_t of ROCm 6, with only the two fields that tgc and tinygrad read.
+// hipDeviceProp_t of ROCm 6, with the fields that tgc and tinygrad read.
 struct Properties {
   char name[256];
   char before_arch[904];
-  char arch_name[256];  // "gfx1100", optionally followed by ":" and features
+  char arch_name[256];  // such as "gfx1100", optionally followed by ":" and features
   char after_arch[56];
 };
 static_assert(sizeof(Properties) == 1472);

@@ -1,5 +1,3 @@
-// Tests of the emulated AMD GPU, with code objects compiled from LLVM IR: the HIP functions that the shared library
-// exports, results, faults, and hostile code objects.
 #include <dlfcn.h>
 
 #include <random>
@@ -9,7 +7,6 @@
 namespace tgc::hip {
 namespace {
 
-// Calls a function of the emulated driver's library by its name.
 template <class R = int, class... A>
 R call(const char* name, A... a) {
   static void* library = dlopen(TGC_HIP_EMULATOR, RTLD_NOW | RTLD_LOCAL);
@@ -30,7 +27,6 @@ struct Ran {
   std::string error;
   std::vector<uint32_t> out;
 };
-// Runs kernel 'k' of a code object with one array of `elements` elements.
 Ran run_object(const std::string& object, uint32_t elements, uint32_t threads, bool races = false,
                uint64_t most_jumps = UINT64_MAX, uint32_t groups = 1) {
   Memory memory(1 << 26);
@@ -56,7 +52,6 @@ Ran run_object(const std::string& object, uint32_t elements, uint32_t threads, b
   return ran;
 }
 
-// Returns the byte range, in the code object's file, of the first kernel's code.
 std::pair<size_t, size_t> code_of(const std::string& object) {
   CodeObject read = CodeObject::read(object).value_or_throw();
   const KernelEntry& k = read.kernels().at(0);

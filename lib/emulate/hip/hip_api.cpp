@@ -1,5 +1,4 @@
-// The exported HIP functions of the emulated GPU: those that tgc and tinygrad's HIP runtime call. All work is
-// synchronous: it is done, and its errors are returned, by the call that submits it. All streams are one queue.
+// The exported HIP functions of the emulated GPU. All work is synchronous, and all streams are one queue.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -48,7 +47,6 @@ EXPORT int hipGetDevicePropertiesR0600(Properties* properties, int device) {
   return kSuccess;
 }
 
-// ---- memory
 EXPORT int hipMalloc(void** to, size_t bytes) {
   uint64_t at = gpu().memory().allocate(bytes ? bytes : 1);
   *to = reinterpret_cast<void*>(at);
@@ -73,7 +71,6 @@ EXPORT int hipMemset(void* to, int value, size_t bytes) {
   return kSuccess;
 }
 
-// ---- modules and launches
 EXPORT int hipModuleLoadData(void** module, const void* image) {
   if (!module || !image) return kInvalidValue;
   LoadedModule* loaded = nullptr;
@@ -93,7 +90,6 @@ EXPORT int hipModuleLaunchKernel(void* function, unsigned gx, unsigned gy, unsig
   return gpu().launch(static_cast<Kernel*>(function), {gx, gy, gz}, {bx, by, bz}, group_bytes, parameters, extra);
 }
 
-// ---- streams and events
 EXPORT int hipStreamCreate(void** stream) { return *stream = &the_stream, kSuccess; }
 EXPORT int hipStreamDestroy(void*) { return kSuccess; }
 EXPORT int hipStreamSynchronize(void*) { return kSuccess; }

@@ -17,7 +17,7 @@ bool take(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-// Parses the register numbers "5" of v5 or "[4:7]" of s[4:7]. Returns false if they are malformed or not below `limit`.
+// Parses "5" of v5 or "[4:7]" of s[4:7]. Returns false if the numbers are malformed or not below `limit`.
 bool take_registers(std::string_view text, uint32_t base, uint32_t limit, Operand::Kind kind, Operand& o) {
   std::optional<uint32_t> first, last;
   if (text.starts_with('[') && text.ends_with(']')) {
@@ -131,7 +131,7 @@ Instruction parse_instruction(std::string_view text) {
   size_t space = std::min(text.find(' '), text.size());
   out.opcode = text.substr(0, space);
   if (out.opcode.empty()) throw Failure("an empty instruction");
-  // operands are separated by commas; modifiers follow the last operand, separated by spaces
+  // commas separate operands; modifiers follow the last operand, separated by spaces
   for (std::string_view part : split(text.substr(space), ',')) {
     std::vector<std::string_view> words = split(part, ' ');
     for (size_t n = 0; n < words.size(); n++)

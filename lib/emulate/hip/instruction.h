@@ -1,5 +1,4 @@
-// Parses instructions that LLVM's disassembler prints into opcode, operands and modifiers. The text is AMD's documented
-// assembly language, so no internal table of LLVM is needed.
+// Parses the text of instructions that LLVM's disassembler prints.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -17,10 +16,10 @@ inline constexpr uint32_t kAccumulators = 256, kScratch = 512, kVectors = 516;
 
 struct Operand {
   enum Kind : uint8_t { Vector, Scalar, Integer, Float, Null, Off, Word } kind = Word;
-  uint32_t place = 0, count = 1;  // for registers: index of the first register, number of registers
+  uint32_t place = 0, count = 1;  // registers from index `place` on
   int64_t integer = 0;
-  bool is_literal = false;  // for an Integer: true for a literal (printed in hexadecimal), false for an inline constant
-  double float_value = 0;   // value of a Float
+  bool is_literal = false;  // an Integer that is printed in hexadecimal, so not an inline constant
+  double float_value = 0;
   bool is_negative = false, is_absolute = false, is_sign_extended = false;
   std::string_view text;
 
@@ -30,20 +29,21 @@ struct Operand {
 struct Modifier {
   std::string_view name;
   std::vector<int64_t> values;  // two numbers for "op_sel:[0,1]", one for "offset:16", none for "clamp"
-  std::string_view text_value;  // the text after the colon: "BYTE_1" of "dst_sel:BYTE_1"
+  std::string_view text_value;  // such as "BYTE_1" of "dst_sel:BYTE_1"
 };
 
 struct Instruction {
   uint64_t address = 0;
   uint32_t bytes = 0;
-  uint32_t source_line = 0;  // line of the kernel's source, 0 if unknown
-  std::string_view text;     // the whole instruction
-  std::string_view opcode;   // "v_add_f32_e32"
+  uint32_t source_line = 0;  // line of the kernel's source; 0 if unknown
+  std::string_view text;
+  std::string_view opcode;   // such as "v_add_f32_e32"
   std::vector<Operand> operands;
   std::vector<Modifier> modifiers;
 
   const Modifier* modifier(std::string_view name) const;
-  int64_t value(std::string_view name, int64_t otherwise = 0) const;  // the modifier's first number, else `otherwise`
+  int64_t value(std::string_view name, int64_t otherwise = 0) const;  // returns the modifier's first number, else
+                                                                      // `otherwise`
   bool has_modifier(std::string_view name) const { return modifier(name) != nullptr; }
 };
 
@@ -52,7 +52,7 @@ struct Instruction {
 // same address, the first with 0 bytes. Throws Failure for bytes that are not an instruction.
 std::vector<Instruction> read_listing(std::string_view listing, uint64_t begin, uint64_t end);
 
-// Parses the text of one instruction. Throws Failure if it is empty.
+// Parses one instruction. Throws Failure if the text is empty.
 Instruction parse_instruction(std::string_view text);
 
 }  // namespace tgc::hip

@@ -1,4 +1,3 @@
-// Tests instructions: runs their text on given operands, and compares the results, faults and refusals.
 #include <cmath>
 
 #include "lib/emulate/hip/testing.h"
@@ -245,7 +244,7 @@ TEST_CASE("HIP emulator: v_trig_preop_f64 returns the bits of 2/pi that reduce a
   };
   CHECK(run(-1, 0) == 0x1.45f306dc9c882p-1);  // 2/pi is 0x1.45f306dc9c882a53f84eafa3ea69bb...p-1
   CHECK(run(1, 1) == 0x1.4a7f09d5f47d4p-54);
-  CHECK(run(0x1p55, 0) == 0x1.17cc1b727220ap-3);  // the exponent of the operand, 1078, moves the window by one bit
+  CHECK(run(0x1p55, 0) == 0x1.17cc1b727220ap-3);  // the operand's exponent, 1078, moves the window by one bit
   CHECK((run(0x1p1000, 0) < 0x1p-818 && run(0x1p1000, 0) > 0));  // scaled by 2^128, which keeps it normal
 }
 
@@ -295,11 +294,12 @@ TEST_CASE("HIP emulator: atomic operations work on global memory and LDS") {
   CHECK(run("ds_cmpst_rtn_b32 v0, v2, v4, v5", old, 7, 7, 9) == std::pair(9u, 9u));
   CHECK(run("ds_max_rtn_i32 v0, v2, v4", next, 0xffffffff, 3, 0) == std::pair(3u, 3u));
   CHECK(run("ds_inc_u32 v2, v4", next, 2, 2, 0).first == (2 + 32) % 3);
-  CHECK(run("global_atomic_umax v2, v4, s[4:5] offset:2", old, 1, 2, 0).first == 0xdead);  // address not aligned to 4
+  CHECK(run("global_atomic_umax v2, v4, s[4:5] offset:2", old, 1, 2, 0).first == 0xdead);  // the address is not aligned
+                                                                                           // to 4
 }
 
 TEST_CASE("HIP emulator: matrix instructions multiply matrices") {
-  // the matrix A permutes rows and multiplies by 2, so A * B + C is 2 * B with permuted rows, plus C
+  // A permutes rows and multiplies by 2, so A * B + C is 2 * B with permuted rows, plus C
   struct Kind {
     const char* text;
     Family family;

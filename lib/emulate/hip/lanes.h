@@ -13,12 +13,11 @@ namespace tgc::hip {
 template <class T>
 struct Lanes {
   alignas(64) T at[kLanes];
-  Lanes() {}  // leaves the elements uninitialized
+  Lanes() {}
 };
 
-// Reads an operand for which Source::is_plain() is false into `to`: extracts the bits that the operand uses, converts
-// half to float if Source::is_half, and applies absolute value and negation. `sign` is the sign bit of the value's
-// type.
+// Reads an operand for which Source::is_plain() is false: takes its part, converts half to float if Source::is_half,
+// and applies absolute value and negation. `sign` is the sign bit of the value's type.
 void read_operand_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
 
 // Returns 32 lanes of register number `which` of the operand. A scalar register is copied to all lanes of `room`.
@@ -29,17 +28,14 @@ inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32
   return room.at;
 }
 
-// ---- reading and writing the values of all lanes
 // read_words(), read_converted() and write_converted() are not inlined, because each of some thousand operations would
 // contain a copy.
 
-// Reads an operand of 32-bit values that is a scalar register or has modifiers.
 [[gnu::noinline]] inline void read_words(const Wave& w, const Source& from, int half, Lanes<uint32_t>& to) {
   if (!from.is_plain()) return read_operand_parts(w, from, half, 0x80000000u, to);
   uint32_t value = w.s[from.place];
   TGC_LANES to.at[i] = value;
 }
-// Reads an operand with values of 64 or 16 bits, for example double or Half.
 template <class T>
 [[gnu::noinline]] void read_converted(const Wave& w, const Source& from, int half, Lanes<T>& to) {
   if constexpr (sizeof(T) == 8) {
@@ -70,14 +66,14 @@ template <class T>
   return room.at;
 }
 
-// Writes one half of a lane mask. A wave of 64 writes both halves together after the second one is computed, because
-// the destination may overlap the operands.
+// A wave of 64 writes both halves together after the second one is computed, because the destination may overlap the
+// operands.
 inline void write_mask(Wave& w, uint32_t place, int half, uint32_t mask) {
   w.mask[half] = mask;
   if (half + 1 == int(w.halves)) std::memcpy(w.s + place, w.mask, sizeof(uint32_t) * w.halves);
 }
 
-// Sets lane i of the register with index `place` to value(i), in the active lanes only.
+// Sets lane i of the register `place` to value(i), in the active lanes only.
 template <class T, class F>
 [[gnu::always_inline]] inline void write_words(Wave& w, uint32_t place, int half, F value) {
   T* d = reinterpret_cast<T*>(w.vector(place, uint32_t(half)));
@@ -91,7 +87,7 @@ template <class T, class F>
   TGC_LANES d[i] = active >> i & 1 ? t.at[i] : d[i];
 }
 
-// Applies the output modifiers (clamp, mul:2, mul:4, div:2) to a result.
+// Applies clamp, mul:2, mul:4 or div:2 to a result.
 template <class T>
 inline T apply_output_modifiers(const Op& o, T x) {
   float v = std::ldexp(float(x), o.scale_exponent);
@@ -111,7 +107,6 @@ inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>&
   else write_words<uint32_t>(w, o.to, half, [&](int i) { return bits.at[i]; });
 }
 
-// Writes results of 64 or 16 bits. Floats are converted to halves.
 template <class T>
 [[gnu::noinline]] void write_converted(Wave& w, const Op& o, int half, const Lanes<T>& t) {
   bool finishes = std::is_floating_point_v<T> && (o.clamps_result || o.scale_exponent);
@@ -158,7 +153,6 @@ template <class T, class F>
   }
 }
 
-// ---- opcode table rows made from C++ functions of one lane
 template <class T>
 struct Signature;
 template <class L, class R, class... A>
@@ -189,7 +183,7 @@ template <auto F, class L, class R, class... A>
 constexpr Row vector_row_of(R (L::*)(A...) const) {
   return SignatureOf<F>::row(vector_run<F, R, A...>, true);
 }
-// Makes the row of a vector instruction from F, a function of one lane; F's parameter types are the operand types.
+// Makes the row of a vector instruction from F, a function of one lane, whose parameter types are the operand types.
 template <auto F>
 constexpr Row vector_row() {
   return vector_row_of<F>(&decltype(F)::operator());

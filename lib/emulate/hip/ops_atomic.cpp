@@ -1,5 +1,4 @@
-// Atomic instructions on global, flat and LDS memory. Lanes execute in turn; each operation is atomic for other host
-// threads.
+// Atomic instructions. Lanes execute in turn; each operation is atomic with respect to other host threads.
 #include "lib/emulate/atomics.h"
 #include "lib/emulate/hip/access.h"
 
@@ -56,8 +55,7 @@ void build_atomic(Builder& b) {
   b.emit(op);
 }
 
-// Adds rows for an operation on global, flat and LDS memory. `names`: its names on all families, without the prefix
-// "global_atomic_", "flat_atomic_" or "ds_".
+// `names` are without the prefix "global_atomic_", "flat_atomic_" or "ds_".
 template <AtomicOp kOp, class T>
 void add(Table& t, std::initializer_list<const char*> names) {
   Row row{.to = Type::U32, .count = sizeof(T), .is_vector = true, .build_ops = build_atomic};

@@ -1,4 +1,3 @@
-// Vector instructions on bits and bytes, moves, and selection by a lane mask.
 #include <bit>
 
 #include "lib/emulate/hip/lanes.h"
@@ -34,7 +33,6 @@ u32 reversed(u32 a) {
   return __builtin_bswap32(a);
 }
 
-// Sets d to b in lanes whose mask bit is set, else to a.
 template <class T>
 void choose_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.halves); half++) {

@@ -1,10 +1,9 @@
-// Comparisons: v_cmp_... writes a lane mask, v_cmpx_... writes EXEC.
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {
 namespace {
 
-// Builds a comparison. v_cmpx_... writes its result to EXEC; on gfx9 also to a mask operand.
+// v_cmpx_... writes its result to EXEC; on gfx9 also to a mask operand.
 void build_compare(Builder& b) {
   bool changes_exec = b.name.starts_with("v_cmpx_");
   if (!changes_exec) return b.build_by_types();
@@ -55,7 +54,6 @@ void add_integers(Table& t, const char* type) {
   add_compare<T, kNever>(t, "f", type), add_compare<T, kAlways>(t, "t", type);
 }
 
-// Halves are compared as floats, through Half's conversion operator.
 template <class T>
 void add_floats(Table& t, const char* type) {
   add_compare<T, kEq>(t, "eq", type), add_compare<T, kNe>(t, "neq", type);
@@ -68,7 +66,8 @@ void add_floats(Table& t, const char* type) {
   add_compare<T, kNever>(t, "f", type), add_compare<T, kAlways>(t, "tru", type), add_compare<T, kAlways>(t, "t", type);
 }
 
-// True if x is in one of `classes`, a mask: signaling NaN, quiet NaN, then the classes from -infinity to +infinity.
+// Returns true if x is in one of `classes`, a mask: signaling NaN, quiet NaN, then the classes from -infinity to
+// +infinity.
 template <class T, class Bits, int kMantissa>
 bool is_in_class(Bits x, uint32_t classes) {
   constexpr int kBits = sizeof(Bits) * 8, kExponent = kBits - 1 - kMantissa;

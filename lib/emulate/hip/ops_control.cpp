@@ -1,4 +1,3 @@
-// Control instructions: jumps, barriers, waits, end of program, floating-point mode, s_getpc, and those without effect.
 #include <charconv>
 
 #include <immintrin.h>
@@ -43,7 +42,6 @@ void build_barrier(Builder& b) {
   b.emit(op);
 }
 
-// For instructions that have no effect in the emulator: emits nothing.
 void build_nothing(Builder&) {}
 
 // With --race, emits an operation that waits until at most `open` operations of the counter are outstanding.
@@ -82,7 +80,7 @@ void build_wait_for(Builder& b) {
   if (kSecond != Counter::None) add_wait(b, kSecond, o.integer);
 }
 
-// Builds s_getpc: writes the host address of the next instruction.
+// Builds s_getpc, which writes the host address of the next instruction.
 void build_get_pc(Builder& b) {
   Op op = b.begin_op(opcodes().at("s_mov_b64").run_op, false);
   op.to = b.scalar_place(b.operand(0), 2);
@@ -92,7 +90,6 @@ void build_get_pc(Builder& b) {
 
 }  // namespace
 
-// Sets the floating-point mode. Only the f32 fields of MODE are used.
 void set_float_mode(uint32_t mode) {
 #if defined(__x86_64__)
   static constexpr uint32_t kRounding[] = {_MM_ROUND_NEAREST, _MM_ROUND_UP, _MM_ROUND_DOWN, _MM_ROUND_TOWARD_ZERO};
@@ -121,7 +118,8 @@ void add_control_rows(Table& t) {
   add_row(t, "s_wait_loadcnt", {.build_ops = build_wait_for<Counter::Load>});
   add_row(t, "s_wait_dscnt", {.build_ops = build_wait_for<Counter::Lds>});
   add_row(t, "s_wait_kmcnt", {.build_ops = build_wait_for<Counter::Scalar>});
-  add_row(t, "s_wait_loadcnt_dscnt", {.build_ops = [](Builder& b) {  // operand: loads (upper byte), LDS (lower)
+  add_row(t, "s_wait_loadcnt_dscnt", {.build_ops = [](Builder& b) {  // operand: loads in the upper byte, LDS in the
+                                                                     // lower
             add_wait(b, Counter::Load, b.operand(0).integer >> 8),
                 add_wait(b, Counter::Lds, b.operand(0).integer & 0xff);
           }});

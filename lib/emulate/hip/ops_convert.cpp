@@ -14,10 +14,8 @@ To saturated(From x) {
 template <int kByte>
 constexpr auto byte_to_float = [](u32 a) { return float(a >> (8 * kByte) & 0xff); };
 
-// Returns the bits of x as a half, rounded toward zero.
 u32 toward_zero(float x) { return x != x ? 0x7fff : encode(x, kHalf, Rounding::Zero); }
 
-// ---- fp8 and bf8: the OCP formats on gfx12, the FNUZ formats on gfx942
 template <const FloatLayout& kLayout>
 float of_fp8(u32 a) {
   return float(decode(a & 0xff, kLayout));
@@ -26,7 +24,7 @@ template <const FloatLayout& kLayout>
 u16 two_fp8(float a, float b) {
   return u16(encode(a, kLayout) | encode(b, kLayout) << 8);
 }
-// Builds a conversion to two fp8 values in one half of a register. The register's other half keeps its value.
+// Builds a conversion to two fp8 values in one half of a register, whose other half keeps its value.
 void build_two_fp8(Builder& b) {
   b.build_by_types();
   Op& op = b.code.ops.back();

@@ -1,5 +1,5 @@
-// Instructions that exchange values between lanes: DPP, which permutes the first source of an instruction, and the pure
-// permutations ds_permute, ds_bpermute and v_permlane16. Also moves between lanes and scalar registers, and v_mbcnt.
+// Instructions that exchange values between lanes: DPP, which permutes the first source of an instruction, and
+// permutations. Also moves between lanes and scalar registers, and v_mbcnt.
 #include "lib/emulate/hip/access.h"
 #include "lib/emulate/hip/lanes.h"
 #include "lib/emulate/hip/scalar_rows.h"
@@ -11,7 +11,7 @@ namespace {
 constexpr int kNoLane = -1;
 constexpr u32 kRow = 16;
 
-// ---- DPP controls: each function returns the lane that `lane` reads from, or kNoLane
+// Each of these functions returns the lane that `lane` reads from, or kNoLane.
 using From = int (*)(u32 lane, u32 lanes, u32 value);
 int within_row(u32 lane, int at) { return at < 0 || at >= int(kRow) ? kNoLane : int(lane / kRow * kRow) + at; }
 int quad_perm(u32 lane, u32, u32 v) { return int(lane / 4 * 4 + (v >> (2 * (lane % 4)) & 3)); }
@@ -55,9 +55,8 @@ constexpr Control kControls[] = {
     {"wave_rol", wave_rol},
     {"wave_ror", wave_ror},
 };
-constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags in Op::num_words for the modifiers bound_ctrl:1, fi:1
+constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // in Op::num_words, for the modifiers bound_ctrl:1 and fi:1
 
-// ---- DPP instructions, and permutations
 // Writes the values of source operand `a`, permuted across lanes, to register `to`. Restricts EXEC, until restore_run,
 // to the active lanes that the row and bank masks select and that have an active source lane (kFromInactive: any source
 // lane; kZeroWhereNone: also those without one). Op::scale_exponent is the index of the control in kControls, `offset`
@@ -110,7 +109,7 @@ void build_permutation(Builder& b) {
 }
 
 // v_permlane16_b32: lane n of a row reads from the lane of that row whose number is 4-bit field n of the scalars b and
-// c. kOther (v_permlanex16_b32): lane n reads from the other row of its pair of rows.
+// c. kOther (v_permlanex16_b32): from the other row of its pair of rows.
 template <bool kOther>
 void within_rows_run(Wave& w, const Op& o) {
   uint64_t names = w.s[o.b.place] | uint64_t(w.s[o.c.place]) << 32;
@@ -182,8 +181,6 @@ void add_permutation_rows(Table& t) {
   add_row(t, "v_permlane16_b32", {.run_op = within_rows_run<false>, .is_vector = true, .build_ops = build_within_rows});
   add_row(t, "v_permlanex16_b32", {.run_op = within_rows_run<true>, .is_vector = true, .build_ops = build_within_rows});
 }
-
-// ---- instructions that move values between lanes and scalar registers; bit counts of masks
 
 namespace {
 

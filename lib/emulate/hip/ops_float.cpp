@@ -1,5 +1,5 @@
-// Vector instructions on floats of 16, 32 and 64 bits. Instructions that are approximate on a GPU (exp, log, rcp, ...)
-// use the C library, which is within the GPU's error bounds but not bit-identical.
+// Vector instructions on floats. Instructions that are approximate on a GPU (exp, log, rcp, ...) use the C library,
+// which is within the GPU's error bounds but not bit-identical.
 #include "lib/compile/two_over_pi.h"
 #include "lib/emulate/hip/lanes.h"
 
@@ -15,7 +15,7 @@ T fused(T a, T b, T c) {
     return std::fma(a, b, c);
   }
 }
-// Returns the minimum or maximum; if one operand is NaN, the other operand.
+// If one operand is NaN, returns the other one.
 template <class T>
 constexpr auto minimum = [](T a, T b) -> T { return a < b || b != b ? a : b; };
 template <class T>
@@ -42,14 +42,15 @@ Row accumulating_row() {
   return row;
 }
 
-// The table of v_trig_preop_f64 has the first 1201 bits of 2/pi.
+// v_trig_preop_f64 has a table of the first 1201 bits of 2/pi.
 uint64_t two_over_pi(int word) {
   static constexpr uint64_t kBits[] = {TGC_TWO_OVER_PI};
   constexpr int kLast = 1201 / 64, kUnused = 64 - 1201 % 64;
   return word < kLast ? kBits[word] : word == kLast ? kBits[word] >> kUnused << kUnused : 0;
 }
 
-// v_trig_preop_f64: returns the 53 bits of 2/pi that a range reduction of `value` needs for its step `segment`.
+// Implements v_trig_preop_f64: returns the 53 bits of 2/pi that a range reduction of `value` needs for its step
+// `segment`.
 constexpr auto bits_of_two_over_pi = [](double value, u32 segment) -> double {
   const int exponent = int(std::bit_cast<uint64_t>(value) >> 52 & 0x7FF);
   const int shift = int(segment & 31) * 53 + (exponent > 1077 ? exponent - 1077 : 0), word = shift / 64;
@@ -114,7 +115,7 @@ void add_transcendental(Table& t, const std::string& type) {
 
 // ---- IEEE division: v_div_scale scales operands, v_div_fmas refines the quotient, v_div_fixup handles special values
 template <class T>
-struct Scale {  // constants and properties of the float type T that the division instructions use
+struct Scale {
   static constexpr int kBias = std::is_same_v<T, float> ? 127 : 1023, kMantissa = std::is_same_v<T, float> ? 23 : 52;
   static constexpr int kShift = std::is_same_v<T, float> ? 64 : 128, kFar = std::is_same_v<T, float> ? 96 : 768;
   static int exponent(T x) {  // returns the biased exponent
@@ -177,7 +178,7 @@ void div_fmas_run(Wave& w, const Op& o) {
     u32 mask = w.s[kVcc + half];
     write<T>(w, o, half, [&](int i) {
       T q = std::fma(a[i], b[i], c[i]);
-      // where v_div_scale set the mask bit, scale the quotient back, up if |c| is at least 2, else down
+      // where v_div_scale set the mask bit, scale the quotient back
       return mask >> i & 1 ? std::ldexp(q, std::fabs(c[i]) >= 2 ? Scale<T>::kShift : -Scale<T>::kShift) : q;
     });
   }
@@ -195,7 +196,7 @@ constexpr auto div_fixup = [](T quotient, T denominator, T numerator) -> T {
   if (zero || std::isinf(numerator)) return with_sign(kInfinity);
   if (infinite || numerator == 0) return with_sign(T(0));
   if (S::exponent(numerator) - S::exponent(denominator) < -(S::kBias + S::kMantissa)) return with_sign(T(0));
-  // if operands are finite, a NaN quotient comes from an infinite intermediate result, so return infinity
+  // if operands are finite, a NaN quotient comes from an infinite intermediate result
   return with_sign(quotient != quotient ? kInfinity : quotient);
 };
 
@@ -217,7 +218,6 @@ void add_division(Table& t, const std::string& type) {
   add_row(t, "v_div_fixup_" + type, vector_row<div_fixup<T>>());
 }
 
-// ---- mixed-precision fma, and the rows of all instructions
 // Builds a mixed-precision fma: op_sel_hi says which operands are halves, op_sel which part of the register they use.
 void build_mix(Builder& b) {
   b.allow_modifiers({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});

@@ -1,4 +1,3 @@
-// Vector integer instructions, such as sums, carries, products, shifts and minima.
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {
@@ -27,7 +26,7 @@ void add_order(Table& t, const std::string& type) {
   add_row(t, "v_med3_" + type, vector_row<median<T>>());
 }
 
-// Addition and subtraction with carry out and, if kTakesCarry, carry in. F(a, b, carry) is the 64-bit result.
+// Adds or subtracts with carry out and, if kTakesCarry, carry in. F(a, b, carry) is the 64-bit result.
 template <auto F, bool kTakesCarry>
 void carry_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.halves); half++) {
@@ -61,7 +60,7 @@ constexpr auto kAdd = [](u64 a, u64 b, u64 c) { return a + b + c; };
 constexpr auto kSub = [](u64 a, u64 b, u64 c) { return a - b - c; };
 constexpr auto kSubReversed = [](u64 a, u64 b, u64 c) { return b - a - c; };
 
-// "v_mad_u64_u32 v[0:1], vcc_lo, v2, v3, v[4:5]": the second result is the carry out of the 64-bit sum.
+// In "v_mad_u64_u32 v[0:1], vcc_lo, v2, v3, v[4:5]", the second result is the carry out of the 64-bit sum.
 template <class T>
 void wide_mad_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.halves); half++) {

@@ -6,18 +6,18 @@
 namespace tgc::hip {
 namespace {
 
-// The distribution of D = A * B + C (A is m x k, B is k x n) over lanes. A lane holds elements of one row of A, lane %
-// m, and of one column of B, lane % n.
+// The distribution of D = A * B + C (A is m x k, B is k x n) over lanes. A lane holds elements of row lane % m of A and
+// of column lane % n of B.
 struct Layout {
   uint32_t m = 16, n = 16, k = 16;
   uint32_t in_lane = 16;     // number of elements of A, and of B, that a lane holds
-  bool is_doubled = false;   // true on gfx11: the upper lanes hold copies of the lower lanes' elements
+  bool is_doubled = false;   // gfx11: the upper lanes hold copies of the lower lanes' elements
   Family family = Family::Gfx11;
-  bool packs_result = false; // true on gfx12: a register holds two 16-bit results
+  bool packs_result = false;  // gfx12: a register holds two 16-bit results
 
-  // Returns the k index of an element that a lane holds: its column in A or its row in B.
+  // Returns the k index of a lane's element: its column in A or its row in B.
   uint32_t k_of(uint32_t lane, uint32_t element) const { return is_doubled ? element : lane / m * in_lane + element; }
-  // Returns the row of a lane's result element. The element's column is lane % n.
+  // Returns the row of a lane's result element, whose column is lane % n.
   uint32_t row_of(uint32_t lane, uint32_t element) const {
     if (family == Family::Gfx11) return 2 * element + lane / 16;
     if (family == Family::Gfx12) return element + 8 * (lane / 16);
@@ -45,7 +45,6 @@ float element_of(const Wave& w, uint32_t place, uint32_t lane, uint32_t n, Eleme
   }
 }
 
-// The properties that an instruction's name encodes: "v_wmma_f32_16x16x16_f16".
 struct Shape {
   Layout layout;
   Element to = Element::F32, from = Element::F16, from_b = from;
@@ -71,7 +70,6 @@ void matrix_run(Wave& w, const Op& o) {
       a[lane % l.m * l.k + k] = element_of(w, o.a.place, lane, e, shape.from);
       b[k * l.n + lane % l.n] = element_of(w, o.b.place, lane, e, shape.from_b);
     }
-  // 16-bit results are packed two per register or, on gfx11, each is in the lower half of a register
   bool is_half = shape.to != Element::F32, packs = is_half && l.packs_result;
   auto each_result = [&](auto f) {
     for (uint32_t e = 0; e < registers; e++)

@@ -1,4 +1,3 @@
-// Vector loads and stores of global, flat, scratch (private) and LDS memory; scalar loads.
 #include <algorithm>
 
 #include "lib/emulate/hip/access.h"
@@ -36,7 +35,7 @@ void load_run(Wave& w, const Op& o) {
   Addresses at;
   find_addresses<kSpace>(w, o, Access::Load, at);
   if constexpr (kForm == Form::Words) {
-    if (at.is_row && o.num_words == 1) {  // fast path: consecutive addresses
+    if (at.is_row && o.num_words == 1) {
       for (u32 half = 0; half < w.halves; half++)
         std::memcpy(w.vector(o.to, half), reinterpret_cast<void*>(at.host[half * kLanes]), kLanes * sizeof(u32));
       return;
@@ -77,7 +76,6 @@ void store_run(Wave& w, const Op& o) {
   });
 }
 
-// ---- building vector accesses
 void build_access(Builder& b) {
   allow_memory_modifiers(b);
   Space space = space_of(b.name);
@@ -89,7 +87,7 @@ void build_access(Builder& b) {
   take_address(b, op, space, b.operand(address), has_scalar ? &b.operand(last) : nullptr);
   if (stores) op.b = Source{.place = b.vector_place(b.operand(1), op.num_words), .is_vector = true};
   else op.to = b.vector_place(b.operand(0), op.num_words);
-  // since gfx10, stores count in a counter of their own; gfx9 counts them with the loads
+  // since gfx10, stores have a counter of their own; gfx9 counts them with the loads
   op.counter = space == Space::Lds                       ? Counter::Lds
                : stores && b.code.family != Family::Gfx9 ? Counter::Store
                                                          : Counter::Load;
@@ -182,14 +180,13 @@ void add_two(Table& t, const std::string& load, const std::string& store) {
     }
 }
 
-// ---- scalar loads
 void scalar_load_run(Wave& w, const Op& o) {
   uint64_t from =
       (uint64_t(w.s[o.a.place]) | uint64_t(w.s[o.a.place + 1]) << 32) + w.s[o.b.place] + uint64_t(int64_t(o.offset));
   from &= ~uint64_t(3);
   const Range* range = find_range(w, o, from, from + 4);
   if (!range) refuse_scalar_load(w, o, from);
-  // a compiler may widen a load beyond the end of an allocation, so the words beyond the end read as 0 and do not fail
+  // a compiler may widen a load beyond the end of an allocation, so the words beyond the end read as 0
   uint64_t there = std::min<uint64_t>(4u * o.num_words, range->end - from);
   std::memset(w.s + o.to, 0, 4u * o.num_words);
   std::memcpy(w.s + o.to, reinterpret_cast<void*>(from), there);

@@ -79,7 +79,6 @@ void build_packed_move(Builder& b) {
   }
 }
 
-// Returns the dot product of four bytes of A and four of B, plus c. A and B are int8_t or uint8_t.
 template <class A, class B>
 constexpr auto dot4 = [](uint32_t a, uint32_t b, uint32_t c) {
   int32_t sum = 0;

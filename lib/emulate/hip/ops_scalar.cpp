@@ -1,4 +1,3 @@
-// Scalar integer instructions of 32 and 64 bits, with SCC and lane masks.
 #include <bit>
 
 #include "lib/emulate/hip/scalar_rows.h"
@@ -6,7 +5,6 @@
 namespace tgc::hip {
 namespace {
 
-// Returns `value`, and sets SCC to 1 if it is not 0, else to 0.
 template <class T>
 T tested(Wave& w, T value) {
   w.s[kScc] = value != 0;

@@ -1,4 +1,3 @@
-// Scalar floating-point instructions.
 #include <cmath>
 
 #include "lib/emulate/hip/scalar_rows.h"
@@ -37,7 +36,7 @@ void add_type(Table& t, const std::string& type) {
   add_row(t, "s_floor_" + type, scalar_row<[](Wave&, T a) -> T { return std::floor(float(a)); }>());
   add_row(t, "s_trunc_" + type, scalar_row<[](Wave&, T a) -> T { return std::trunc(float(a)); }>());
   add_row(t, "s_rndne_" + type, scalar_row<[](Wave&, T a) -> T { return std::nearbyint(float(a)); }>());
-  // v_s_exp_f32 and the like have scalar operands, so they are scalar rows although their names begin with v_
+  // v_s_exp_f32 and the like have scalar operands, although their names begin with v_
   add_row(t, "v_s_exp_" + type, scalar_row<[](Wave&, T a) -> T { return std::exp2(float(a)); }>());
   add_row(t, "v_s_log_" + type, scalar_row<[](Wave&, T a) -> T { return std::log2(float(a)); }>());
   add_row(t, "v_s_rcp_" + type, scalar_row<[](Wave&, T a) -> T { return 1 / float(a); }>());

@@ -1,5 +1,5 @@
-// Makes opcode table rows of scalar instructions from C++ functions. A function takes the wave, whose SCC it may set,
-// and the operands. Its result is written to the destination; a bool result is written to SCC.
+// Makes opcode table rows of scalar instructions from C++ functions of the wave and the operands. A bool result is
+// written to SCC.
 #pragma once
 #include <cmath>
 

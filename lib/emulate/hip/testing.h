@@ -1,4 +1,3 @@
-// Test helpers: run assembly text on one wave (TestWave); compile LLVM IR to a code object.
 #pragma once
 #include <doctest/doctest.h>
 #include <algorithm>
@@ -13,7 +12,6 @@
 
 namespace tgc::hip {
 
-// One wave in its own group. Tests set registers before run() and read them afterwards.
 class TestWave {
  public:
   // `text` has one instruction per line, at the addresses 0x100, 0x104, ...; s_endpgm is appended. Throws Failure.
@@ -43,7 +41,7 @@ class TestWave {
     wave.s[kExec] = UINT32_MAX, wave.s[kExec + 1] = halves == 2 ? UINT32_MAX : 0;
   }
 
-  // Runs the wave. Returns the fault's text, or "". With `watches`, checks wait instructions as --race does.
+  // Returns the fault's text, or "". With `watches`, checks wait instructions as --race does.
   std::string run(bool watches = false) {
     Waits waits;
     if (watches) wave.pending_waits = &waits;
@@ -70,7 +68,7 @@ class TestWave {
   std::vector<std::byte> own_;
 };
 
-// Compiles a kernel 'k' with this LLVM IR body to a code object, with the compiler of the AMD:LLVM device.
+// Compiles a kernel 'k' with this LLVM IR body, with the compiler of the AMD:LLVM device.
 inline std::string code_object(const std::string& parameters, const std::string& body, const char* arch = "gfx1100") {
   CompileJob job = compile_job("AMD", "LLVM", arch).value_or_throw();
   job.source =

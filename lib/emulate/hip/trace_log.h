@@ -1,5 +1,5 @@
-// A log of executed instructions in memory that a process shares with the workers that it forks. `tgc run --profile`
-// creates it and makes a profile of it (lib/profile/emulated_trace.h); the emulated GPU appends to it.
+// A log of executed instructions in memory that a process shares with its workers. `tgc run --profile` creates it and
+// makes a profile of it (lib/profile/emulated_trace.h); the emulated GPU appends to it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,6 @@
 
 namespace tgc::hip {
 
-// The environment variable that holds the log's address in hexadecimal.
 inline constexpr const char* kTraceLogVariable = "TGC_HIP_EMULATOR_TRACE_LOG";
 
 struct TraceRecord {
@@ -23,17 +22,17 @@ struct TraceRecord {
   uint64_t num_events = 0;  // number of 4-byte events that follow the record's bytes
 };
 
-// The log: this header, then `used_bytes` bytes of records.
+// A log consists of this header and `used_bytes` bytes of records.
 struct TraceLog {
-  uint64_t capacity_bytes = 0;  // bytes for records
+  uint64_t capacity_bytes = 0;
   uint64_t used_bytes = 0;
-  uint64_t last_record = 0;  // offset of the last record in records()
+  uint64_t last_record = 0;  // offset in records()
   uint64_t is_full = 0;      // 1: a record or an event did not fit, and all later ones are missing
 
   std::byte* records() { return reinterpret_cast<std::byte*>(this + 1); }
   const std::byte* records() const { return reinterpret_cast<const std::byte*>(this + 1); }
 
-  // Appends a record: its kind, `number`, and `text`, padded to 8 bytes.
+  // Appends a record with `text`, padded to 8 bytes.
   void append(TraceRecord::Kind kind, uint64_t number, std::string_view text) {
     uint64_t padded = (text.size() + 7) / 8 * 8;
     used_bytes = (used_bytes + 7) / 8 * 8;

@@ -15,7 +15,7 @@ Run wait_run() { return run_wait; }
 
 void Waits::wait_for(Counter counter, uint64_t open, bool is_shared) {
   size_t n = size_t(counter);
-  if (counter == Counter::Scalar && open > 0) return;  // scalar loads complete in any order, so any may be outstanding
+  if (counter == Counter::Scalar && open > 0) return;  // scalar loads complete in any order
   // if LDS operations and scalar loads share a counter, outstanding scalar loads make the order of completion unknown
   bool mixed = is_shared && counter == Counter::Lds && open > 0 &&
                num_done_[size_t(Counter::Scalar)] < num_issued_[size_t(Counter::Scalar)];

@@ -10,18 +10,18 @@ namespace tgc::hip {
 // A wave's outstanding memory operations. Operations of one counter complete in order, except scalar loads.
 class Waits {
  public:
-  // Call before each operation `o`. Throws a Fault if `o` uses a register whose load was not waited for. Records `o` if
-  // it is a memory operation.
+  // Call before each operation. Throws a Fault if `o` uses a register whose load was not waited for. Records `o` if it
+  // is a memory operation.
   void check_operands(Wave& w, const Op& o);
   // Call at a barrier. Throws a Fault if an LDS store was not waited for, because other waves may not see the store.
   void check_barrier(Wave& w, const Op& o) const;
-  // Records a wait until at most `open` operations of the counter are outstanding. `is_shared`: one counter serves
-  // both LDS operations and scalar loads of this processor.
+  // Records a wait until at most `open` operations of the counter are outstanding. `is_shared`: one counter serves both
+  // LDS operations and scalar loads of this processor.
   void wait_for(Counter counter, uint64_t open, bool is_shared);
 
  private:
   struct PendingLoad {
-    uint64_t number = 0;  // sequence number of the load within its counter
+    uint64_t number = 0;  // sequence number within its counter
     uint32_t instruction = 0;
     Counter counter = Counter::None;
   };
@@ -33,7 +33,7 @@ class Waits {
   uint64_t last_store_ = 0;                               // sequence number of the last LDS store
 };
 
-// The operation of a wait instruction. Op::bytes is the Counter, Op::offset the number that may remain outstanding.
+// Returns the operation of a wait. Op::bytes is the Counter, Op::offset the number that may remain outstanding.
 Run wait_run();
 
 }  // namespace tgc::hip

@@ -5,7 +5,7 @@
 #include "lib/emulate/metal/runner.h"
 
 // Pushes the callee-saved registers on the current stack, stores the stack pointer in *from, and resumes the stack
-// whose pointer is `to`. Used instead of ucontext, which makes a system call for the signal mask on each switch.
+// whose pointer is `to`. ucontext would make a system call for the signal mask on each switch.
 extern "C" void tgc_metal_switch(void** from, void* to);
 #if defined(__x86_64__)
 asm(R"(
@@ -104,7 +104,7 @@ Position Runner::position_of(uint32_t thread) const {
 
 void Runner::fiber_body() { current_runner().run_threads(); }
 
-// Runs on a fiber: starts threads one after another until all threads of the group have started.
+// Runs on a fiber: starts threads until all threads of the group have started.
 void Runner::run_threads() {
   for (;;) {
     for (; next_thread_ < group_threads_; num_ended_++) {
@@ -213,7 +213,7 @@ void Runner::report_thread_fault(uint32_t thread, std::string what) {
 
 void Runner::report_fault(std::string what, uint64_t at, uint64_t other_at) {
   fault_ = Fault{std::move(what), at, position_of(running_thread_), other_at};
-  running_fiber_->leave();  // does not return: a fault ends the launch, so nothing resumes this fiber
+  running_fiber_->leave();  // does not return: nothing resumes this fiber after a fault
 }
 
 std::optional<Fault> run_grid(const Grid& grid) { return Runner(grid).run(); }

@@ -1,6 +1,6 @@
 // Runs a Metal kernel, compiled for the host's CPU, on one host thread. The kernel's threads run one after another. At
-// a barrier or a SIMD-group function a thread waits on its own fiber; threads that never wait share one stack. Every
-// memory access of the kernel, except to the thread's own stack, is checked first.
+// a barrier or a SIMD-group function a thread waits on its own fiber; threads that never wait share one stack. Memory
+// accesses, except to the thread's own stack, are checked first.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,49 +12,47 @@
 
 namespace tgc::metal {
 
-// The position of a thread. The layout must match the declaration in lib/compile/metal/library.cpp.
+// The layout must match the declaration in lib/compile/metal/library.cpp.
 struct Position {
   std::array<uint32_t, 3> group, groups, thread, threads;
 };
 using Entry = void (*)(void* const* arguments, const Position* position);
 
-// A memory range that a kernel may access.
 struct Range {
-  std::string name;  // name of the kernel parameter
+  std::string name;
   uint64_t begin = 0, bytes = 0;
 };
 
 struct Grid {
-  Entry entry = nullptr;                                      // the compiled kernel; a call runs one thread
+  Entry entry = nullptr;
   std::array<uint32_t, 3> groups{1, 1, 1}, threads{1, 1, 1};  // number of threadgroups; threads per group
   std::vector<void*> arguments;
   std::vector<Range> memory;
-  bool checks_races = false;  // true: finds races (--race, lib/emulate/races.h)
+  bool checks_races = false;
 };
 
-// An error of a running kernel, which ends the launch.
 struct Fault {
   std::string problem;    // such as "reads 4 bytes out of bounds, 8 bytes after the end of data1 (32 bytes)"
-  uint64_t return_address = 0;  // address of the instruction after the call that failed, such as a check
-  Position position;            // position of the failing thread
-  uint64_t other_return_address = 0;  // for a race, the return address of the other access's check; else 0
-  // Returns the message with source lines, thread and group. `line_of` maps an address to a source line, 0 if unknown.
+  uint64_t return_address = 0;  // return address of the call that failed, such as a check
+  Position position;
+  uint64_t other_return_address = 0;  // for a race: return address of the other access's check; else 0
+  // Returns the message. `line_of` maps an address to a source line, 0 if unknown.
   std::string text(const std::function<uint32_t(uint64_t)>& line_of) const;
 };
 
 std::string coordinates_text(const std::array<uint32_t, 3>& n);  // returns text such as "(1, 0, 0)"
 
 inline constexpr uint32_t kSimdWidth = 32, kMaxGroupThreads = 1024;
-inline constexpr uint64_t kMaxThreadgroupBytes = 32 << 10;   // Apple's limit of threadgroup memory
+inline constexpr uint64_t kMaxThreadgroupBytes = 32 << 10;   // Apple's limit
 
 // Runs all threads of the grid. Returns the first fault, if any. Throws std::bad_alloc.
 std::optional<Fault> run_grid(const Grid& grid);
 
-// The functions that compiled kernels call, by symbol name: access checks, barriers, threadgroup memory, SIMD groups.
+// Returns the functions that compiled kernels call, by symbol name.
 std::map<std::string, void*, std::less<>> functions();
 
-// Fibers: stacks that one host thread switches between. Code on a fiber must not throw or rely on destructors, because
-// a fiber may be abandoned at any point.
+// A stack that one host thread switches to. Code on a fiber must not throw or rely on destructors, because a fiber may
+// be abandoned at any point.
 class Fiber {
  public:
   // Allocates a stack with a guard area or throws bad_alloc. The first enter() calls `body`, which must not return.

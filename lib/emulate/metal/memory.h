@@ -1,5 +1,4 @@
-// The memory ranges that a Metal kernel may access. Tracks which bytes of threadgroup memory the current group has
-// stored and, with --race, the accesses since the last barrier.
+// The memory that a Metal kernel may access.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,8 +22,8 @@ class Memory {
  public:
   Memory(const std::vector<Range>& ranges, bool check_races);
 
-  // Returns threadgroup array number `number` of the kernel, aligned to 16 bytes and allocated on first use. Returns
-  // null if the arrays of the kernel exceed kMaxThreadgroupBytes in total.
+  // Returns threadgroup array number `number`, aligned to 16 bytes and allocated on first use; null if the kernel's
+  // arrays exceed kMaxThreadgroupBytes in total.
   void* threadgroup(uint32_t number, uint64_t bytes, const char* name);
 
   void begin_group() { group_number_++, races_.forget_accesses(); }
@@ -36,10 +35,10 @@ class Memory {
     if (!ranges_.empty() && ranges_[recent_range_].contains_access(a)) return true;
     return find(a);
   }
-  // Returns true if the caller must call first_unstored_byte() and race() for the access.
+  // Returns true if first_unstored_byte() and race() must be called for the access.
   bool is_watched() const { return checks_races_ || ranges_[recent_range_].is_threadgroup; }
-  // Records a store to threadgroup memory and returns nullopt. For a load of threadgroup memory, returns the address of
-  // the first byte that no thread of the group has stored, if any.
+  // Records a store to threadgroup memory. For a load of threadgroup memory, returns the address of the first byte that
+  // no thread of the group has stored, if any.
   std::optional<uint64_t> first_unstored_byte(const Access& a);
   // Records the access and returns its race with an earlier one, if races are checked.
   std::optional<Races::Race> race(const Access& a, uint32_t thread, uint32_t instruction);
@@ -54,7 +53,7 @@ class Memory {
     uint64_t begin = 0, bytes = 0;
     bool is_threadgroup = false;
     std::vector<uint32_t> storing_groups = {};   // for each byte of threadgroup memory, the last group that stored it
-    std::unique_ptr<uint8_t[]> allocation = {};  // the allocation of threadgroup memory
+    std::unique_ptr<uint8_t[]> allocation = {};
 
     bool contains_access(const Access& a) const {
       return a.address - begin < bytes && bytes - (a.address - begin) >= a.bytes;

@@ -1,4 +1,4 @@
-// The scheduler of a Metal kernel's threads, shared by run_grid and the functions that compiled kernels call.
+// The scheduler of a Metal kernel's threads.
 #pragma once
 #include <deque>
 
@@ -20,10 +20,9 @@ class Runner {
   // The runner whose kernel executes on this host thread.
   static Runner& current_runner();
 
-  // The functions below run on the fiber of the running thread. `at` is the return address of the caller.
+  // Called on the fiber of the running thread. `at` is the return address of the caller.
   void check_access(const Access& a, bool aligned, uint64_t at) {
     if (aligned && (a.address & (a.bytes - 1))) fail_access(a, at);
-    // an access to the thread's own stack is not checked
     if (a.address - running_stack_.begin < running_stack_.bytes) return;
     if (!memory_.contains_access(a)) fail_access(a, at);
     if (memory_.is_watched()) watch_access(a, at);
@@ -53,14 +52,14 @@ class Runner {
 
   const Grid& grid_;
   Memory memory_;
-  const uint32_t group_threads_;  // threads per group
+  const uint32_t group_threads_;
   std::array<uint32_t, 3> group_{};
   // the running thread; the next one to start; number of finished threads
   uint32_t running_thread_ = 0, next_thread_ = 0, num_ended_ = 0;
   std::deque<Fiber> fibers_;
   std::vector<Fiber*> idle_fibers_;
   Fiber* running_fiber_ = nullptr;
-  Range running_stack_;             // the stack of the running fiber
+  Range running_stack_;
   std::vector<WaitingThread> waiting_threads_;
   std::optional<Fault> fault_;
 };
