@@ -26,8 +26,6 @@ T load(const Array& array, int64_t i) {
   return value;
 }
 
-// Calls work(offset, size) for pieces of `bytes` bytes. Throws Failure between two pieces if the current deadline is
-// over.
 template <class Work>
 void for_each_piece(size_t bytes, Work work) {
   constexpr size_t kPiece = 64 << 20;
@@ -37,7 +35,6 @@ void for_each_piece(size_t bytes, Work work) {
   }
 }
 
-// Reads the first number in a system file; nullopt if the file does not begin with a number.
 std::optional<uint64_t> number_in(const char* path) {
   std::ifstream in(path);
   uint64_t value;

@@ -1,5 +1,5 @@
-// Array: a dense row-major array in host memory, used for kernel buffers and npz files. Its dtype is a scalar with a
-// size (bool, ints, floats); fp8, bfloat16 and half elements are stored as their bits.
+// Array: a dense row-major array in host memory. Its dtype is a scalar with a size; fp8, bfloat16 and half elements are
+// stored as their bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,20 +14,18 @@
 
 namespace tgc {
 
-// Zeroed memory, aligned to 64 bytes and freed by the destructor. The constructor and allocate_shared() throw Failure
-// if memory runs out (the error has the size); the constructor also if the current deadline passes.
+// Zeroed memory, aligned to 64 bytes. Throws Failure if memory runs out.
 class HostMemory {
  public:
   HostMemory() = default;
   explicit HostMemory(size_t bytes);
-  // Returns memory that is shared with forked child processes: this process sees the writes of its children.
   static HostMemory allocate_shared(size_t bytes);
   uint8_t* data() const { return data_.get(); }
   size_t size() const { return size_; }
 
  private:
   struct Deleter {
-    size_t mapped_bytes;  // size of the mapping in bytes; 0 if the memory is from the heap
+    size_t mapped_bytes;  // size of a mapping; 0 if the memory is from the heap
     Deleter() : mapped_bytes(0) {}
     explicit Deleter(size_t bytes) : mapped_bytes(bytes) {}
     void operator()(uint8_t* p) const;
@@ -42,12 +40,12 @@ class Array {
   // Creates an array of zeros. Throws Failure for a negative dimension, a dtype that is not a scalar with a size, too
   // little memory or a passed deadline.
   Array(DType dtype, std::vector<int64_t> shape) : Array(dtype, std::move(shape), false) {}
-  // Creates an array of zeros in memory that is shared with forked child processes.
+  // The array is in memory that is shared with forked child processes.
   static Array allocate_shared(DType dtype, std::vector<int64_t> shape) { return {dtype, std::move(shape), true}; }
 
   DType dtype() const { return dtype_; }
   std::span<const int64_t> shape() const { return shape_; }
-  int64_t size() const { return size_; }  // number of elements
+  int64_t size() const { return size_; }
   size_t nbytes() const { return memory_.size(); }
   uint8_t* data() { return memory_.data(); }
   const uint8_t* data() const { return memory_.data(); }
@@ -68,7 +66,6 @@ class Array {
   HostMemory memory_;
 };
 
-// An array with a name. A list of them (Arrays) is the content of a file, or the arrays of a kernel.
 struct NamedArray {
   std::string name;
   Array array;
@@ -78,29 +75,27 @@ const Array* find_array(const Arrays& arrays, std::string_view name);
 Arrays copy_of(const Arrays& arrays);
 
 std::string shape_text(std::span<const int64_t> shape);  // returns text such as "(3, 4)", "(3,)", "()"
-std::string_view dtype_text(DType scalar);               // returns the dtype's full name: "float32", "bfloat16"
+std::string_view dtype_text(DType scalar);               // returns the full name, such as "bfloat16"
 
-// element_as_double returns the value of the element with flat index `i`, 64-bit integers rounded; element_text returns
-// the element as text: "True", "-3", "0.25".
+// Returns the element with flat index `i` as a double (64-bit integers are rounded) or as text ("True", "-3", "0.25").
 double element_as_double(const Array& array, int64_t i);
 std::string element_text(const Array& array, int64_t i);
-// Returns the indices of the element with flat index `flat`: "[2, 1]" for 9 in an array of shape (3, 4).
+// Returns "[2, 1]" for the flat index 9 in the shape (3, 4).
 std::string index_text(std::span<const int64_t> shape, int64_t flat);
 
-// Returns how many bytes this process can still allocate without swapping, from /proc/meminfo, the control group and
-// RLIMIT_AS; the maximum of uint64_t if none of them gives a number.
+// Returns how many bytes this process can still allocate without swapping; the maximum of uint64_t if unknown.
 uint64_t available_memory();
-// Returns available_memory() for an allocation of `bytes` bytes. For up to 1 MiB, returns the maximum of uint64_t
-// without reading the system's files, because reading them costs more time than most kernels.
+// For up to 1 MiB, returns the maximum of uint64_t without reading the system's files, which would take longer than
+// most kernels.
 uint64_t available_memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // returns text such as "1.5 GB"
 
-// The bytes of a buffer in host memory, mapped from a file or allocated, at any alignment. `owner` keeps them alive.
+// The bytes of a buffer in host memory, at any alignment. `owner` keeps them alive.
 struct HostData {
   const uint8_t* data = nullptr;
   size_t bytes = 0;
   std::shared_ptr<const void> owner = {};
-  bool is_mapped = false;  // true if the bytes are pages of a file, which the system can drop and read again
+  bool is_mapped = false;  // the bytes are pages of a file, which the system can drop and read again
 };
 
 }  // namespace tgc

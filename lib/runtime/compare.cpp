@@ -17,12 +17,11 @@ uint64_t bits_at(const Array& a, int64_t i) {
   return bits;
 }
 
-constexpr uint64_t kMostUlpShown = 1 << 20;  // larger distances are not shown: the relative error says as much
-constexpr int64_t kPiece = 1 << 16;  // number of elements between two checks of the deadline
+constexpr uint64_t kMostUlpShown = 1 << 20;
+constexpr int64_t kPiece = 1 << 16;
 
 class Comparer {
  public:
-  // `where`, if not null, is set to true for each element that differs.
   Comparer(Comparison& out, const Array& actual, const Array& expected, std::vector<bool>* where)
       : out_(out), actual_(actual), expected_(expected), where_(where) {}
 
@@ -126,7 +125,7 @@ Tolerance default_tolerance(DType dtype) {
 
 namespace {
 // Returns how far a sum of terms that are rounded to `dtype` may be off, as a fraction of the root mean square of such
-// sums: the default atol or, for FP8, whose default atol is for single numbers, twice the unit roundoff.
+// sums. FP8 has twice the unit roundoff, because its default atol is for single numbers.
 double error_of_sum(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::FP8E4M3: return 0x1p-3;
@@ -156,7 +155,7 @@ Tolerance ToleranceOptions::for_dtype(DType dtype) const {
 }
 
 uint64_t ulp_distance(DType dtype, uint64_t a, uint64_t b) {
-  // Maps a float's bits (sign and magnitude) to an integer such that consecutive floats are consecutive integers.
+  // consecutive floats become consecutive integers
   int bits = dtype.bitsize();
   auto ordered = [bits](uint64_t v) {
     uint64_t sign = uint64_t(1) << (bits - 1);

@@ -11,7 +11,7 @@ namespace tgc {
 
 struct Tolerance {
   double rtol = 0, atol = 0;
-  std::optional<uint64_t> ulp = {};  // if set, elements that are at most this many representable values apart also pass
+  std::optional<uint64_t> ulp = {};
 
   friend bool operator==(const Tolerance&, const Tolerance&) = default;
 };
@@ -26,18 +26,16 @@ struct ToleranceOptions {
   Tolerance for_dtype(DType dtype) const;
 };
 
-// Returns the tolerance for comparing an array that two devices computed. `computed_in` is the kernel's least exact
-// dtype (lib/runtime/ref/rounding.h). With `sums` (the kernel adds up terms), the absolute tolerance grows with the
-// root mean square of the finite elements, because a small sum of large terms is only as exact as these terms. A wrong
-// or missing term usually changes a sum far more.
+// Returns the tolerance for an array that two devices computed. `computed_in`: the kernel's least exact dtype
+// (lib/runtime/ref/rounding.h). With `sums` (the kernel adds up terms), atol grows with the root mean square of the
+// finite elements.
 ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums);
 
 struct ElementDifference {
-  int64_t flat_index = 0;  // index in row-major order
+  int64_t flat_index = 0;
   std::string actual, expected;
 };
 
-// Why elements are left out of a comparison; reports append which elements: " them", " every element".
 inline constexpr const char* kLeftOutReason = "rounding, or what C leaves undefined, decides";
 
 struct Comparison {
@@ -45,33 +43,31 @@ struct Comparison {
   DType dtype;
   std::vector<int64_t> shape;
   Tolerance tolerance;
-  int64_t num_elements = 0, num_different = 0;  // numbers of elements: all, and those beyond the tolerance
-  // The maxima over the elements that are finite in both arrays. max_rel_error is relative to |expected| and ignores
-  // expected zeros.
+  int64_t num_elements = 0, num_different = 0;  // number of all elements; of those beyond the tolerance
+  // Maxima over the elements that are finite in both arrays; max_rel_error ignores expected zeros.
   double max_abs_error = 0, max_rel_error = 0;
   uint64_t max_ulp_error = 0;
   int64_t num_nan_actual = 0, num_nan_expected = 0, num_inf_actual = 0, num_inf_expected = 0;
-  int64_t num_non_finite = 0;  // number of elements in `num_different` that are infinite or NaN in an array
-  // The first differing element, and the element that exceeds its tolerance most.
+  int64_t num_non_finite = 0;  // number of elements of `num_different` that are infinite or NaN on one side
   std::optional<ElementDifference> first_difference, worst_difference;
-  // number of differing elements not counted in `num_different`: rounding or C's undefined behavior decides their
+  // number of differing elements that are not in `num_different`: rounding or C's undefined behavior decides their
   // values
   int64_t num_left_out = 0;
-  int64_t num_rounded = 0;  // number of elements beyond the tolerance, not in `num_different`: rounding explains them
+  int64_t num_rounded = 0;  // number of elements beyond the tolerance that are not in `num_different`: rounding
+                            // explains them
   // true if no time was left for the recheck, which finds out which of `num_different` depend only on rounding
   bool was_recheck_cut = false;
 
   bool has_passed() const { return num_different == 0; }
-  // Returns true if an element was compared, or if there is none.
   bool is_compared() const { return num_left_out < num_elements || num_elements == 0; }
-  std::string text() const;  // returns one line; if elements differ, also indented lines with the details
+  std::string text() const;  // returns one line and, if elements differ, indented lines with the details
 };
 
-// Compares two arrays; returns an error if their dtypes or numbers of elements differ, or if the deadline is over.
+// Returns an error if the dtypes or numbers of elements differ, or if the deadline is over.
 Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected,
                                   const ToleranceOptions& options);
 
-// Returns for each element whether it differs, by the same criterion and with the same errors as compare_arrays().
+// Returns for each element whether it differs, with the errors of compare_arrays().
 Result<std::vector<bool>> differing_elements(const Array& actual, const Array& expected,
                                              const ToleranceOptions& options);
 

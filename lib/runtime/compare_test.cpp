@@ -113,7 +113,7 @@ TEST_CASE("fill_wide_range: each row of eight integers has both ends of the dtyp
   for (DType t : {dtypes::int8, dtypes::uint8, dtypes::int64}) {
     Array ints(t, {32});
     fill_wide_range(ints, 0, "x");
-    const double least = t == dtypes::uint8 ? 128 : t == dtypes::int8 ? -128 : -0x1p63;  // the sign bit alone
+    const double least = t == dtypes::uint8 ? 128 : t == dtypes::int8 ? -128 : -0x1p63;
     for (int64_t row = 0; row < 32; row += 8) {
       int zeros_or_ones = 0, ends = 0, all_bits = 0;
       for (int64_t i = row; i < row + 8; i++) {
@@ -137,7 +137,7 @@ TEST_CASE("fill_wide_range: each row of eight integers has both ends of the dtyp
   }
 }
 
-// A bug seeded into a float product of 24x200 by 200x24 matrices. Each sum starts with term number `first`.
+// A bug in a float product of 24x200 by 200x24 matrices. Each sum starts with term number `first`.
 enum class Mutation { None, OneTermLess, OneTermTwice, OtherSign, NextColumn, Transposed, Shifted, Unscaled };
 Array product(const Array& a, const Array& b, size_t first, Mutation mutation) {
   constexpr size_t kSize = 24, kTerms = 200;
@@ -165,7 +165,7 @@ Array product(const Array& a, const Array& b, size_t first, Mutation mutation) {
 }
 
 TEST_CASE("compare: the tolerance of sums accepts another order of the terms and rejects wrong kernels") {
-  for (float scale : {1.f, 1e4f}) {  // with 1e4, terms are about 1e8, so reordering a sum exceeds the default tolerance
+  for (float scale : {1.f, 1e4f}) {  // with 1e4, reordering a sum exceeds the default tolerance
     Array a(dtypes::float32, {24 * 200}), b(dtypes::float32, {24 * 200});
     fill_random(a, 1, "a"), fill_random(b, 1, "b");
     for (float& v : a.as<float>()) v *= scale;
@@ -177,7 +177,7 @@ TEST_CASE("compare: the tolerance of sums accepts another order of the terms and
                        Mutation::Transposed, Mutation::Shifted, Mutation::Unscaled}) {
       Comparison c = compare(product(a, b, 0, m), expected, tolerance);
       CAPTURE(int(m));
-      CHECK(c.num_different > 500);  // the array has 576 elements
+      CHECK(c.num_different > 500);
     }
   }
   Array small = floats({1e-3f, -2e-3f});

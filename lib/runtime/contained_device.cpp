@@ -14,20 +14,19 @@ namespace tgc {
 enum class ContainedDevice::Call : uint64_t {
   // requests that the worker answers
   Allocate, CopyIn, CopyOut, Load, Time, Synchronize, CheckAround,
-  // requests that the worker does not answer; the next answer returns their error
+  // requests that the worker does not answer; its next answer returns their error
   Free, CopyFrom, CopyTo, Copy, Unload, Launch, Settle,
 };
 
 struct ContainedDevice::Shared {
-  volatile uint64_t running = 0;   // number of the kernel that runs, from 1; 0: no kernel runs
-  volatile uint64_t launches = 0;  // number of launches so far
+  volatile uint64_t running = 0;   // number of the running kernel, from 1; 0: none
+  volatile uint64_t launches = 0;
 };
 
 namespace {
 
-// Memory limit for kernels on the CPU, which need little more than their stack.
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
-constexpr uint64_t kPiece = 16 << 20;  // a copy is sent in messages of at most this many bytes
+constexpr uint64_t kPiece = 16 << 20;  // most bytes of a copy in one message
 
 ByteWriter& operator<<(ByteWriter& out, const DeviceBuffer& b) {
   return out.write_number(b.handle).write_number(b.offset).write_number(b.bytes);
@@ -125,12 +124,11 @@ class ContainedDevice::Server {
     }
   }
 
-  // Prepares the device for launches of `threads` groups (Device::start_threads). If it has no driver, drops all rights
-  // of the worker except computing.
+  // If the device has no driver, the worker loses all rights except computing.
   void settle(size_t threads) {
     settled_ = true;
     device_.start_threads(threads);
-    // adopted kernels are REF's, which allocate memory while they run; other kernels need little more than their stack
+    // adopted kernels are REF's, which allocate memory while they run
     uint64_t memory = of_.has_adopted_any_ ? available_memory() : kKernelMemory;
     if (!device_.has_driver()) worker_.confine({.rights = Rights::Compute, .memory_bytes = memory});
   }
@@ -145,7 +143,7 @@ class ContainedDevice::Server {
     in.read_bytes(variables.data(), variables.size() * sizeof(int64_t));
     LaunchSize size;
     in.read_bytes(&size, sizeof size);
-    // Watch this launch's buffers until the next launch: fault reports name them, and the launch may be asynchronous.
+    // watch this launch's buffers until the next launch: fault reports name them, and the launch may be asynchronous
     if (is_host_) {
       watched_.clear();
       for (size_t i = 0; i < buffers.size(); i++)
@@ -163,7 +161,7 @@ class ContainedDevice::Server {
     }
   }
 
-  ContainedDevice& of_;  // the worker's forked copy; the worker records in it the kernels that it loads
+  ContainedDevice& of_;
   Device& device_;
   Shared& shared_;
   Worker& worker_;
@@ -258,11 +256,12 @@ std::unique_ptr<Kernel> ContainedDevice::adopt_kernel(std::unique_ptr<Kernel> ke
 Status ContainedDevice::send_call(std::string message) {
   auto sent = worker_->send(message);
   if (sent) return sent;
-  return ask_worker("").diag();  // the send failed because the worker died: return why it died
+  return ask_worker("").diag();  // the send failed because the worker died: returns why it died
 }
 
 Result<std::string> ContainedDevice::ask_worker(std::string message) {
-  if (!message.empty()) (void)worker_->send(message);  // ignore a failed send: receive() returns why the worker died
+  if (!message.empty()) (void)worker_->send(message);  // a failed send is ignored: receive() returns why the worker
+                                                       // died
   auto answer = worker_->receive(timeout_seconds_, [this] { return uint64_t(shared_state_->launches); });
   uint64_t running = shared_state_->running;
   if (answer || !worker_->death() || running == 0 || running > kernel_names_.size()) return answer;
@@ -286,16 +285,16 @@ Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
                       .value_or_throw());
     ByteReader in(answer);
     DeviceBuffer made = buffer_in(in);
-    made.bytes = bytes;  // do not trust the size in the worker's answer, because this process copies that many bytes
+    made.bytes = bytes;  // the worker's answer is not trusted: this process copies that many bytes
     return made;
   });
 }
 
 void ContainedDevice::send_call_quietly(const std::function<std::string()>& message) noexcept {
-  if (!worker_) return;  // the device was not opened, so there is nothing to release
+  if (!worker_) return;
   try {
     (void)send_call(message());
-  } catch (...) {  // if memory runs out, the buffer or kernel is released only when the worker ends
+  } catch (...) {  // the buffer or kernel is released only when the worker ends
   }
 }
 

@@ -1,5 +1,5 @@
-// ContainedDevice: runs another device in a worker process, so that a kernel that crashes, hangs or is malicious
-// becomes an error of this process. All kernels of a schedule share one worker. Launches are asynchronous.
+// ContainedDevice: runs another device in a worker process, so that a kernel's crash, hang or malice becomes an error
+// of this process.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,20 +14,19 @@ namespace tgc {
 class ContainedDevice : public Device {
  public:
   // `device` must not be open yet and must outlive this object. `timeout_seconds` limits each wait for the worker (0:
-  // no limit); the clock restarts whenever the worker starts another kernel. `label` names the device in messages:
-  // "CPU:LLVM".
+  // no limit); the clock restarts when the worker starts another kernel. `label` names the device in messages.
   ContainedDevice(Device& device, std::string label, double timeout_seconds);
   ~ContainedDevice() override;
 
-  // Declares memory of this process that the worker can access directly, so that copies need not go through messages.
-  // The memory must exist before open(). It must be shared (Array::allocate_shared) if the worker writes to it, and
-  // otherwise stay unchanged until the worker has read it.
+  // Declares memory of this process that the worker can access directly. Call before open(). The memory must be shared
+  // (Array::allocate_shared) if the worker writes to it, and otherwise stay unchanged until the worker has read it.
   void allow_access(const void* begin, size_t bytes);
-  // Moves a kernel that has no code to send (REF's) into the worker. Returns a proxy. Call before open(), which forks.
+  // Moves a kernel that has no code to send (REF's) into the worker, and returns a proxy. Call before open(), which
+  // forks.
   std::unique_ptr<Kernel> adopt_kernel(std::unique_ptr<Kernel> kernel, std::string name);
 
   Result<std::string> compile(const KernelSource& source) override { return device_.compile(source); }
-  Status open() override;  // starts the worker
+  Status open() override;
   bool has_driver() const override { return device_.has_driver(); }
   void start_threads(size_t threads) override;
   std::string target() const override { return device_.target(); }
@@ -48,23 +47,21 @@ class ContainedDevice : public Device {
   class ProxyKernel;
   enum class Call : uint64_t;
   Status send_call(std::string message);
-  // send_call() that ignores errors
   void send_call_quietly(const std::function<std::string()>& message) noexcept;
   Result<std::string> ask_worker(std::string message);
-  std::string kernel_prefix(uint64_t kernel) const;  // returns text such as "kernel 'E_4' on CPU:LLVM: "
+  std::string kernel_prefix(uint64_t kernel) const;
   bool can_access(const void* begin, size_t bytes) const;
 
   Device& device_;
   std::string label_;
   double timeout_seconds_;
-  std::optional<DriverRoom> driver_room_;  // the sandbox of a worker that has a driver
+  std::optional<DriverRoom> driver_room_;
   std::optional<WorkerProcess> worker_;
-  std::map<uintptr_t, size_t> accessible_memory_;  // by address: bytes that the worker can access directly
-  std::vector<std::string> kernel_names_;       // names of the loaded kernels; a kernel's number is its index plus 1
+  std::map<uintptr_t, size_t> accessible_memory_;  // size in bytes by address
+  std::vector<std::string> kernel_names_;       // a kernel's number is its index plus 1
   std::vector<std::unique_ptr<Kernel>> adopted_kernels_;
   bool has_adopted_any_ = false;
   struct Shared;
-  // memory shared with the worker: running kernel, launch count
   std::unique_ptr<Shared, void (*)(Shared*)> shared_state_;
 };
 

@@ -1,5 +1,5 @@
 // Runs kernels with seeded defects (testdata/defects/table.txt) on the emulator of their target. Each defect must be
-// found: either the result differs, or a check reports the line.
+// found: the result differs, or a check reports the line.
 #include <doctest/doctest.h>
 
 #include <fstream>

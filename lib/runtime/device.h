@@ -1,7 +1,6 @@
-// Device: the interface to hardware or software that runs kernels: memory, copies, compiled kernels, launches and
-// timing. A backend is one class derived from Device and one from Kernel. devices.cpp lists tgc's own backends;
-// `--device=plugin:PATH` loads one from a shared library (apps/sample_device is an example of under 150 lines). Of
-// tgc's headers, this one includes only lib/support/result.h.
+// Device: the interface to hardware or software that runs kernels. A backend is one class derived from Device and one
+// from Kernel. devices.cpp lists tgc's own backends; `--device=plugin:PATH` loads one from a shared library (example:
+// apps/sample_device). Of tgc's headers, this one includes only lib/support/result.h.
 //
 // Call order:
 //   construct   loads and opens nothing, so it cannot fail
@@ -24,48 +23,46 @@
 
 namespace tgc {
 
-// The version of the interface for plugins. Incremented when this header changes incompatibly.
+// The version of the interface for plugins, incremented when this header changes incompatibly.
 inline constexpr int kDeviceInterfaceVersion = 3;
 
-// A region of device memory. The backend decides what `handle` is: an address, or a pointer to an object of the driver.
+// A region of device memory. `handle` is an address, or a pointer to an object of the driver.
 struct DeviceBuffer {
   uint64_t handle = 0;
-  uint64_t offset = 0;  // bytes from the start of `handle`
+  uint64_t offset = 0;
   uint64_t bytes = 0;
 
-  // Returns `size` bytes of this buffer, from byte `at` on. The view shares the memory and must not be freed.
+  // Returns a view of `size` bytes from byte `at` on, which shares the memory and must not be freed.
   DeviceBuffer part_of(uint64_t at, uint64_t size) const { return {handle, offset + at, size}; }
 };
 
-// A rendered kernel.
 struct KernelSource {
-  std::string name;           // the kernel's name in messages
-  std::string function_name;  // the name of the kernel's function in `text`
-  std::string target;         // the target that the kernel was rendered for: "CUDA:PTX:sm_80"
+  std::string name;           // name in messages
+  std::string function_name;  // name of the function in `text`
+  std::string target;         // such as "CUDA:PTX:sm_80"
   std::string text;
-  double compile_seconds = 0;  // time limit for the kernel's compiler; 0: the default limit
-  // CPU only: the number of variables among the arguments before the core number; nullopt: the core number is the last
-  // argument
+  double compile_seconds = 0;  // time limit of the kernel's compiler; 0: the default
+  // CPU only: the number of variables before the core number among the arguments; nullopt: the core number is last
   std::optional<size_t> variables_before_core = std::nullopt;
-  bool runs_threads_in_turn = false;  // CPU only: run the threads of a launch one after another, on one thread
+  bool runs_threads_in_turn = false;  // CPU only: the threads of a launch run one after another, on one thread
 };
 
-// Number of work groups (CUDA's grid) and threads per group (CUDA's block). If `local_size` is not set, `global_size`
-// counts threads and the device chooses the group size.
+// Work groups (CUDA's grid) and threads per group (CUDA's block). If `local_size` is not set, `global_size` counts
+// threads and the device chooses the group size.
 struct LaunchSize {
   std::array<uint32_t, 3> global_size{1, 1, 1};
   std::optional<std::array<uint32_t, 3>> local_size = std::array<uint32_t, 3>{1, 1, 1};
 };
 
 struct LaunchArguments {
-  std::span<const DeviceBuffer> buffers;  // in parameter order
+  std::span<const DeviceBuffer> buffers;
   std::span<const int64_t> variables;     // passed after the buffers, as 32-bit integers
   LaunchSize launch_size;
 };
 
 class Device;
 
-// A loaded kernel that can be launched any number of times. It must not outlive its device.
+// Must not outlive its device.
 class Kernel {
  public:
   explicit Kernel(Device& device) : device_(device) {}
@@ -75,7 +72,7 @@ class Kernel {
 
   // Enqueues one run of the kernel.
   virtual Status launch(const LaunchArguments& arguments) = 0;
-  // Runs the kernel, waits, and returns its run time in seconds by the device's clock (by default, the host's clock).
+  // Runs the kernel, waits, and returns its run time in seconds. The default uses the host's clock.
   virtual Result<double> time_launch(const LaunchArguments& arguments);
 
  protected:
@@ -89,32 +86,31 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // Compiles a source to the bytes that `load` takes. The default returns the text, for drivers that compile it.
+  // Returns the bytes that `load` takes; by default the text, for drivers that compile it.
   virtual Result<std::string> compile(const KernelSource& source) { return source.text; }
 
-  // Opens the device. Opening it again has no effect. An error says what is missing.
+  // Opening an open device has no effect. An error says what is missing.
   virtual Status open() = 0;
 
-  // Returns whether launches use a driver (its files, threads, system calls). If so, the worker is confined before
-  // open(), with a driver's rights. If not, the worker is confined after start_threads(), and can do little but
-  // compute.
+  // Returns whether launches use a driver (its files, threads, system calls). If not, the worker can do little but
+  // compute after start_threads().
   virtual bool has_driver() const { return true; }
-  // Starts threads and loads everything that launches of up to `threads` groups need, except the kernels, because a
-  // process without a driver loses the right to do this later. The default does nothing.
+  // Starts threads and loads everything that launches of up to `threads` groups need, except the kernels: a process
+  // without a driver then loses the right to do this.
   virtual void start_threads(size_t /*threads*/) {}
 
   // For an open device: the default target of kernels ("CUDA:CUDA:sm_90"), and a description of the hardware.
   virtual std::string target() const = 0;
   virtual std::string description() const = 0;
 
-  // Allocates memory with undefined contents; an error if there is not enough.
+  // Allocates memory with undefined contents.
   virtual Result<DeviceBuffer> allocate(uint64_t bytes) = 0;
   virtual void free(const DeviceBuffer& buffer) = 0;  // takes a buffer that `allocate` returned, not a view
   virtual Status copy_in(const DeviceBuffer& to, const void* from) = 0;  // copies to.bytes bytes
   // Copies from.bytes bytes after all earlier launches have completed.
   virtual Status copy_out(void* to, const DeviceBuffer& from) = 0;
 
-  // Loads a kernel; `code` is the result of `compile` for `source`.
+  // `code` is the result of `compile` for `source`.
   virtual Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) = 0;
 
   // Waits for all launches and returns an error if one of them failed.

@@ -14,13 +14,12 @@ namespace tgc {
 
 namespace {
 
-// Loads a backend from a shared library, for --device=plugin:PATH[:OPTIONS]. device.h says what the library exports.
 Result<std::unique_ptr<Device>> make_plugin_device(std::string_view path_and_options) {
   size_t colon = path_and_options.find(':');
   std::string path(path_and_options.substr(0, colon));
   std::string options(colon == path_and_options.npos ? "" : path_and_options.substr(colon + 1));
   if (path.empty()) return Diag{.message = "a plugin needs a path", .expected = "plugin:PATH of a shared library"};
-  // add a slash: for a name without a slash, the loader searches only the system's folders
+  // for a name without a slash, the loader searches only the system's folders
   if (path.find('/') == path.npos) path = "./" + path;
   const std::string names[] = {path};
   auto library = DynamicLibrary::open(names);
@@ -40,12 +39,12 @@ std::unique_ptr<Device> make_metal() {
 }
 
 struct Backend {
-  std::string_view device, renderer;  // names as in a target: "CPU", "LLVM"
+  std::string_view device, renderer;
   std::string_view execution_method;
   std::unique_ptr<Device> (*make)();
 };
 
-// The first row of each device is the default backend of that device.
+// The first row of each device is its default backend.
 const Backend kBackends[] = {
     {"CPU", "LLVM", "LLVM IR, machine code by LLVM in this process", [] { return make_cpu_device("LLVM"); }},
     {"CPU", "CLANG", "C, machine code by clang", [] { return make_cpu_device("CLANG"); }},
@@ -100,7 +99,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
   std::string device = upper(device_part(text)), renderer = upper(renderer_part(text));
   for (const Backend& b : kBackends)
     if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer)) return b.make();
-  // tinygrad runs NV and QCOM without the vendor's driver, but tgc needs a driver; tgc's name for the device HIP is AMD
+  // tgc needs the vendor's driver; tgc's name for the device HIP is AMD
   if (device == "NV" || device == "HIP" || device == "QCOM") {
     std::string same = device == "NV"    ? "CUDA, which runs the same kernels by NVIDIA's driver, or "
                        : device == "HIP" ? "AMD, which runs the same kernels by ROCm, or "
@@ -113,7 +112,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
 
 RuntimeInfo probe_device(std::string_view text) {
   RuntimeInfo info{.name = std::string(text)};
-  constexpr double kPatience = 20;  // time limit in seconds; a GPU driver may start slowly the first time
+  constexpr double kPatience = 20;  // seconds; a GPU driver may start slowly the first time
   auto answer = contain(
       [&](Worker&) -> Result<std::string> {
         auto device = make_device(text);

@@ -41,7 +41,7 @@ Result<std::string> path_of(const Emulator& emulator) {
 #ifndef TGC_EMULATE
   return absent_part_error("the emulators of GPUs", "TGC_EMULATE");
 #endif
-  // in builds and installations, emulators are in ../lib/tgc relative to the executable's folder
+  // emulators are in ../lib/tgc, relative to the executable's folder
   namespace fs = std::filesystem;
   std::error_code error;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib/tgc";

@@ -1,5 +1,5 @@
-// GpuDevice: base class of the CUDA and HIP devices. The drivers of both have many of the same functions, under
-// different names. Also DynamicLibrary, which loads drivers and plugins.
+// GpuDevice: base class of the CUDA and HIP devices, whose drivers have similar functions. DynamicLibrary loads drivers
+// and plugins.
 #pragma once
 #include <span>
 #include <string>
@@ -9,19 +9,18 @@
 
 namespace tgc {
 
-// A shared library of a driver or a plugin, which open() loads, because tgc is not linked with any driver.
 class DynamicLibrary {
  public:
   DynamicLibrary() = default;
-  // Loads the first of `names` that can be loaded; the error lists the reason for each. The library stays loaded until
-  // the process ends, because drivers start threads and register exit handlers.
+  // Loads the first of `names` that can be loaded; the error lists the reasons. The library stays loaded until the
+  // process ends, because drivers start threads and register exit handlers.
   static Result<DynamicLibrary> open(std::span<const std::string> names);
   // Loads the file that the environment variable `variable` names, or open(names) if it is unset or empty.
   static Result<DynamicLibrary> open(const char* variable, std::initializer_list<std::string> names);
 
-  // Returns the address of a function, or null if the library does not have it.
+  // Returns null if the library does not have the function.
   void* find_symbol(const char* name) const;
-  // Sets `function` to the function `name`; returns an error if the library does not have it.
+  // Returns an error if the library does not have the function.
   template <class Function>
   Status bind_function(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(find_symbol(name));
@@ -36,11 +35,11 @@ class DynamicLibrary {
 };
 
 // A function of a driver, which returns 0 or an error code. Handles and device addresses are void*, because the
-// drivers' headers are not used (CUDA's are not free software).
+// drivers' headers are not used.
 template <class... Parameters>
 struct DriverFunction {
   const char* name;
-  int (*call_driver)(Parameters...) = nullptr;  // set by GpuDevice::bind_function
+  int (*call_driver)(Parameters...) = nullptr;
 };
 
 struct GpuFunctions {
@@ -68,14 +67,13 @@ class GpuDevice : public Device {
   }
   Status synchronize() override { return call_driver(functions_.synchronize); }
 
-  // ---- for kernels
   const GpuFunctions& functions() const { return functions_; }
   virtual std::string error_text(int code) const = 0;
   virtual Status create_event(void** event) const = 0;
-  // Passes the arguments and calls the launch function. Returns the driver's error code.
+  // Returns the driver's error code.
   virtual int launch(void* function, const LaunchArguments& arguments) = 0;
 
-  // Calls a bound driver function. An error consists of the function's name and the driver's text: "cuInit: ...".
+  // An error consists of the function's name and the driver's text: "cuInit: ...".
   template <class... Parameters, class... Arguments>
   Status call_driver(const DriverFunction<Parameters...>& function, Arguments... arguments) const {
     if (int code = function.call_driver(arguments...)) return call_error(function.name, code);
@@ -85,7 +83,7 @@ class GpuDevice : public Device {
  protected:
   explicit GpuDevice(const GpuFunctions& functions) : functions_(functions) {}
 
-  // Binds the functions that CUDA and HIP have in common, and `own`, the functions that only this driver has.
+  // `own`: the functions that only this driver has.
   template <class... Own>
   Status bind_function(const DynamicLibrary& library, Own&... own) {
     auto bind_each = [&](auto&... functions) {
@@ -98,11 +96,11 @@ class GpuDevice : public Device {
     return bind_each(init, count, allocate, free, unload, function, launch, synchronize, record, await, elapsed,
                      destroy, own...);
   }
-  // Initializes the driver. Returns an error if this fails or there is no GPU; `maker` names the driver in the message.
+  // Returns an error if there is no GPU. `maker` names the driver in messages.
   Status init(const std::string& maker);
   Diag call_error(std::string_view function, int code) const;
   int launch(void* function, const LaunchSize& size, void** parameters, void** extra) const;
-  // Returns the kernel of a loaded module. The kernel's destructor unloads the module.
+  // The kernel's destructor unloads the module.
   Result<std::unique_ptr<Kernel>> make_kernel(const KernelSource& source, void* module);
 
   static void* address(const DeviceBuffer& b) { return reinterpret_cast<void*>(b.handle + b.offset); }

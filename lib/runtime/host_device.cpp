@@ -47,7 +47,7 @@ Status HostDevice::copy_out(void* to, const DeviceBuffer& from) {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kGuard = 1 << 16;  // bytes of guard pages on each side; a multiple of every page size
+constexpr size_t kGuard = 1 << 16;  // bytes on each side; a multiple of every page size
 constexpr uint8_t kPattern = 0xC5;
 
 size_t page_size() {
@@ -63,7 +63,7 @@ std::string bytes_wrong(size_t n, const char* where) {
   return "wrote " + counted(n, "byte") + where;
 }
 
-// Maps `bytes` accessible bytes between two guards. Returns the address of the first guard; null if memory runs out.
+// Returns the address of the first guard; null if memory runs out.
 uint8_t* mapped_between_guards(size_t bytes) {
   void* p = mmap(nullptr, bytes + 2 * kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return nullptr;
@@ -72,12 +72,12 @@ uint8_t* mapped_between_guards(size_t bytes) {
   return nullptr;
 }
 
-// One-page mappings that the thread reuses, because mapping and unmapping a page takes longer than most REF kernels.
+// One-page mappings that the thread reuses: mapping and unmapping a page takes longer than most REF kernels.
 struct SpareMappings {
   static constexpr size_t kMost = kSanitized ? 0 : 16;  // no reuse under a sanitizer, so that it finds use after free
   uint8_t* mappings[std::max<size_t>(kMost, 1)];
   size_t count = 0;
-  bool is_over = false;  // true when the thread is ending
+  bool is_over = false;
 };
 thread_local SpareMappings spare;
 struct UnmapSpare {
@@ -87,14 +87,12 @@ struct UnmapSpare {
   }
 };
 
-// Like mapped_between_guards(), but may reuse a mapping, whose memory is then zeroed.
 uint8_t* map(size_t bytes) {
   if (bytes != page_size() || spare.count == 0) return mapped_between_guards(bytes);
   uint8_t* out = spare.mappings[--spare.count];
   std::memset(out + kGuard, 0, bytes);
   return out;
 }
-// Unmaps a mapping or keeps it for reuse. `bytes` must be the value that was passed to map().
 void unmap(uint8_t* mapping, size_t bytes) {
   static thread_local UnmapSpare at_end;
   bool is_kept = bytes == page_size() && spare.count < SpareMappings::kMost && !spare.is_over;

@@ -9,7 +9,7 @@
 using namespace tgc;
 
 TEST_CASE("guarded memory is zeroed and its pattern intact, also when a mapping is reused") {
-  std::thread other([] {  // when the thread ends, it unmaps the mappings that it kept for reuse
+  std::thread other([] {  // the thread unmaps the mappings that it kept for reuse when it ends
     for (size_t bytes : {0, 1, 4, 100, 4096, 5000}) {
       CAPTURE(bytes);
       for (int round = 0; round < 3; round++) {

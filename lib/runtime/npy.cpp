@@ -100,7 +100,7 @@ class HeaderReader {
   size_t at_ = 0;
 };
 
-// Returns the dtype of a descr such as "<f4"; sets `swap` if its byte order is not this computer's.
+// Sets `swap` if the byte order of a descr such as "<f4" is not this computer's.
 DType dtype_of_descr(const std::string& descr, bool& swap) {
   static constexpr std::pair<std::string_view, Scalar> kKinds[] = {
       {"b1", Scalar::Bool},   {"i1", Scalar::Int8},    {"u1", Scalar::UInt8},   {"i2", Scalar::Int16},
@@ -164,7 +164,7 @@ Array parse(std::span<const uint8_t> bytes) {
   Header header = HeaderReader(text.substr(start, length)).read();
   bool swap = false;
   DType dtype = dtype_of_descr(header.descr, swap);
-  // compare the size that the header needs with the size of the file before allocating
+  // checks the size before allocating
   uint64_t have = text.size() - start - length, need = uint64_t(dtype.itemsize());
   for (int64_t n : header.shape)
     if (__builtin_mul_overflow(need, uint64_t(n), &need))

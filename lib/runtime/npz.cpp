@@ -45,8 +45,6 @@ std::vector<uint8_t> read_file(const std::string& path) {
   return out;
 }
 
-// ---- reading
-
 uint64_t number_at(Bytes bytes, uint64_t at, int size) {
   if (at > bytes.size() || bytes.size() - at < uint64_t(size)) throw Failure("the archive is truncated");
   uint64_t value = 0;
@@ -87,7 +85,7 @@ Directory find_directory(Bytes zip) {
   throw Failure("the archive has no directory; it is truncated or no zip file");
 }
 
-// Replaces each of e.size, e.packed and e.offset that is 0xFFFFFFFF by its 64-bit value from the zip64 extra field.
+// The 64-bit values of sizes and an offset that are 0xFFFFFFFF in the header.
 void read_zip64(Bytes extra, Entry& e) {
   for (uint64_t at = 0; at + 4 <= extra.size();) {
     uint64_t id = number_at(extra, at, 2), size = number_at(extra, at + 2, 2);
@@ -125,7 +123,7 @@ std::vector<Entry> read_directory(Bytes zip) {
 }
 
 std::vector<uint8_t> inflate_entry(Bytes packed, uint64_t size) {
-  // deflate compresses to at least 1/1032 of the size, so an entry that claims a larger size is damaged or malicious
+  // deflate compresses to at least 1/1032 of the size
   if (size / 1032 > packed.size() + 1) throw Failure("its size cannot be right");
   std::vector<uint8_t> out(size);
   z_stream z{};
@@ -167,7 +165,7 @@ Array read_entry(Bytes zip, const Entry& e) {
 Arrays read_zip(Bytes zip) {
   Arrays out;
   std::set<std::string> names;
-  // Entries may be compressed, and several may share their bytes in the file, so the sum of their sizes is limited.
+  // several entries may share their bytes, so the sum of their sizes is limited
   auto most = std::max(uint64_t(limit(Limit::InputBytes)), zip.size()), sum = uint64_t(0);
   for (const Entry& e : read_directory(zip)) {
     if (e.name.ends_with("/")) continue;
@@ -187,14 +185,12 @@ std::string stem_of(const std::string& path) {
   return name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;
 }
 
-// ---- writing
-
 void put(std::string& out, uint64_t value, int size) {
   for (int i = 0; i < size; i++) out += char(value >> (8 * i) & 255);
 }
 
-// Writes the fields that local and central headers share, from "version needed" to the name's length. A size field of
-// all ones means that the zip64 field has the value.
+// Writes the fields that local and central headers share. A size field of all ones means that the zip64 field has the
+// value.
 void put_common(std::string& out, const Entry& e) {
   // version 4.5 (zip64); file names are UTF-8; entries are stored, not compressed; the date is 1980-01-01
   put(out, 45, 2), put(out, 1 << 11, 2), put(out, 0, 2), put(out, 0, 2), put(out, 0x21, 2);
@@ -235,7 +231,7 @@ std::string directory_end(uint64_t entries, uint64_t size, uint64_t offset) {
 class ZipWriter {
  public:
   explicit ZipWriter(FileWriter& file) : file_(file) {}
-  static constexpr size_t kPiece = 4 << 20;  // number of bytes between two checks of the deadline
+  static constexpr size_t kPiece = 4 << 20;
 
   void add(const std::string& name, const Array& array) {
     std::string header = npy_header(array);

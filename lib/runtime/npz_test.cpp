@@ -14,14 +14,13 @@
 namespace tgc {
 namespace {
 
-// A temporary folder, removed by the destructor.
 struct Scratch {
   std::filesystem::path dir = std::filesystem::temp_directory_path() / ("tgc_npz_test." + std::to_string(getpid()));
   Scratch() { std::filesystem::create_directories(dir); }
   ~Scratch() { std::filesystem::remove_all(dir); }
   std::string operator()(const char* name) const { return (dir / name).string(); }
   void write(const char* name, std::string_view bytes) const {
-    std::filesystem::remove(dir / name);  // remove the file first, because overwriting a file would wait for the disk
+    std::filesystem::remove(dir / name);  // overwriting a file would wait for the disk
     std::ofstream(dir / name, std::ios::binary) << bytes;
   }
   std::string read(const char* name) const {
@@ -98,7 +97,7 @@ TEST_CASE("npz: reading a damaged file is an error") {
     scratch.write("bad.npz", bad);
     errors += !read_arrays(scratch("bad.npz")).ok();
   }
-  CHECK(errors > good.size() / 2);  // other changed bytes are in fields that are not read, such as the time
+  CHECK(errors > good.size() / 2);  // the other bytes are in fields that are not read, such as the time
   CHECK(read_arrays(scratch("none.npz")).diag().text().find("none.npz") != std::string::npos);
   CHECK_FALSE(read_arrays(scratch.dir.string()).ok());
   scratch.write("text.npz", "hello");
@@ -114,8 +113,8 @@ TEST_CASE("npz: the sum of all sizes is limited, also if entries share their byt
   REQUIRE(write_npz(scratch("a.npz"), arrays).ok());
   std::string good = scratch.read("a.npz"), bad = good;
   for (size_t first = good.find("PK\1\2"), i = 1; i < 3; i++) {
-    size_t entry = first + i * 79;                           // size of an entry of the directory in bytes
-    bad.replace(entry + 16, 4, good, first + 16, 4);         // gives b and c the checksum of a,
+    size_t entry = first + i * 79;                           // size of an entry of the directory
+    bad.replace(entry + 16, 4, good, first + 16, 4);         // b and c get the checksum of a,
     bad.replace(entry + 55, 24, good, first + 55, 24);       // and the two sizes and the offset of a
   }
   scratch.write("bad.npz", bad);

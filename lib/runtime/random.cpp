@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// the pseudo-random generator splitmix64 (Steele, Lea, Flood 2014)
+// The generator splitmix64 (Steele, Lea, Flood 2014).
 class Generator {
  public:
   Generator(uint64_t seed, std::string_view name, Floats floats, bool is_wide)
@@ -56,14 +56,11 @@ class Generator {
     if (!dtypes::is_float(dtype)) return;
     const auto info = dtypes::finfo(dtype);
     is_narrow_ = info.exponent_bits <= 5;
-    // the smallest number above zero
     denormal_ = std::ldexp(1.0, 2 - (1 << (info.exponent_bits - 1)) - info.mantissa_bits);
   }
 
  private:
-  // Returns a number whose low `bits` bits matter; nullopt if the number is to be drawn as fill_random() draws it. Each
-  // row of eight results has, in random order: 0 or 1; the bits of -1, of the least and of the greatest signed integer;
-  // two numbers of any bits; and two nullopts.
+  // The row of fill_wide_range(); nullopt: a number as fill_random() draws it. The low `bits` bits matter.
   std::optional<uint64_t> wide_integer(int bits) {
     if (kinds_.empty()) {
       kinds_.resize(8);
@@ -76,7 +73,8 @@ class Generator {
     const uint64_t numbers[] = {any & 1, ~uint64_t(0), sign, sign - 1, any, any};
     return kind < std::size(numbers) ? std::optional(numbers[kind]) : std::nullopt;
   }
-  // Sums four uniform variables; scales to mean 0, variance 1. Uses no libm, whose results vary between machines.
+  // Approximates a normal distribution by the sum of four uniform variables, scaled to variance 1. Uses no libm, whose
+  // results vary between machines.
   double normal() {
     uint64_t bits = next();
     int64_t sum = 0;
@@ -85,12 +83,12 @@ class Generator {
   }
   uint64_t state_;
   std::vector<double> pool_;
-  size_t at_ = 0;  // position in pool_
+  size_t at_ = 0;
   Floats floats_;
   bool is_wide_;
-  bool is_narrow_ = false;  // the dtype has at most 5 bits of exponent
+  bool is_narrow_ = false;  // true if the dtype has at most 5 bits of exponent
   double denormal_ = 0;
-  std::vector<size_t> kinds_;  // wide_integer(): the kinds of the remaining numbers of the row, the next one last
+  std::vector<size_t> kinds_;
 };
 
 template <class T, class Draw>
@@ -141,10 +139,10 @@ void set_signs(Array& array, int sign) {
   if (dtypes::is_bool(dtype) || dtypes::is_unsigned(dtype)) return;
   const auto size = size_t(dtype.itemsize());
   const uint64_t sign_bit = uint64_t(1) << (8 * size - 1);
-  // the bits of the smallest magnitude that is kept: the smallest normal float, or 1
+  // the smallest normal float, or 1; smaller magnitudes are replaced
   const uint64_t least = dtypes::is_float(dtype) ? uint64_t(1) << dtypes::finfo(dtype).mantissa_bits : 1;
   Array one(dtype, {1});
-  fill_random(one, 0, "one");  // replaces smaller magnitudes; not zero
+  fill_random(one, 0, "one");
   for (int64_t i = 0; i < array.size(); i++) {
     uint8_t* at = array.data() + size_t(i) * size;
     uint64_t bits = 0;

@@ -1,5 +1,4 @@
-// Fills arrays with inputs for kernels: random numbers from a seed, or numbers of a pool. An input's values do not
-// depend on the machine or the kernel's other inputs, so failures are reproducible.
+// Fills arrays with inputs for kernels. An input's values do not depend on the machine or on the kernel's other inputs.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,15 +11,14 @@
 
 namespace tgc {
 
-// Distribution of floats. Normal: nearly standard normal, magnitude at most 3.5. Unit: between 1/64 and 0.9, where
-// square roots, logarithms and quotients of x and of 1 - x are finite.
+// Normal: nearly standard normal, magnitude at most 3.5. Unit: between 1/64 and 0.9, where square roots, logarithms and
+// quotients of x and of 1 - x are finite.
 enum class Floats : uint8_t { Normal, Unit };
 
-// Fills `array`; the values depend only on the arguments. Floats are rounded to the dtype. Integers are in -50..50
-// (unsigned 1..50) without 0, so that dividing by an input is defined. Bools are true or false with equal probability.
+// Integers are in -50..50 (unsigned 1..50) without 0, so that dividing by an input is defined.
 void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
-// Fills `array` with values of all sizes; the values depend only on the arguments. A third of the floats are as
+// Fills `array` with values of all sizes, which depend only on the arguments. A third of the floats are as
 // fill_random() draws them; the others are zeros and denormals of both signs, ones, and normal numbers scaled by powers
 // from 2**-14 to 2**16 (2**-4 to 2**12 if the dtype has a short exponent). With Floats::Unit, no float is negative.
 // Each row of eight integers has, in random order, 0 or 1, the bits of -1, of the least and of the greatest signed
@@ -28,23 +26,22 @@ void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floa
 void fill_wide_range(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
 // Fills `array` with the numbers of `pool`, which is not empty, in an order that depends on `name`. Starts where the
-// call with the previous `turn` ended. Floats are rounded to the dtype. For integers of n bits, 1 replaces a number
-// that is not whole, or whose magnitude is at least 2**(min(n, 53) - 1). Bools are random.
+// call with the previous `turn` ended. For integers of n bits, 1 replaces a number that is not whole, or whose
+// magnitude is at least 2**(min(n, 53) - 1). Bools are random.
 void fill_from_pool(Array& array, std::string_view name, std::span<const double> pool, uint64_t turn);
 
-// Gives each number the sign of `sign`, 1 or -1, and replaces zeros and denormals by another number. Does not change
-// unsigned integers and bools.
+// Gives each number the sign 1 or -1, and replaces zeros and denormals by another number. Does not change unsigned
+// integers and bools.
 void set_signs(Array& array, int sign);
 
-// The distribution and seed of random inputs.
 struct InputDistribution {
   uint64_t seed = 0;
-  Floats floats = Floats::Normal;               // distribution of the arrays that `unit` does not name
-  std::set<std::string, std::less<>> unit = {};  // names of the arrays of Floats::Unit
+  Floats floats = Floats::Normal;               // for the arrays that `unit` does not name
+  std::set<std::string, std::less<>> unit = {};
 
   Floats floats_of(std::string_view array) const { return unit.contains(array) ? Floats::Unit : floats; }
   bool has_unit() const { return floats == Floats::Unit || !unit.empty(); }
-  // Names the arrays of Floats::Unit: "between 0 and 1 in data1"; "between 0 and 1" if all are, "" if none is.
+  // Returns text such as "between 0 and 1 in data1"; empty if no array is of Floats::Unit.
   std::string text() const;
 };
 

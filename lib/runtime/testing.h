@@ -28,7 +28,6 @@ struct TestBuffer {
     }
   }
   ~TestBuffer() { device_.free(buffer); }
-  // Returns as many elements of the buffer as `like` has.
   template <class T>
   std::vector<T> read(Device& device, const std::vector<T>& like) const {
     std::vector<T> out(like.size());
@@ -40,7 +39,7 @@ struct TestBuffer {
   Device& device_;
 };
 
-// Hides standard error during its lifetime: a driver's compiler writes to it (PoCL's clang prints its error count).
+// A driver's compiler writes to standard error.
 class SilentStandardError {
  public:
   SilentStandardError() : saved_stderr_(::dup(STDERR_FILENO)) {

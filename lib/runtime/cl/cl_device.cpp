@@ -13,7 +13,6 @@
 namespace tgc {
 namespace {
 
-// The functions of the OpenCL ICD loader that tgc calls.
 #define TGC_CL_FUNCTIONS(X)                                                                                \
   X(clGetPlatformIDs)                                                                                      \
   X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clCreateCommandQueue) X(clCreateBuffer)        \
@@ -57,8 +56,8 @@ std::string error_text(cl_int code) {
   }
 }
 
-// Source prefix for devices without half arithmetic (cl_khr_fp16), such as PoCL on most CPUs, whose compiler is clang:
-// makes half clang's type _Float16 and defines some of OpenCL's functions for it.
+// Source prefix for devices without half arithmetic, such as PoCL on most CPUs, whose compiler is clang: half is
+// clang's _Float16.
 constexpr std::string_view kHalfWithoutExtension = R"(typedef _Float16 tgc_half;
 typedef tgc_half tgc_half2 __attribute__((ext_vector_type(2)));
 typedef tgc_half tgc_half4 __attribute__((ext_vector_type(4)));
@@ -73,9 +72,8 @@ typedef tgc_half tgc_half16 __attribute__((ext_vector_type(16)));
 TGC_HALF(exp2) TGC_HALF(log2) TGC_HALF(sin) TGC_HALF(sqrt) TGC_HALF(trunc)
 )";
 
-// Source prefix for kernels with images: OpenCL's functions for images, as functions of buffers. The source defines
-// IMAGE_w, IMAGE_h and IMAGE_half for each image (lib/run/recorded_source.h). An access outside of an image reads 0 or
-// does nothing. vload_half4 takes a pointer to OpenCL's own half, not to the one above.
+// Source prefix for kernels with images, which become buffers. The source defines IMAGE_w, IMAGE_h and IMAGE_half for
+// each image (lib/run/recorded_source.h). An access outside of an image reads 0 or does nothing.
 constexpr std::string_view kImagesAsBuffers = R"(#ifdef half
 #undef half
 #define TGC_HALF_IS_MACRO
@@ -147,8 +145,7 @@ class ClDevice : public Device {
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
   Status synchronize() override { return check(cl.clFinish(queue_), "clFinish"); }
 
-  // Returns the memory object to pass for a buffer: the buffer's own or, for a view with an offset, a sub-buffer,
-  // created once.
+  // For a view with an offset, returns a sub-buffer, which is created once.
   Result<cl_mem> argument(const DeviceBuffer& b) {
     if (b.offset == 0) return memory_of(b);
     std::string key = std::to_string(b.handle) + ":" + std::to_string(b.offset) + ":" + std::to_string(b.bytes);
@@ -256,7 +253,6 @@ Status ClDevice::open() {
   return check(code, "clCreateCommandQueue");
 }
 
-// Picks the first GPU of any platform, else the default device of the first platform that has one.
 Status ClDevice::find_device() {
   cl_uint count = 0;
   if (auto status = check(cl.clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs"); !status) return status;

@@ -15,8 +15,8 @@
 namespace tgc {
 namespace {
 
-// ---- calls a function with up to kMostArguments 64-bit arguments. In the usual C calling conventions of 64 bits, a
-// pointer or an int takes one register or one 8-byte stack slot, and the function ignores extra arguments.
+// In the usual C calling conventions of 64 bits, a pointer or an int takes one register or one 8-byte stack slot, and a
+// function ignores extra arguments.
 constexpr size_t kMostArguments = 1024;
 
 template <size_t... I>
@@ -24,7 +24,6 @@ void call(void* function, const uint64_t* arguments, std::index_sequence<I...>) 
   reinterpret_cast<void (*)(decltype(uint64_t(I))...)>(function)(arguments[I]...);
 }
 
-// Calls the function with at least the first `count` of the kMostArguments arguments.
 void call_with(void* function, const uint64_t* arguments, size_t count) {
   if (count <= 6) return call(function, arguments, std::make_index_sequence<6>());
   if (count <= 16) return call(function, arguments, std::make_index_sequence<16>());
@@ -67,7 +66,7 @@ class CpuKernel : public Kernel {
     if (count > kMostArguments)
       return Diag{"a kernel on the CPU takes at most " + std::to_string(kMostArguments - 1) + " arguments, not " +
                   std::to_string(count - 1)};
-    std::array<uint64_t, kMostArguments> arguments;  // the kernel does not read the entries from `count` on
+    std::array<uint64_t, kMostArguments> arguments;
     size_t n = 0;
     for (const DeviceBuffer& b : a.buffers) arguments[n++] = reinterpret_cast<uint64_t>(HostDevice::address(b));
     const size_t core_at = n + std::min(variables_before_core_, a.variables.size());

@@ -61,18 +61,18 @@ TEST_CASE("CPU: a launch adds less than 5 microseconds") {
   TestBuffer a(*device, out);
   std::vector<DeviceBuffer> buffers{a.buffer};
   constexpr int kLaunches = 10000;
-  auto begin = std::clock();  // std::clock is this process's processor time, so other processes do not add to it
+  auto begin = std::clock();  // processor time, to which other processes do not add
   for (int i = 0; i < kLaunches; i++) REQUIRE(k.kernel->launch({buffers, {}, {}}).ok());
   double each = 1e6 * double(std::clock() - begin) / CLOCKS_PER_SEC / kLaunches;
   CHECK(a.read(*device, out)[0] == kLaunches);
   CHECK(each < 5);
 }
 
-// Measures 200 times how long handing control to another thread and back takes; returns the 11th shortest time in us.
+// Returns the 11th shortest of 200 times, in microseconds, for handing control to another thread and back.
 double handing_over() {
   std::mutex mutex;
   std::condition_variable changed;
-  int turn = 0;  // even: this thread's turn; odd: the turn of `other`
+  int turn = 0;
   auto take_turns = [&](int own) {
     std::vector<double> each(200);
     for (double& microseconds : each) {
@@ -149,7 +149,6 @@ TEST_CASE("CPU: a launch on two threads adds less than 10 microseconds") {
   if (!kSanitized) CHECK(fast < bound);
 }
 
-// Resident memory of this process in bytes.
 size_t resident() {
   size_t all = 0, in_memory = 0;
   std::ifstream("/proc/self/statm") >> all >> in_memory;

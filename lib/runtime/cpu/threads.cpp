@@ -23,11 +23,10 @@ void pause_briefly() {
 
 }  // namespace
 
-// Spins until the condition holds, for at most kSpinTime; returns whether it holds.
 template <class Condition>
 bool Threads::spin_until(Condition&& holds) const {
   if (holds()) return true;
-  // yield, because the thread that this thread waits for may need this processor
+  // yields, because the thread that this thread waits for may need this processor
   for (auto begin = Clock::now(); !is_crowded_ && Clock::now() - begin < kSpinTime; std::this_thread::yield())
     for (int i = 0; i < 32; i++) {
       if (holds()) return true;

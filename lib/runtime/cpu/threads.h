@@ -1,6 +1,5 @@
-// A thread pool for kernel launches. Threads start when a launch first needs them, or in start_threads(), and end with
-// the pool. If every thread can have its own processor, idle threads spin briefly before they sleep, because waking a
-// thread takes longer than a small kernel.
+// A thread pool for kernel launches. If every thread can have its own processor, idle threads spin briefly before they
+// sleep.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -15,17 +14,14 @@ namespace tgc {
 class Threads {
  public:
   ~Threads();
-  // Starts the threads that launches of `count` threads need, up to a limit. Afterwards the pool starts no more
-  // threads.
+  // Starts the threads for launches of `count` threads, up to a limit. Afterwards the pool starts no more threads.
   void start_threads(size_t count);
-  // Calls task(0), ..., task(count - 1), each on its own thread (task(0) on the caller's), and returns when all have
-  // returned. If the pool has fewer threads and may not start more, the threads share the calls. Throws Failure if a
-  // thread cannot be started.
+  // Calls task(0), ..., task(count - 1), each on its own thread (task(0) on the caller's) if the pool has enough
+  // threads, and returns when all have returned. Throws Failure if a thread cannot be started.
   void run_task(size_t count, const std::function<void(size_t)>& task);
 
  private:
-  // The number of a launch and its thread count, packed into one atomic word so that a thread that wakes late reads a
-  // number and a count of the same launch, and can tell that it has no task in that launch.
+  // A single atomic word, so that a thread that wakes late reads the number and the count of the same launch.
   struct LaunchRound {
     uint32_t number = 0, count = 0;
   };
@@ -39,7 +35,7 @@ class Threads {
   std::condition_variable round_begun_, round_ended_;
   std::atomic<LaunchRound> round_;
   std::atomic<size_t> num_running_ = 0;
-  const std::function<void(size_t)>* task_ = nullptr;           // valid while any thread of the current launch runs
+  const std::function<void(size_t)>* task_ = nullptr;
   std::atomic<bool> should_stop_ = false, is_crowded_ = false;  // crowded: more threads than processors
   bool has_started_ = false;
   std::vector<std::thread> threads_;

@@ -45,7 +45,7 @@ class CudaDevice : public GpuDevice {
   int launch(void* function, const LaunchArguments& a) override {
     values_.clear();
     for (const DeviceBuffer& b : a.buffers) values_.push_back(b.handle + b.offset);
-    for (int64_t v : a.variables) values_.push_back(uint64_t(uint32_t(v)));  // kernels read the low four bytes
+    for (int64_t v : a.variables) values_.push_back(uint64_t(uint32_t(v)));
     pointers_.clear();
     for (uint64_t& v : values_) pointers_.push_back(&v);
     return GpuDevice::launch(function, a.launch_size, pointers_.data(), nullptr);
@@ -74,7 +74,7 @@ class CudaDevice : public GpuDevice {
   int device_ = 0;
   void* context_ = nullptr;
   int major_ = 0, minor_ = 0;
-  std::vector<uint64_t> values_;  // the arguments of the current launch
+  std::vector<uint64_t> values_;
   std::vector<void*> pointers_;
 };
 
@@ -106,7 +106,7 @@ Result<std::unique_ptr<Kernel>> CudaDevice::load(const KernelSource& source, con
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   void* module = nullptr;
   if (int error = load_module_.call_driver(&module, code.c_str(), 2, options, values)) {
-    std::string why = error_text(error);  // with the emulator, this text already includes `log`
+    std::string why = error_text(error);  // the emulator's text already includes `log`
     return Diag{.message = "the driver does not load the kernel '" + source.name + "' of " + source.target + ": " + why,
                 .context = why.find(log) == why.npos ? log : ""};
   }

@@ -49,7 +49,7 @@ class HipDevice : public GpuDevice {
     return make_kernel(source, module);
   }
 
-  // Passes the arguments as one block of bytes: first the addresses, then the variables as 32-bit integers.
+  // Passes the arguments as one block: the addresses, then the variables as 32-bit integers.
   int launch(void* function, const LaunchArguments& a) override {
     block_.clear();
     auto append = [&](const auto& value) { block_.append(reinterpret_cast<const char*>(&value), sizeof value); };
@@ -75,7 +75,7 @@ class HipDevice : public GpuDevice {
   DriverFunction<void**> create_event_{"hipEventCreate"};
 
   std::string arch_;
-  std::string block_;  // the arguments of the current launch
+  std::string block_;
   bool is_open_ = false;
 };
 

@@ -16,7 +16,7 @@ const std::string kHead = "#include <metal_stdlib>\nusing namespace metal;\n";
 const std::string kTail =
     ", uint3 gid [[threadgroup_position_in_grid]], uint3 lid [[thread_position_in_threadgroup]]) {\n";
 
-// A kernel with float buffers; its body starts in line 4.
+// The body starts in line 4.
 std::string kernel_text(const std::string& parameters, const std::string& body) {
   return kHead + "kernel void k(" + parameters + kTail + body + "}\n";
 }
@@ -26,7 +26,6 @@ struct Ran {
   std::vector<float> out;
 };
 
-// Runs a kernel on buffers `out` and `in`; returns the new contents of `out`.
 Ran run(const std::string& text, std::vector<float> out, const std::vector<float>& in, LaunchSize size,
         std::vector<int64_t> variables = {}) {
   auto device = make_emulated_metal_device();
@@ -66,7 +65,7 @@ TEST_CASE("Metal emulator: buffers, values and positions reach the kernel; vecto
   CHECK(ran.out[15] == 2064);
   CHECK(ran.out[7] == 2056);
   CHECK(ran.out[3] == 2052);
-  // data1[4] + 2048 is 2053, which half precision cannot represent, so the sum is rounded
+  // 2053 is no half, so the sum of data1[4] and 2048 is rounded
   ran = run(kernel_text(kTwo, "  data0[0] = (float)((half)(data1[4])+(half)(2048.0f));\n"
                               "  data0[1] = (float)((bfloat)(data1[0])+(bfloat)(256.0f));\n"
                               "  data0[2] = precise::sin(data1[0]); data0[3] = exp2(data1[1]);\n"),

@@ -21,7 +21,7 @@ struct Api {
   void (*objc_msgSend)() = nullptr;  // callers cast it to the function type of their message
   Object (*MTLCreateSystemDefaultDevice)() = nullptr;
 
-  // Sends a message with arguments, as Objective-C's [receiver message: arguments...]; a message to nil returns 0.
+  // Sends a message as Objective-C's [receiver message: arguments...] does; a message to nil returns 0.
   template <class Return = Object, class... Arguments>
   Return send(Object receiver, const char* message, Arguments... arguments) const {
     return reinterpret_cast<Return (*)(Object, Selector, Arguments...)>(objc_msgSend)(
@@ -122,7 +122,7 @@ class MetalDevice : public Device {
 
   static Object object(const DeviceBuffer& b) { return reinterpret_cast<Object>(b.handle); }
   Object queue() const { return queue_; }
-  // Takes a retained command buffer and releases the previous one.
+  // `buffer` must be retained.
   void set_in_flight(Object buffer) {
     objc.release(in_flight_);
     in_flight_ = buffer;

@@ -67,8 +67,6 @@ Type type_of(DType dtype) {
 
 Builder::Builder(bool count_evaluations) : counts_evaluations_(count_evaluations), scopes_(1) {}
 
-// ---- values
-
 Reg Builder::new_register(Type type, bool varying) {
   registers_.push_back({.type = type, .is_varying_register = varying, .scope_depth = uint32_t(scopes_.size() - 1)});
   return Reg(registers_.size() - 1);
@@ -103,8 +101,6 @@ Reg Builder::variable(const std::string& name) {
   return it->second;
 }
 
-// ---- instructions
-
 Reg Builder::emit(Virtual v, Type result, bool varying) {
   v.dst = new_register(result, varying);
   scopes_.back().code.push_back(v);
@@ -117,7 +113,6 @@ bool Builder::has_constant_operands(const Virtual& v) const {
   return true;
 }
 
-// Executes an instruction on constants while the code is built and returns the constant result.
 Reg Builder::evaluate_constant(Virtual v, Type result) {
   alignas(8) uint8_t memory[32] = {};
   Instruction ins{};
@@ -140,7 +135,7 @@ Reg Builder::evaluate_constant(Virtual v, Type result) {
 
 Reg Builder::splat(Reg r) {
   if (is_varying_register(r)) return r;
-  // put the Splat (copy to all lanes) into the scope that defines the register, so that it runs once, but inside Lanes
+  // the Splat (copy to all lanes) runs once, in the scope that defines the register, but inside Lanes
   size_t depth = std::max<size_t>(registers_[size_t(r)].scope_depth, lanes_depth_);
   Scope& scope = scopes_[depth];
   auto [it, added] = scope.splat_registers.emplace(r, kNone);
@@ -158,7 +153,7 @@ Reg Builder::binary(Opc op, Reg a, Reg b) {
   Virtual v{.op = op, .type = uint8_t(type(a)), .a = a, .b = b};
   bool division = op == Opc::IDiv || op == Opc::Mod;
   if (has_constant_operands(v) && !(division && constant_bits(b) == 0)) return evaluate_constant(v, result);
-  if (!is_float(type(a)) && type(a) != Type::Bool) {  // fold x + 0 and x * 1, which are frequent in index arithmetic
+  if (!is_float(type(a)) && type(a) != Type::Bool) {  // x + 0 and x * 1 are frequent in index arithmetic
     if (is_constant(a) && is_commutative(op)) std::swap(a, b);
     if (op == Opc::Add && is_constant(b) && constant_bits(b) == 0) return a;
     if (op == Opc::Mul && is_constant(b) && constant_bits(b) == 1) return a;
@@ -238,16 +233,14 @@ void Builder::fold(Opc op, Opc rounding, Reg accumulator, Reg value) {
                                  .dst = accumulator, .a = splat(value), .rounding = rounding});
 }
 
-// ---- memory
-
 int32_t Builder::add_memory(MemoryInfo info) {
   if (dtypes::of(info.scalar).itemsize() <= 0) throw Failure(info.name + " has elements without a size");
   code_.memories.push_back(std::move(info));
   return int32_t(code_.memories.size() - 1);
 }
 
-// Builds the common parts of a load or store. `other` is a load's alternative or a store's value. If each group of
-// lanes has its own copy of the memory, checks the offset against the copy's size, then adds the copy's start.
+// If each group of lanes has its own copy of the memory, checks the offset against the copy's size, then adds the
+// copy's start. `other` is a load's alternative or a store's value.
 Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what) {
   const MemoryInfo& m = code_.memories[size_t(memory)];
   bool grouped = m.lane_group_size > 0 && in_lanes();
@@ -285,7 +278,7 @@ Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, R
   return v;
 }
 
-// Combines a gate (an access's condition) with the enclosing masks. Returns kNone if the result is always true.
+// Combines a gate with the enclosing masks. Returns kNone if the result is always true.
 Reg Builder::effective_gate(Reg gate) {
   gate = logical_and(gate, lane_mask());
   return gate != kNone && is_true(gate) ? kNone : gate;
@@ -305,8 +298,6 @@ void Builder::store(int32_t memory, Reg offset, Reg gate, Reg value, const std::
   Virtual v = access(Opc::Store, memory, offset, gate, value, what);
   scopes_.back().code.push_back(v);
 }
-
-// ---- scopes
 
 void Builder::open_scope(Virtual begin, Virtual end) {
   scopes_.emplace_back();

@@ -1,6 +1,5 @@
 // Builder: generates REF's instructions. It allocates virtual registers, keeps a stack of open scopes (root, loops,
-// lanes), broadcasts uniform values to lanes where an instruction needs it, and folds constants. finish_code() assigns
-// registers to memory and functions to instructions. Internal to ref/.
+// lanes), broadcasts uniform values to lanes where an instruction needs it, and folds constants. Internal to ref/.
 #pragma once
 #include <map>
 #include <string>
@@ -12,11 +11,10 @@
 
 namespace tgc::ref {
 
-// A virtual register; kNone means no operand.
 using Reg = int32_t;
 inline constexpr Reg kNone = -1;
 
-// Thrown for code that REF has no instruction for. name_in_errors() (values.h) adds the node to the error.
+// Thrown for code that REF has no instruction for.
 class Unsupported : public Failure {
  public:
   using Failure::Failure;
@@ -26,38 +24,35 @@ class Builder {
  public:
   explicit Builder(bool count_evaluations);
 
-  // ---- constants and variables, set before the code runs
   Reg constant(Type type, uint64_t bits);
   Reg constant_int(Type type, int64_t value);
   Reg constant_float(Type type, double value);
-  Reg variable(const std::string& name);  // returns an I64
+  Reg variable(const std::string& name);
 
   // ---- instructions; each returns its result register. Operands may be uniform or varying.
-  Reg binary(Opc op, Reg a, Reg b);        // comparisons return a Bool
-  Reg unary(Opc op, Reg a);                // result has a's type, except in conversions from or to a narrow float
+  Reg binary(Opc op, Reg a, Reg b);
+  Reg unary(Opc op, Reg a);
   Reg cast(Reg a, Type to);
-  Reg bitcast(Reg a, Type to);             // returns the same bits as a value of another type of the same size
+  Reg bitcast(Reg a, Type to);
   Reg where(Reg cond, Reg yes, Reg no);
   Reg mulacc(Reg a, Reg b, Reg c);
-  Reg logical_and(Reg a, Reg b);  // returns a & b for Bools; a kNone operand counts as true
-  Reg copy(Reg a);                // returns a copy (Mov) that stays unchanged when `a` is overwritten
+  Reg logical_and(Reg a, Reg b);  // a kNone operand counts as true
+  Reg copy(Reg a);                // stays unchanged when `a` is overwritten
   void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
             const std::vector<Reg>& c, std::vector<Reg>& d);
 
-  // Accumulators are registers that assign() and fold() may change.
+  // Returns a register that assign() and fold() may change.
   Reg mutable_register(Type type, bool varying);
   void assign(Reg to, Reg value);
   // For each lane of `value` in turn, sets the uniform `accumulator` to (accumulator op the lane's value), rounded by
   // the op `rounding` (Mov: not rounded).
   void fold(Opc op, Opc rounding, Reg accumulator, Reg value);
 
-  // ---- memory
   int32_t add_memory(MemoryInfo info);
   MemoryInfo& memory(int32_t m) { return code_.memories[size_t(m)]; }
   Reg load(int32_t memory, Reg offset, Reg gate, Reg alt, const std::string& what);
   void store(int32_t memory, Reg offset, Reg gate, Reg value, const std::string& what);
 
-  // ---- scopes
   Reg open_loop(Reg bound, const std::string& name);  // returns the loop counter, an I64
   void close_loop();
   struct LaneAxis {
@@ -80,9 +75,9 @@ class Builder {
     masks_.pop_back();
   }
 
-  void count_evaluation(bool varying);  // adds code that counts one evaluation of a UOp
+  void count_evaluation(bool varying);
 
-  // ---- properties of registers. These functions throw Unsupported for kNone.
+  // ---- properties of registers, which throw Unsupported for kNone
   Type type(Reg r) const { return at(r).type; }
   bool is_varying_register(Reg r) const { return at(r).is_varying_register; }
   bool is_constant(Reg r) const { return at(r).is_constant; }
@@ -97,8 +92,8 @@ class Builder {
     Type type;
     bool is_varying_register = false, is_constant = false;
     uint32_t scope_depth = 0;  // depth of the scope in which the register is defined
-    uint64_t bits = 0;         // value of a constant
-    // the first and last index into instructions_ at which the register is needed
+    uint64_t bits = 0;
+    // positions in instructions_
     int32_t first_use = -1, last_use = -1;
     int32_t slot = -1;
   };
@@ -111,37 +106,36 @@ class Builder {
     uint8_t type = 0, type2 = 0;
     Reg dst = kNone, a = kNone, b = kNone, c = kNone;
     int64_t imm = 0;
-    int32_t raw_field = 0;  // a number that is encoded in place of operand register a or b; the op says which
+    int32_t raw_field = 0;  // a number in place of operand register a or b; the op says which
     Opc rounding = Opc::Mov;
   };
   struct Scope {
     Virtual begin, end;
     std::vector<Virtual> code;
-    std::unordered_map<Reg, Reg> splat_registers;  // for a uniform register: its varying copy in this scope
+    std::unordered_map<Reg, Reg> splat_registers;  // for a uniform register, its varying copy in this scope
     uint32_t lane_evaluations = 0, evaluations = 0;
   };
 
   Reg new_register(Type type, bool varying);
   Reg emit(Virtual v, Type result, bool varying);
   Reg splat(Reg r);
-  Reg evaluate_constant(Virtual v, Type result);  // runs an instruction on constants while building; returns a constant
+  Reg evaluate_constant(Virtual v, Type result);
   bool has_constant_operands(const Virtual& v) const;
   Virtual access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what);
   Reg effective_gate(Reg gate);
   void open_scope(Virtual begin, Virtual end);
   void close_scope();
 
-  // ---- steps of finish_code()
   template <class Visit>
   void for_each_register(const Virtual& v, Visit visit) const;
-  struct Copies {  // the state of drop_copies()
+  struct Copies {
     struct CopyUse {
       int32_t last_use = -1, count = 0, next_write = INT32_MAX;
     };
-    std::vector<uint32_t> use_counts;  // by register: how often instructions read or write it
-    std::vector<bool> is_removed;      // by position in instructions_: true if removed
-    std::vector<CopyUse> copy_uses;    // by register: its uses in the straight-line code being scanned
-    std::vector<Reg> replacements;     // by register: the register to use instead, or kNone
+    std::vector<uint32_t> use_counts;
+    std::vector<bool> is_removed;
+    std::vector<CopyUse> copy_uses;
+    std::vector<Reg> replacements;
   };
   void drop_copies();
   void use_accumulators(Copies& copies, size_t from, size_t to);
@@ -163,9 +157,9 @@ class Builder {
   std::vector<Reg> masks_;
   std::unordered_map<uint64_t, Reg> constants_[kNumTypes];
   std::map<std::string, Reg> variables_;
-  size_t lanes_depth_ = 0;  // depth of the open lanes scope; 0: no lanes are open
+  size_t lanes_depth_ = 0;  // 0: no lanes are open
   std::vector<std::pair<std::string, Reg>> open_loops_;
-  std::vector<std::vector<Access::LaneAxis>> lane_axes_;  // for each Lanes instruction: its axes
+  std::vector<std::vector<Access::LaneAxis>> lane_axes_;
   std::unordered_map<int64_t, Reg> group_indices_;
   int64_t largest_group_ = 1, max_lanes_ = 1;
   uint32_t slots_[5] = {};  // numbers of slots: uniform ones; varying ones of 1, 2, 4, 8 bytes

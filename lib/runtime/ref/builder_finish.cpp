@@ -1,4 +1,3 @@
-// The final steps of a Builder: removes redundant copies, assigns memory to registers, writes the instructions.
 #include <algorithm>
 #include <queue>
 
@@ -8,19 +7,18 @@
 namespace tgc::ref {
 namespace {
 
-// Limits for a chunk: bytes of registers, which should stay in the second-level cache; bytes of scratch memory; lanes.
+// Limits for a chunk, whose registers should stay in the second-level cache.
 constexpr int64_t kRegisterBytes = 256 << 10;
 constexpr int64_t kScratchBytes = 64 << 20;
 constexpr int64_t kMostLanes = 2048;
 
 bool begins(Opc op) { return op == Opc::Loop || op == Opc::Lanes; }
 bool ends(Opc op) { return op == Opc::LoopEnd || op == Opc::LanesEnd; }
-// Returns whether an op ends a stretch: straight-line code in which one register may be replaced by another.
+// A stretch is straight-line code in which one register may be replaced by another.
 bool ends_stretch(Opc op) { return begins(op) || ends(op) || op == Opc::Wmma || op == Opc::Fold; }
 
 }  // namespace
 
-// Visits every register that an instruction reads or writes.
 template <class Visit>
 void Builder::for_each_register(const Virtual& v, Visit visit) const {
   for (Reg r : {v.a, v.b, v.c, v.dst})
@@ -30,7 +28,7 @@ void Builder::for_each_register(const Virtual& v, Visit visit) const {
     for (auto* list : {&w.a, &w.b, &w.c, &w.d})
       for (Reg r : *list) visit(r);
   }
-  if (v.op == Opc::LanesEnd)  // keep the axes' registers live, because errors of accesses in the lanes read them
+  if (v.op == Opc::LanesEnd)  // errors of accesses in the lanes read the axes' registers
     for (const Access::LaneAxis& axis : lane_axes_[size_t(v.imm)]) visit(axis.stride), visit(axis.extent);
 }
 
@@ -61,7 +59,7 @@ bool Builder::is_plain_copy(const Virtual& v) const {
 // Replaces uses of copies by the copied accumulators in the stretch [from, to).
 void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
   auto& seen = copies.copy_uses;
-  // scan backwards to find each copy's last use and the next write to the accumulator that it copies
+  // backwards, to find each copy's last use and the next write to the accumulator that it copies
   for (size_t at = to; at-- > from;) {
     const Virtual& v = instructions_[at];
     auto use = [&](Reg r, int32_t last) {
@@ -109,8 +107,7 @@ void Builder::assign_in_place(Copies& copies, size_t at) {
   }
 }
 
-// Computes the first and last position at which each register is needed. A register from outside a loop or lanes that
-// is used inside is needed until they end.
+// A register from outside a loop or lanes that is used inside is needed until they end.
 void Builder::find_lifetimes() {
   std::vector<int32_t> end_of(instructions_.size(), -1), open;
   for (size_t at = 0; at < instructions_.size(); at++) {
@@ -155,7 +152,7 @@ void Builder::assign_slots() {
     r.slot = int32_t(slot);
     busy[c].push({r.last_use, slot});
   };
-  // constants and variables keep their slots for the whole run, so their slots are never shared
+  // constants and variables keep their slots for the whole run
   for (Register& r : registers_)
     if (r.is_constant) r.slot = int32_t(slots_[0]++);
   for (auto& [name, reg] : variables_) registers_[size_t(reg)].slot = int32_t(slots_[0]++);
@@ -167,7 +164,6 @@ void Builder::assign_slots() {
     });
 }
 
-// Computes the number of lanes per chunk and the size of all registers.
 void Builder::lay_out() {
   int64_t per_lane = 0, scratch = 0;
   for (int c = 1; c < 5; c++) per_lane += int64_t(slots_[c]) << (c - 1);
@@ -182,7 +178,6 @@ void Builder::lay_out() {
   code_.register_bytes = size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * code_.chunk_lanes + 64);
 }
 
-// Returns the byte offset of a register; -1 for kNone. Call it after lay_out().
 int32_t Builder::offset_of(Reg reg) const {
   if (reg == kNone) return -1;
   const Register& r = registers_[size_t(reg)];

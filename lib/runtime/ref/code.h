@@ -1,7 +1,7 @@
-// The code that REF runs: a list of instructions on registers in one block of memory. A lane is one iteration of axes
-// that run side by side, such as a thread of a workgroup. A register is uniform (one value) or varying (one value per
-// lane, `chunk_lanes` of them side by side). An instruction completes for all lanes of the chunk before the next one
-// starts, so lanes run in lockstep and barriers need no code. Internal to ref/.
+// The code that REF runs: instructions on registers in one block of memory. A lane is one iteration of axes that run
+// side by side, such as a thread of a workgroup. A register is uniform (one value) or varying (one value per lane,
+// `chunk_lanes` of them side by side). An instruction completes for all lanes of the chunk before the next one starts,
+// so lanes run in lockstep and barriers need no code. Internal to ref/.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace tgc::ref {
 
-// Register types: X(name, C++ type). half, bfloat16 and fp8 values are F32s, rounded to their dtype after each op.
+// half, bfloat16 and fp8 values are F32s, rounded to their dtype after each op.
 #define TGC_REF_TYPES(X)                                                         \
   X(Bool, uint8_t) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) \
   X(I32, int32_t) X(U32, uint32_t) X(I64, int64_t) X(U64, uint64_t) X(F32, float) X(F64, double)
@@ -26,11 +26,10 @@ inline constexpr int kNumTypes = 11;
 int size_of(Type type);
 inline bool is_float(Type type) { return type >= Type::F32; }
 
-// Returns the register type for a dtype's elements, which is I64 for index. Throws Failure for a dtype without values,
-// such as void.
+// Returns I64 for index. Throws Failure for a dtype without values, such as void.
 Type type_of(DType dtype);
 
-// Operations. Selector::type is the type of dst and of the operands, unless a comment in brackets says otherwise.
+// Selector::type is the type of dst and of the operands, unless a comment in brackets says otherwise.
 enum class Opc : uint8_t {
   // dst = a op b
   Add, Sub, Mul, IDiv, Mod, Shl, Shr, And, Or, Xor, Max, FDiv, Pow, Threefry,
@@ -38,7 +37,7 @@ enum class Opc : uint8_t {
   // dst = op a
   Neg, Recip, Sqrt, Exp2, Log2, Sin, Trunc, Mov,
   Size,  // dst = max(a, 0); counts a negative `a` in RefNotes
-  // Rounding of an F32 to a narrow float; F64 to a half in an F32; conversions of narrow floats to bits and back
+  // rounding of an F32 to a narrow float; F64 to a half in an F32; conversions of narrow floats to bits and back
   RoundF16, RoundBF16, RoundE4M3, RoundE5M2, F64ToF16, BitsOfF16, BitsOfBF16, BitsOfE4M3, BitsOfE5M2,
   F16OfBits, BF16OfBits, E4M3OfBits, E5M2OfBits,
   Cast,     // [type: that of dst, type2: that of a]
@@ -51,7 +50,6 @@ enum class Opc : uint8_t {
   Check,    // fails if an offset is outside one copy of the memory
   Load,     // [type: Scalar in memory] c: the value if condition b is false (without c: 0)
   Store,    // [type: Scalar in memory] c: the value to store
-  // lanes and loops
   Axis,       // dst = (lane / a) % b; `lane` is the number among all lanes, not in the chunk
   GroupBase,  // dst = (lane within the chunk / a) * imm; a: lanes per group (a number, not a register)
   Loop,       // dst counts from 0 to a - 1; imm: jump target if a <= 0
@@ -67,7 +65,6 @@ enum class Opc : uint8_t {
 
 struct Frame;
 struct Instruction;
-// Executes an instruction and returns the next one; null ends the run.
 using Fn = const Instruction* (*)(Frame&, const Instruction*);
 
 // Operands are byte offsets into the frame's registers, unless Opc calls one a number; -1: none.
@@ -77,29 +74,29 @@ struct Instruction {
   int64_t imm;
 };
 
-struct WmmaLayout;  // defined in wmma.h
+struct WmmaLayout;
 
 struct Wmma {
   const WmmaLayout* layout = nullptr;
-  std::vector<int32_t> a, b, c, d;  // registers; finish_code() replaces each by its byte offset
+  std::vector<int32_t> a, b, c, d;  // registers; finish_code() replaces them by byte offsets
   bool is_varying = true;
   Scalar result_scalar = Scalar::Float32;
 };
 
 struct Memory {
   uint8_t* data = nullptr;
-  int64_t size = 0;                 // number of elements, over all copies
-  int64_t copy_size = 0;            // number of elements of one copy
-  uint8_t* stored_flags = nullptr;  // for a buffer with stores: a flag per element, 1 once it is stored to; else null
+  int64_t size = 0;
+  int64_t copy_size = 0;
+  uint8_t* stored_flags = nullptr;  // for each element of a buffer with stores, 1 once it is stored to; else null
 };
 
-// Describes one load or store, for error messages. finish_code() replaces its registers by byte offsets.
+// A load or store, for error messages. finish_code() replaces its registers by byte offsets.
 struct Access {
   struct LaneAxis {
     std::string name;
     int32_t stride, extent;
   };
-  std::string text;                                     // "load from data1"
+  std::string text;
   std::vector<std::pair<std::string, int32_t>> ranges;  // names and counters of the open loops, outermost first
   std::vector<LaneAxis> axes;
   int32_t memory = 0;
@@ -108,9 +105,9 @@ struct Access {
 };
 
 struct MemoryInfo {
-  std::string name;   // "data1", "local0"
+  std::string name;
   Scalar scalar = Scalar::Void;
-  int64_t size = 0;             // number of elements of one copy; negative for a buffer of any size
+  int64_t size = 0;             // elements of one copy; negative for a buffer of any size
   int64_t buffer_number = -1;   // the DEFINE_GLOBAL number of a buffer; -1 for scratch memory
   int64_t lane_group_size = 0;  // for scratch memory: number of lanes that share a copy; 0: a single copy
 };
@@ -120,17 +117,16 @@ struct RefCode {
   std::vector<Wmma> wmmas;
   std::vector<Access> accesses;
   std::vector<MemoryInfo> memories;
-  std::vector<std::pair<int32_t, uint64_t>> constants;     // byte offset of a register, and the bits of its value
-  std::vector<std::pair<int32_t, std::string>> variables;  // byte offset of an I64 register, name of its variable
-  int64_t chunk_lanes = 1;                                 // number of lanes in a varying register
+  std::vector<std::pair<int32_t, uint64_t>> constants;     // register's byte offset, bits of the value
+  std::vector<std::pair<int32_t, std::string>> variables;  // I64 register's byte offset, variable's name
+  int64_t chunk_lanes = 1;
   size_t register_bytes = 0;
 };
 
-// The state of a run.
 struct Frame {
   uint8_t* registers;
-  int64_t num_lanes = 1;   // number of lanes in the current chunk; 1 outside lanes
-  int64_t first_lane = 0;  // number of the chunk's first lane
+  int64_t num_lanes = 1;   // lanes in the current chunk; 1 outside lanes
+  int64_t first_lane = 0;
   int64_t total_lanes = 0;
   int64_t chunk_lanes = 1;
   const Instruction* code;
@@ -140,40 +136,40 @@ struct Frame {
   uint64_t num_evaluations = 0;
   const Instruction* failed_access = nullptr;  // the access that was out of bounds, or null
   int64_t failed_lane = 0;
-  int64_t iterations_left = 0;  // until check_run_limits() checks the limits
-  bool is_exhausted = false;    // true if a limit ended the run
+  int64_t iterations_left = 0;  // iterations until check_run_limits() checks the limits
+  bool is_exhausted = false;
   struct Budget* run_budget = nullptr;
 
   template <class T>
   T* at(int32_t offset) const { return reinterpret_cast<T*>(registers + offset); }
 };
 
-// Limits of a run (lib/support/limits.h), checked every kRound iterations.
+// Limits of a run, checked every kRound iterations.
 struct Budget {
   static constexpr int64_t kRound = 1 << 16;
   int64_t num_steps = 0, max_steps = INT64_MAX;
-  Clock::time_point deadline;  // when the run must end
+  Clock::time_point deadline;
 };
-// Called when `iterations_left` is used up. Checks the limits: sets `iterations_left` again and returns true or, if a
-// limit is exceeded, sets `is_exhausted` and returns false.
+// Called when `iterations_left` is used up. Sets it again and returns true; if a limit is exceeded, sets `is_exhausted`
+// and returns false.
 bool check_run_limits(Frame& f);
-// Counts one iteration of all lanes of the chunk. Returns false if a limit ends the run.
+// Returns false if a limit ends the run.
 inline bool step(Frame& f) { return (f.iterations_left -= f.num_lanes) >= 0 || check_run_limits(f); }
 
-// What select() needs to choose an instruction's function for uniform (one lane) or varying operands. For Load and
-// Store, `type` is a Scalar. select() returns null if there is no such function.
+// The key of an instruction's function. For Load and Store, `type` is a Scalar. select() returns null if there is no
+// such function.
 struct Selector {
   Opc op;
   uint8_t type = 0, type2 = 0;
   bool is_varying = false, is_a_varying = true, is_b_varying = true, has_gate = false;
-  Opc rounding = Opc::Mov;  // rounding after each step of a Fold; Mov: no rounding
+  Opc rounding = Opc::Mov;  // rounding after each step of a Fold; Mov: none
 };
 Fn select(const Selector& s);
-Fn select_binary(const Selector& s);                          // defined in exec_binary.cpp
-Fn select_float_binary(const Selector& s);                    // defined in exec_float.cpp
-Fn select_unary(const Selector& s);                           // defined in exec_unary.cpp
-Fn select_cast(const Selector& s);                            // defined in exec_unary.cpp
-Fn select_memory(const Selector& s);                          // defined in exec_memory.cpp
-const Instruction* run_wmma(Frame& f, const Instruction* i);  // defined in wmma.cpp
+Fn select_binary(const Selector& s);
+Fn select_float_binary(const Selector& s);
+Fn select_unary(const Selector& s);
+Fn select_cast(const Selector& s);
+Fn select_memory(const Selector& s);
+const Instruction* run_wmma(Frame& f, const Instruction* i);
 
 }  // namespace tgc::ref

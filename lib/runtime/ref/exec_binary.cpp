@@ -1,4 +1,3 @@
-// Operations on two integers or bools.
 #include "lib/runtime/ref/exec_lanes.h"
 #include "lib/runtime/ref/numeric.h"
 
@@ -12,7 +11,7 @@ using OpAnd = decltype([]<class T>(T a, T b, RefNotes&) { return T(a & b); });
 using OpOr = decltype([]<class T>(T a, T b, RefNotes&) { return T(a | b); });
 using OpXor = decltype([]<class T>(T a, T b, RefNotes&) { return T(a ^ b); });
 
-// Returns tinygrad's cdiv(a, b): the truncated quotient; 0 if b is 0; for min / -1, which does not fit, wraps to min.
+// As tinygrad's cdiv, truncates; a / 0 is 0. min / -1, which does not fit, wraps to min.
 template <class T>
 T divide(T a, T b, RefNotes& notes) {
   if (b == 0) return notes.num_zero_divisions++, T(0);
@@ -24,7 +23,7 @@ using OpIDiv = decltype([](auto a, auto b, RefNotes& notes) { return divide(a, b
 using OpMod = decltype([](auto a, auto b, RefNotes& notes) {
   return wrapping_sub(a, wrapping_mul(divide(a, b, notes), b));
 });
-// Returns by how many bits a shift by `count` moves a value of `bits` bits: modulo `bits`, as most processors do.
+// The count is taken modulo `bits`, as most processors do.
 template <class T>
 unsigned bits_of_shift(T count, unsigned bits, RefNotes& notes) {
   if (std::make_unsigned_t<T>(count) >= bits) notes.num_wide_shifts++;
@@ -37,8 +36,7 @@ using OpShl = decltype([]<class T>(T a, T b, RefNotes& notes) {
 using OpShr = decltype([]<class T>(T a, T b, RefNotes& notes) {
   return T(a >> bits_of_shift(b, sizeof(T) * 8, notes));
 });
-// The power in integers, which wraps. A negative exponent gives 1 or -1 for the bases 1 and -1, and 0 for all other
-// bases.
+// A negative exponent gives 1 or -1 for the bases 1 and -1, and 0 for other bases.
 using OpPow = decltype([]<class T>(T a, T b, RefNotes& notes) {
   if (std::is_signed_v<T> && b < 0) {
     if (a == 0) return notes.num_zero_divisions++, T(0);
@@ -52,7 +50,7 @@ using OpPow = decltype([]<class T>(T a, T b, RefNotes& notes) {
   return out;
 });
 
-// Computes the random bits of tinygrad's threefry2x32 (uop/decompositions.py). x and key each hold two 32-bit halves.
+// tinygrad's threefry2x32 (uop/decompositions.py). x and key hold two 32-bit halves each.
 using OpThreefry = decltype([](uint64_t x, uint64_t key, RefNotes&) {
   static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   auto k0 = uint32_t(key), k1 = uint32_t(key >> 32);

@@ -1,4 +1,3 @@
-// Lanes, loops, reductions over lanes, and select(), which chooses each instruction's function.
 #include <algorithm>
 
 #include "lib/runtime/ref/exec_lanes.h"
@@ -18,7 +17,6 @@ const Instruction* loop_end(Frame& f, const Instruction* i) {
   return ++counter < *f.at<int64_t>(i->a) ? f.code + i->imm : i + 1;
 }
 
-// Returns the number of lanes in the current chunk. Full chunks hold whole groups of `group` lanes.
 int64_t chunk_lanes(const Frame& f, int64_t group) {
   return std::min(f.chunk_lanes / group * group, f.total_lanes - f.first_lane);
 }
@@ -78,7 +76,7 @@ const Instruction* max_lane(Frame& f, const Instruction* i) {
   return i + 1;
 }
 
-// ---- reductions combine one element after another and round after each step, exactly like a loop
+// ---- reductions combine one element after another and round after each step, as a loop does
 
 template <class T, Opc O>
 T combine(T a, T b) {
@@ -87,7 +85,7 @@ T combine(T a, T b) {
   else return O == Opc::Add ? wrapping_add(a, b) : wrapping_mul(a, b);
 }
 
-// True if `Round` is not null. (Under its sanitizers, g++ does not accept a comparison with nullptr as a constant.)
+// Under its sanitizers, g++ does not accept a comparison with nullptr as a constant.
 template <class T, T (*Round)(T)>
 inline constexpr bool kRounds =
     !std::is_same_v<std::integral_constant<T (*)(T), Round>, std::integral_constant<T (*)(T), nullptr>>;

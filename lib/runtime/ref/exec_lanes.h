@@ -1,4 +1,4 @@
-// Functions that apply an operation to one value or to all lanes of a chunk, for exec_*.cpp.
+// Functions that apply an operation to one value or to all lanes of a chunk.
 #pragma once
 #include "lib/runtime/ref/code.h"
 
@@ -11,7 +11,7 @@
 
 namespace tgc::ref {
 
-// Calls f with a value of the C++ type for `type`. Returns the instruction function that f returns.
+// Returns f(x) for an x of the C++ type for `type`.
 template <class F>
 Fn with_type(Type type, F f) {
   switch (type) {
@@ -23,8 +23,8 @@ Fn with_type(Type type, F f) {
   return nullptr;
 }
 
-// once1 and once2 execute an operation with one or two operands on single values, unary_on_lanes and binary_on_lanes on
-// all lanes of the chunk. Op is a stateless function object: Op()(a, notes) or Op()(a, b, notes).
+// once1 and once2 work on single values, unary_on_lanes and binary_on_lanes on the lanes of a chunk. Op is a stateless
+// function object: Op()(a, notes) or Op()(a, b, notes).
 template <class R, class T, class Op>
 const Instruction* once1(Frame& f, const Instruction* i) {
   *f.at<R>(i->dst) = Op()(*f.at<T>(i->a), f.notes);
@@ -46,7 +46,7 @@ const Instruction* once2(Frame& f, const Instruction* i) {
   return i + 1;
 }
 
-// AV and BV say whether operands a and b are varying, that is, have one value for each lane.
+// AV and BV say whether operands a and b are varying (one value per lane).
 template <class R, class T, class Op, bool AV, bool BV>
 const Instruction* binary_on_lanes(Frame& f, const Instruction* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b);
@@ -67,7 +67,6 @@ Fn pick2(const Selector& s) {
   return s.is_a_varying ? binary_on_lanes<R, T, Op, true, false> : binary_on_lanes<R, T, Op, false, true>;
 }
 
-// Binary operations that integers and floats share.
 struct OpMax {
   template <class T>
   T operator()(T a, T b, RefNotes&) const { return a < b ? b : a; }
@@ -85,8 +84,6 @@ struct OpEq {
   uint8_t operator()(T a, T b, RefNotes&) const { return a == b; }
 };
 
-// Selects the function of a binary operation that integers and floats both have, with the arithmetic of T; null for
-// other operations.
 template <class T, class Add, class Sub, class Mul, class Pow>
 Fn pick_common(const Selector& s) {
   switch (s.op) {

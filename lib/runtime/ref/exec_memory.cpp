@@ -1,5 +1,5 @@
-// Loads and stores. Each access is checked against its memory. If lanes without a gate access consecutive elements,
-// which is the common case, the elements are copied as a block, unless a store meets elements stored before.
+// Loads and stores, checked against their memory. Lanes without a gate that access consecutive elements are copied as a
+// block, unless a store meets elements stored before.
 #include <cstring>
 
 #include "lib/runtime/ref/exec_lanes.h"
@@ -8,7 +8,6 @@
 namespace tgc::ref {
 namespace {
 
-// How a scalar is stored: its type in memory, its type in a register, and the conversions.
 template <class T>
 struct Plain {
   using Mem = T;
@@ -50,7 +49,7 @@ const Memory& memory_of(const Frame& f, const Instruction* i) { return f.memorie
 template <class Off>
 bool in_bounds(Off offset, int64_t size) { return uint64_t(int64_t(offset)) < uint64_t(size); }
 
-// Returns the first lane that is out of bounds, or n if there is none. Lanes with a false gate are in bounds.
+// Lanes with a false gate are in bounds. Returns n if all are.
 template <class Off, bool Gated>
 int64_t first_bad_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t size) {
   uint64_t bad = 0;
@@ -61,7 +60,6 @@ int64_t first_bad_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t s
   return k;
 }
 
-// Returns whether the offsets of the n lanes are consecutive.
 template <class Off>
 bool is_block(const Off* off, int64_t n) {
   uint64_t difference = 0;
@@ -113,8 +111,8 @@ const Instruction* load_gated(Frame& f, const Instruction* i) {
   return i + 1;
 }
 
-// Stores one element. If a different value was stored to the same element of a buffer before, counts that in RefNotes,
-// because the order of such stores is undefined on a device.
+// Counts a store of a different value to an element stored before, because the order of such stores is undefined on a
+// device.
 template <class Mem>
 void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
   if (m.stored_flags) {
@@ -124,8 +122,8 @@ void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
   mem[at] = value;
 }
 
-// If none of the n elements was stored to before, marks them as stored and returns true. Also returns true if stores
-// are not tracked.
+// Marks the n elements as stored, unless one of them already is; then returns false. Returns true if stores are not
+// tracked.
 bool first_time(const Memory& m, int64_t at, int64_t n) {
   if (!m.stored_flags) return true;
   uint8_t any = 0;

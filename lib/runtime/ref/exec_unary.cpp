@@ -1,4 +1,3 @@
-// Operations on one or three values, and casts.
 #include <algorithm>
 #include <cstring>
 
@@ -122,7 +121,7 @@ Fn moves(const Selector& s) {
   }
 }
 
-// Computes a * b + c. For F32, computes in double, as tinygrad's exec_alu does, so that the product is not rounded.
+// F32 is computed in double, as in tinygrad's exec_alu, so that the product is not rounded.
 template <class T, bool Varying>
 const Instruction* mulacc(Frame& f, const Instruction* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b), *c = f.at<T>(i->c);
@@ -160,8 +159,6 @@ Fn select_unary(const Selector& s) {
     return s.op == Opc::Neg || s.op == Opc::Trunc ? pick1<uint8_t, uint8_t, OpMov>(s) : nullptr;
   return with_type(Type(s.type), [&]<class T>(T) { return pick_type<T>(s); });
 }
-
-// ---- casts between register types
 
 namespace {
 

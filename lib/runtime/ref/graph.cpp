@@ -55,15 +55,13 @@ class GraphLowering {
           contents.add(ranges_.ranges_around(end_around(u, ends)));
   }
 
-  // Returns the outermost END in the chain of ENDs around a store, or the store itself if no END contains it.
+  // Returns the outermost END in the chain of ENDs around a store, or the store.
   static UOp end_around(UOp store, std::span<const UOp> ends) {
     UOp out = store;
     for (UOp e : ends)
       if (e.src(0) == out || (e.src(0).is(Op::GROUP) && std::ranges::count(e.src(0).src(), out))) out = e;
     return out;
   }
-
-  // ---- lowering nodes in order
 
   void process(UOp u) {
     name_in_errors(u, [&] { process_node(u); });
@@ -105,7 +103,7 @@ class GraphLowering {
     all.add(set);
     std::vector<std::vector<UOp>> lists(levels.size());
     for (UOp u : body)
-      // skip a node that depends on another range: some other node of this body ends that range
+      // some other node of this body ends the other ranges
       if (ranges_.ranges_around(u).is_within(all)) lists[level_of(u, levels)].push_back(u);
     for (size_t i = 0; i < levels.size(); i++) {
       open(levels[i], body);
@@ -116,7 +114,7 @@ class GraphLowering {
     bound_ = before;
   }
 
-  // Returns the innermost level that a node depends on. The node must depend on at least one.
+  // The node must depend on at least one level.
   size_t level_of(UOp u, const std::vector<Level>& levels) {
     size_t i = levels.size() - 1;
     while (
@@ -156,9 +154,7 @@ class GraphLowering {
     values_.leave_lanes();
   }
 
-  // ---- workgroups
-
-  // Returns the SPECIALs. Also finds nodes equal in all lanes, which depend on no SPECIAL, range or memory.
+  // Also finds the nodes that are equal in all lanes: those that depend on no SPECIAL, range or memory.
   std::vector<UOp> find_specials() {
     static constexpr OpSet kPure = ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST,    Op::DEFINE_VAR, Op::BIND,
                                                                    Op::CAST,  Op::VECTORIZE, Op::GEP};
@@ -180,8 +176,6 @@ class GraphLowering {
     builder_.close_lanes();
     values_.leave_scope();
   }
-
-  // ---- nodes that end ranges
 
   void reduce(UOp u) {
     Op op = u.arg().op();
@@ -235,7 +229,6 @@ class GraphLowering {
     return out;
   }
 
-  // Allocates a buffer for the BUFFERIZE and stores its value there.
   void bufferize(UOp u) {
     Int size = int64_t(u.dtype().count());
     for (size_t i = 1; i < u.num_src(); i++) size = size * (u.src(i).vmax().to_int() + 1);
@@ -270,7 +263,7 @@ class GraphLowering {
     if (!(u.dtype() == dtypes::void_)) values_.set_value(u, std::move(out));
   }
 
-  // Sets each expanded range to its position in combination number `choice` of positions on the axes.
+  // Sets each expanded range to its position in the combination number `choice` of positions on the axes.
   void choose(std::span<const Arg> axes, std::span<const UOp> ranges, int64_t choice) {
     for (size_t i = axes.size(); i-- > 0; choice /= axes[i][1].small_int())
       for (UOp r : ranges)
@@ -278,7 +271,6 @@ class GraphLowering {
           values_.set_value(r, {{.reg = builder_.constant_int(type_of(r.dtype()), choice % axes[i][1].small_int())}});
   }
 
-  // Sets the UNROLL's value to its source vector's elements at the current positions of its axes.
   void unroll(UOp u) {
     const Value& from = values_.value_of(u.src(0));
     std::vector<UOp> ranges = ranges_.expanded_ranges_of(u.arg());

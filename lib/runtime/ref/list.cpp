@@ -1,5 +1,4 @@
-// Lowers a linear list to REF's code, one op after another. Lanes are its threads and, in some lists, the iterations of
-// its outermost parallel loops (see find_lanes).
+// Lowers a linear list to REF's code, one op after another.
 #include <algorithm>
 
 #include "lib/runtime/ref/lower.h"
@@ -16,7 +15,7 @@ class ListLowering {
   }
 
   RefCode run() {
-    // Lower first, outside all loops: constants, definitions, and ops of kPure whose sources are all lowered.
+    // lowered first, outside all loops: constants, definitions, and pure ops of them
     static constexpr OpSet kPure =
         ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST, Op::DEFINE_VAR, Op::CAST, Op::VECTORIZE, Op::GEP};
     for (UOp u : list_)
@@ -71,8 +70,8 @@ class ListLowering {
     return type == AxisType::LOOP || type == AxisType::GLOBAL || type == AxisType::THREAD;
   }
 
-  // Finds the only outermost RANGE between positions `from` and `to`, sets these to the bounds of its body and returns
-  // the RANGE. Returns the empty UOp if there are none or several.
+  // Sets `from` and `to` to the bounds of the only outermost RANGE between them, and returns the RANGE; the empty UOp
+  // if there are none or several.
   UOp only_range(size_t& from, size_t& to) {
     UOp found;
     size_t begin = 0, end = 0;
@@ -88,9 +87,9 @@ class ListLowering {
     return found;
   }
 
-  // True if no register that is used between positions `from` and `to` is also used outside them.
+  // True if no register that is used between the positions is also used outside them.
   bool keeps_registers(size_t from, size_t to) {
-    std::vector<UOp> inner, outer;  // registers of the accesses between the positions, and of all others
+    std::vector<UOp> inner, outer;
     for (size_t i = 0; i < list_.size(); i++) {
       if (!list_[i].in({Op::LOAD, Op::STORE})) continue;
       UOp define = base_define(list_[i].src(0));

@@ -53,13 +53,12 @@ void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int
 
 namespace {
 
-// True if the iterations of a range are independent.
 bool is_parallel(AxisType type) {
   return type != AxisType::REDUCE && type != AxisType::UNROLL && type != AxisType::OUTER &&
          type != AxisType::PLACEHOLDER;
 }
 
-// True if the iterations of a range are threads of a workgroup, each with its own registers.
+// Threads of a workgroup have their own registers.
 bool is_thread(AxisType type) {
   return type == AxisType::LOCAL || type == AxisType::WARP || type == AxisType::GROUP_REDUCE;
 }
@@ -85,7 +84,7 @@ void LanePlan::find_register_uses(std::span<const UOp> nodes, const Values& valu
 }
 
 std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
-  std::vector<UOp> lanes, warps, outer_loops, inner_loops;  // the loops around and within the lanes
+  std::vector<UOp> lanes, warps, outer_loops, inner_loops;
   auto put = [](std::vector<UOp>& to, UOp r) { to.insert(to.begin(), r); };
   RangeSet set = ranges_.set_of(ranges);
   int64_t total = 1;
@@ -105,7 +104,7 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
     total = multiply_lane_count(total, r);
   }
   if (!threads && (total < 2 || (total < 32 && has_larger_reduce(body, total)))) return loops_over(ranges);
-  lanes.insert(lanes.end(), warps.begin(), warps.end());  // last, because the lanes of a warp must be adjacent
+  lanes.insert(lanes.end(), warps.begin(), warps.end());  // the lanes of a warp must be adjacent
   std::vector<Level> out = loops_over(outer_loops);
   out.push_back({lanes, true});
   for (UOp r : inner_loops) out.push_back({{r}, false});

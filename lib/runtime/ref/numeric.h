@@ -1,4 +1,4 @@
-// Rounding to narrow floats and other element arithmetic, written so that loops over lanes vectorize if possible.
+// Rounding to narrow floats and other element arithmetic, in loops that vectorize if possible.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -10,11 +10,10 @@
 
 namespace tgc::ref {
 
-// Rounds a float to half precision (nearest even).
 inline float round_f16(float v) {
   uint32_t bits = std::bit_cast<uint32_t>(v), sign = bits & 0x80000000u, magnitude = bits & 0x7FFFFFFFu;
   uint32_t normal = (magnitude + 0xFFF + (magnitude >> 13 & 1)) & ~0x1FFFu;
-  float subnormal = (std::bit_cast<float>(magnitude) + 0.5f) - 0.5f;  // rounds, as 0.5's ulp is the smallest half
+  float subnormal = (std::bit_cast<float>(magnitude) + 0.5f) - 0.5f;  // rounds, because 0.5's ulp is the smallest half
   uint32_t out = magnitude < 0x38800000u ? std::bit_cast<uint32_t>(subnormal) : normal;
   out = normal >= 0x47800000u ? 0x7F800000u : out;
   out = magnitude > 0x7F800000u ? 0x7FC00000u : out;
@@ -34,7 +33,7 @@ inline float half_of_bits(uint16_t bits) {
   return std::bit_cast<float>(out | sign);
 }
 
-// Returns the 16 bits of `v` as a half-precision float, which must be able to represent `v` exactly.
+// `v` must be exact in half precision.
 inline uint16_t bits_of_half(float v) {
   uint32_t bits = std::bit_cast<uint32_t>(v), magnitude = bits & 0x7FFFFFFFu;
   uint32_t normal = (magnitude - 0x38000000u) >> 13;
@@ -54,7 +53,6 @@ uint8_t bits_of_fp8(float v) { return float_to_fp8(v, K); }
 template <Scalar K>
 float round_fp8(float v) { return fp8_of_bits<K>(bits_of_fp8<K>(v)); }
 
-// Wrapping arithmetic in T's width.
 template <class T>
 using Unsigned = std::conditional_t<sizeof(T) < 4, uint32_t,
                                     std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>>;

@@ -19,8 +19,8 @@ bool args_less(UOp a, UOp b) {
 AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
 int64_t axis_id(UOp range) { return range.arg()[0].small_int(); }
 
-// Computes the ranges around each node as tinygrad does (uop/ops.py:_ranges), and also those that a CONTRACT ends and
-// those that an UNROLL depends on.
+// Finds the ranges around each node as tinygrad does (uop/ops.py:_ranges), plus those that a CONTRACT ends and those
+// that an UNROLL depends on.
 KernelRanges::KernelRanges(Graph& graph, std::span<const UOp> nodes)
     : node_positions_(graph), ranges_around_(graph), ended_ranges_(graph) {
   for (UOp u : nodes)
@@ -68,7 +68,7 @@ std::vector<UOp> KernelRanges::ended_by(UOp u) const {
           std::find(left.begin(), left.end(), r) == left.end())
         left.push_back(r);
   std::sort(left.begin(), left.end(), args_less);
-  while (!left.empty()) {  // put a range whose size depends on another range after that range
+  while (!left.empty()) {  // a range whose size depends on another range comes after that range
     auto ready = std::find_if(left.begin(), left.end(), [&](UOp r) {
       return std::none_of(left.begin(), left.end(),
                           [&](UOp other) { return other != r && is_inside(r.src(0), other); });
@@ -111,7 +111,7 @@ std::vector<UOp> KernelRanges::body_of(UOpSpan roots, const RangeSet& ranges) co
   return out;
 }
 
-// Returns, for each node that `roots` need, those of `ranges` that are still open on some path from a root to the node.
+// Returns, for each node that `roots` need, those of `ranges` that are open on some path from a root to the node.
 std::unordered_map<UOp, RangeSet> KernelRanges::reached_ranges(UOpSpan roots, const RangeSet& ranges) const {
   std::unordered_map<UOp, RangeSet> out;
   std::vector<std::pair<UOp, RangeSet>> stack;

@@ -76,10 +76,10 @@ class KernelRanges {
   std::unordered_map<UOp, RangeSet> reached_ranges(UOpSpan roots, const RangeSet& ranges) const;
 
   std::vector<UOp> all_ranges_;
-  UOpMap<uint32_t> node_positions_;  // position of each node in the list of nodes
+  UOpMap<uint32_t> node_positions_;
   UOpMap<RangeSet> ranges_around_;
-  UOpMap<RangeSet> ended_ranges_;  // for each node that ends ranges: these ranges
-  RangeSet ended_twice_;           // ranges that more than one node ends
+  UOpMap<RangeSet> ended_ranges_;
+  RangeSet ended_twice_;
 };
 
 }  // namespace tgc::ref

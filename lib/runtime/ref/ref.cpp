@@ -21,7 +21,6 @@ struct RefProgram::Impl {
 
 namespace {
 
-// The data of one run: registers, scratch memory, and the addresses of buffers.
 class Run {
  public:
   Run(const RefCode& code, std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables)
@@ -63,15 +62,14 @@ class Run {
  private:
   struct PaddedBuffer {
     RefBuffer buffer;
-    HostMemory memory;  // content of the array, padded with zeros to whole words
+    HostMemory memory;  // padded with zeros to whole words
   };
 
   static int64_t item_of(const MemoryInfo& info) {
     return info.scalar == Scalar::Index ? 8 : dtypes::of(info.scalar).itemsize();
   }
 
-  // Returns the buffer. If the kernel accesses it as words of 32 bits and its last word is not whole, returns a copy
-  // that is padded to whole words.
+  // Returns a padded copy if the kernel accesses the buffer as words of 32 bits and the last word is not whole.
   RefBuffer with_whole_words(RefBuffer b) {
     size_t bytes = b.bytes;
     for (const MemoryInfo& m : code_.memories)
@@ -131,7 +129,7 @@ class Run {
   const RefCode& code_;
   HostMemory registers_;
   std::vector<HostMemory> scratch_;
-  std::map<int64_t, PaddedBuffer> padded_;  // by the number of the buffer
+  std::map<int64_t, PaddedBuffer> padded_;
   std::vector<Memory> memories_;
 };
 

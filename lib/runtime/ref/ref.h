@@ -6,13 +6,12 @@
 //
 // The semantics are those of tinygrad's exec_alu and runtime/ops_python.py. Every op rounds to its dtype; integers
 // wrap; division truncates, x / 0 is 0 and x % 0 is x; a cast from float keeps the low bits of the truncated value; a
-// load with a false gate gives the alternative, or 0. A shift by the width or more takes the count modulo the width,
-// as most processors do. (exec_alu gives 0 or the sign; with this, a wrong rewrite of a defined shift to such a shift
-// could seem right.) Some behavior that C leaves undefined is counted in RefNotes, because a device may differ there.
+// load with a false gate gives the alternative, or 0. A shift by the width or more takes the count modulo the width, as
+// most processors do; exec_alu gives 0 or the sign. Some behavior that C leaves undefined is counted in RefNotes,
+// because a device may differ there.
 //
 // A kernel is translated once to register code whose instructions work on many lanes at a time. Lanes are threads of
-// workgroups, iterations of parallel ranges, or the elements of a reduction, which are still combined one by one, in
-// order.
+// workgroups, iterations of parallel ranges, or the elements of a reduction, which are still combined in order.
 #pragma once
 #include <map>
 #include <memory>
@@ -27,27 +26,25 @@
 
 namespace tgc {
 
-// Counts of operations that are undefined in C or make NaNs, where devices may differ although each is correct.
-// (Renderers compare NaNs differently: NaN < x is false in C and true in tinygrad's LLVM IR.)
+// Operations that are undefined in C or make NaNs, where devices may differ although each is correct.
 struct RefNotes {
   uint64_t num_zero_divisions = 0, num_wide_shifts = 0, num_unfit_casts = 0;
   uint64_t num_domain_errors = 0;   // square roots and logarithms of negative numbers
   uint64_t num_negative_sizes = 0;  // loops of negative size: C runs them 0 times, tinygrad's LLVM IR 2^32 times
   uint64_t num_overlaps = 0;        // stores of a different value to a buffer element that was already stored to
-  // the part of text() about num_negative_sizes
   static constexpr std::string_view kNegativeSize = " of a negative size";
   std::string text() const;  // returns text such as "2 integer divisions by zero"; empty if all counts are 0
 };
 
 struct RefBuffer {
-  int64_t number;  // the number of the buffer's DEFINE_GLOBAL
+  int64_t number;  // number of the buffer's DEFINE_GLOBAL
   void* data;
   size_t bytes;
 };
 
 struct RefResult {
   RefNotes notes;
-  uint64_t num_evaluations = 0;  // number of UOp evaluations, one per lane; 0 unless RefOptions::counts_evaluations
+  uint64_t num_evaluations = 0;  // one per UOp and lane; 0 unless RefOptions::counts_evaluations
 };
 
 struct RefOptions {
@@ -77,18 +74,18 @@ class RefProgram {
   std::unique_ptr<Impl> impl_;
 };
 
-// REF as a Device. Its kernels are translated from UOps (ref.h), not loaded from code.
+// The device's kernels are translated from UOps, not loaded from code.
 std::unique_ptr<Device> make_ref_device();
 
-// A program as a kernel of a device from make_ref_device(). Launch buffers correspond to `buffer_numbers`, in order,
-// and launch variables to `variables`.
+// A program as a kernel of make_ref_device(). The buffers of a launch correspond to `buffer_numbers`, its variables to
+// `variables`.
 class RefKernel : public Kernel {
  public:
   RefKernel(Device& device, std::shared_ptr<const RefProgram> program, std::vector<int64_t> buffer_numbers,
             std::vector<std::string> variables);
   Status launch(const LaunchArguments& arguments) override;
   void set_time_limit(double seconds) { limit_seconds_ = seconds; }
-  const RefResult& result() const { return last_result_; }  // returns the result of the last launch
+  const RefResult& result() const { return last_result_; }
 
  private:
   std::shared_ptr<const RefProgram> program_;

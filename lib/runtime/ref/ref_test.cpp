@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// Runs a kernel, given as pyrender text, on buffers 0, 1, ...; returns "" or the error message.
+// `text` is pyrender text. Returns "" or the error message.
 template <class... Buffers>
 std::string run(const std::string& text, const std::map<std::string, int64_t>& variables, RefResult* result,
                 std::vector<Buffers>&... buffers) {
@@ -116,7 +116,7 @@ TEST_CASE("REF: bools add as or and multiply as and") {
 }
 
 TEST_CASE("REF: half and bfloat16 round after every op") {
-  // 2048 + 1 is halfway between two halfs and rounds to the even one, 2048; adding 1 again has no effect either
+  // 2048 + 1 is halfway between two halfs and rounds to the even one, 2048
   CHECK(map<uint16_t>("half", "c2+c3+c3", {half(2048)}, {half(1)}) == std::vector<uint16_t>{half(2048)});
   CHECK(map<uint16_t>("half", "c2*c3", {half(300)}, {half(300)}) == std::vector<uint16_t>{half(INFINITY)});
   CHECK(map<uint16_t>("half", "c2*c3", {half(0x1p-14)}, {half(0.5)}) == std::vector<uint16_t>{half(0x1p-15)});
@@ -166,11 +166,10 @@ TEST_CASE("REF: casts keep the low bits of the truncated value") {
 TEST_CASE("REF: maximum of NaNs, elementary functions and unrounded MULACC") {
   CHECK(map<float>("float", "c2.maximum(c3)", {1, NAN}, {2, 3})[0] == 2);
   CHECK(std::isnan(map<float>("float", "c2.maximum(c3)", {NAN}, {3})[0]));
-  CHECK(map<float>("float", "c2.maximum(c3)", {3}, {NAN})[0] == 3);  // maximum is (a < b) ? b : a, and 3 < NAN is false
+  CHECK(map<float>("float", "c2.maximum(c3)", {3}, {NAN})[0] == 3);  // 3 < NAN is false
   CHECK(map<float>("float", "c2.exp2()", {3}, {0})[0] == 8);
   CHECK(map<double>("double", "c2.sin()", {1}, {0})[0] == std::sin(1.0));
   CHECK(map<float>("float", "c2.reciprocal()", {-0.f}, {0})[0] == -INFINITY);
-  // MULACC does not round the product before the addition
   CHECK(map<float>("float", "UOp(Ops.MULACC, dtypes.float, (c2, c2, c3))", {1.0001f}, {-1.0002f})[0] ==
         float(double(1.0001f) * double(1.0001f) - double(1.0002f)));
 }
@@ -183,7 +182,7 @@ TEST_CASE("REF: threefry gives Random123's known answers") {
 }
 
 TEST_CASE("REF: a reduction adds elements in order, also in lanes") {
-  // the sum starts with 1e8, which absorbs each added 1; in another order of summation the ones would count
+  // the sum starts with 1e8, which absorbs each added 1
   std::vector<float> in(2000, 1.0f), out(1);
   in[0] = 1e8f, in[1000] = -1e8f;
   std::string sum =
@@ -194,7 +193,7 @@ TEST_CASE("REF: a reduction adds elements in order, also in lanes") {
   REQUIRE(run(sum, {}, nullptr, out, in) == "");
   CHECK(out[0] == 999);
 
-  // half sums round at every step: from 2048 on, adding 1 has no effect
+  // from 2048 on, adding 1 has no effect
   std::vector<uint16_t> ones(3000, half(1)), total(1);
   std::string half_sum =
       "i = UOp.range(3000, 0, AxisType.REDUCE)\n"
@@ -293,7 +292,7 @@ TEST_CASE("REF: a loop's size may depend on another range") {
 }
 
 TEST_CASE("REF: a workgroup shares local memory and synchronizes at barriers; registers are per lane") {
-  // Each group of 4 threads reverses its part of `in`, to which each thread adds its own element of `in`.
+  // each group of 4 threads reverses its part of `in` and adds it to `in`
   std::vector<int32_t> out(12), in(12);
   for (size_t i = 0; i < in.size(); i++) in[i] = int32_t(i * i);
   REQUIRE(
@@ -329,7 +328,7 @@ TEST_CASE("REF: local memory filled in several loops is shared, with one END or 
 }
 
 TEST_CASE("REF: each thread's register starts with the value from outside the threads") {
-  // out[i] is the sum of in[4 * i] to in[4 * i + 3]; its register is set to 0 outside of the threads
+  // out[i] is the sum of in[4 * i] to in[4 * i + 3]
   for (const char* threads : {"LOCAL", "GROUP_REDUCE"}) {
     std::vector<int32_t> out(8), in(32);
     for (size_t i = 0; i < in.size(); i++) in[i] = int32_t(i * i);
@@ -374,7 +373,7 @@ TEST_CASE("REF: nodes without a meaning in a kernel are refused by name") {
           {}, nullptr, out) == "out of bounds: store to data0[9], which has 1 element");
 }
 
-// The reader refuses malformed graphs, but a wrong pass can make malformed nodes, so REF must refuse these, too.
+// A wrong pass can make malformed nodes, which the reader would refuse.
 TEST_CASE("REF: malformed nodes are refused") {
   Graph g;
   UOp at0 = g.constant(dtypes::index, 0), yes = g.constant(dtypes::bool_, true);
@@ -397,7 +396,7 @@ TEST_CASE("REF: malformed nodes are refused") {
   UOp of_void = g.node(Op::DEFINE_GLOBAL, dtypes::void_.ptr(4), {}, 1);
   UOp its_address = g.node(Op::CAST, dtypes::int64, {g.node(Op::INDEX, of_void.dtype(), {of_void, i})});
   CHECK(has(refusal(store({k, i}, its_address.cast(dtypes::int32))), "data1 has elements without a size"));
-  // The operands have fewer elements than the op that uses them (`tgc fuzz` found such a WHERE).
+  // operands that have fewer elements than the op
   auto vector = [&](size_t n) {
     std::vector<UOp> elements(n, i.cast(dtypes::int32));
     return g.node(Op::VECTORIZE, dtypes::int32.vec(int(n)), elements);
@@ -435,7 +434,7 @@ TEST_CASE("REF: evaluations are counted per lane") {
   REQUIRE(run("i = UOp.range(100, 0, AxisType.LOOP)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(100), (), 1).index(i)\n"
               "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(100), (), 0).index(i, ptr=True).store(a+a).end(i).sink()",
               {}, &result, out, a, b) == "");
-  CHECK(result.num_evaluations == 4 * 100);  // 4 UOps for each of 100 elements: two INDEX, an ADD, a STORE
+  CHECK(result.num_evaluations == 4 * 100);  // two INDEX, an ADD and a STORE for each of 100 elements
 }
 
 TEST_CASE("REF: tensor core layouts place the elements of A, B and C in distinct registers and fill all of C") {

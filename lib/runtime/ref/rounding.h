@@ -1,16 +1,13 @@
-// Finds how exactly a kernel computes, to choose the tolerance of a comparison between devices.
 #pragma once
 #include "lib/uop/uop.h"
 
 namespace tgc {
 
 // Returns the least exact float dtype to which an ALU op, REDUCE or cast of the kernel rounds; void_ if there is none.
-// Devices that sum in another order, or fuse multiply-adds, differ by roundings of this dtype, whatever dtype the
-// kernel stores. Takes a graph at any stage.
+// Devices that sum in another order, or fuse multiply-adds, differ by roundings of this dtype.
 DType coarsest_rounding(UOp root);
 
-// Returns whether the kernel adds up terms, or may do so in registers: a small sum is only as exact as its large terms.
-// Takes a graph at any stage.
+// Returns whether the kernel adds up terms, or may do so in registers.
 bool sums_terms(UOp root);
 
 }  // namespace tgc

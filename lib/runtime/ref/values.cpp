@@ -18,8 +18,6 @@ const Element& element_of(UOp u, const Value& operand, size_t i) {
   return operand[i];
 }
 
-// ---- bookkeeping
-
 const Value& Values::value_of(UOp u) const {
   if (!current_values_[u.id()]) cannot_run(u, "its value is needed where it has none; is a range not ended?");
   return *current_values_[u.id()];
@@ -79,7 +77,7 @@ void Values::restore_registers(std::span<const SavedRegister> registers) {
   for (const SavedRegister& b : registers) builder_.assign(b.own_register, b.value);
 }
 
-// Returns the index in register_files_ of a DEFINE_REG; -1 if the DEFINE_REG has not been lowered yet or is in memory.
+// Returns -1 for a DEFINE_REG that has not been lowered yet or is in memory.
 int32_t Values::register_file_of(UOp define) const {
   auto found = std::ranges::find(lowered_defines_, define, &std::pair<UOp, Value>::first);
   return found == lowered_defines_.end() ? -1 : found->second[0].register_file;
@@ -87,7 +85,7 @@ int32_t Values::register_file_of(UOp define) const {
 
 namespace {
 
-// Returns true if source `i` of `user` is used as an address, not as the value at that address.
+// True if source `i` of `user` is used as an address, not as the value at that address.
 bool takes_pointer(UOp user, size_t i) {
   switch (user.op()) {
     case Op::LOAD:
@@ -134,8 +132,6 @@ void Values::find_value_uses(std::span<const UOp> nodes) {
   }
 }
 
-// ---- numbers
-
 Opc Values::rounding(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::Float16: return Opc::RoundF16;
@@ -155,7 +151,7 @@ Reg Values::cast(Reg r, DType from, DType to) {
   Type a = type_of(from), b = type_of(to);
   if (to.scalar() == from.scalar()) return r;
   if (to.is(Scalar::Float16) && (a == Type::F64 || size_of(a) >= 4) && a != Type::F32)
-    return builder_.unary(Opc::F64ToF16, builder_.cast(r, Type::F64));  // directly: through float, it would round twice
+    return builder_.unary(Opc::F64ToF16, builder_.cast(r, Type::F64));  // through float, it would round twice
   return round_register(builder_.cast(r, b), to);
 }
 
@@ -213,8 +209,6 @@ Reg Values::size_register(UOp u) {
   Reg size = builder_.cast(scalar(u.src(0)).reg, Type::I64);
   return py_less(u.src(0).vmin(), Const(int64_t(0))) ? builder_.unary(Opc::Size, size) : size;
 }
-
-// ---- ops
 
 void Values::lower(UOp u) {
   static constexpr OpSet kNothing{Op::SINK,  Op::GROUP, Op::BARRIER, Op::NOOP,   Op::IF,
@@ -295,7 +289,7 @@ int32_t Values::scratch(const std::string& name, DType element, int64_t size, in
   return builder_.add_memory({.name = name, .scalar = element.scalar_kind(), .size = size, .lane_group_size = group});
 }
 
-// Returns the value of a DEFINE. Allocates its memory or registers only once, even if several scopes lower the DEFINE.
+// Allocates memory or registers once, even if several scopes lower the DEFINE.
 Value Values::lower_define(UOp u) {
   for (auto& [define, value] : lowered_defines_)
     if (define == u) return value;
@@ -326,7 +320,7 @@ Value Values::concatenate(UOp u) {
   Value out;
   for (UOp s : u.src()) {
     const Value& v = value_of(s);
-    int each = u.is(Op::PTRCAT) ? s.dtype().base().count() : 1;  // a pointer to a vector becomes `each` pointers
+    int each = u.is(Op::PTRCAT) ? s.dtype().base().count() : 1;
     for (const Element& e : v)
       for (int j = 0; j < each; j++) {
         out.push_back(e);
@@ -336,7 +330,7 @@ Value Values::concatenate(UOp u) {
   return out;
 }
 
-// Applies the op element by element; an operand that has a single element is used for every element.
+// An operand with a single element is used for every element.
 Value Values::lower_elementwise(UOp u) {
   size_t n = 0;
   for (UOp s : u.src()) n = std::max(n, value_of(s).size());
@@ -375,7 +369,7 @@ Value Values::lower_where(UOp u) {
     Element c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
     if (c.is_pointer() || y.is_pointer() || x.is_pointer()) cannot_run(u, "it chooses between pointers");
     auto invalid = [&](const Element& e) { return e.gate != kNone && builder_.is_false(e.gate); };
-    // if `yes` or `no` is an Invalid node, the result takes the other operand's number
+    // `yes` or `no` may be Invalid: the result then takes the other operand's number
     if (invalid(x)) out[i].reg = y.reg;
     else if (invalid(y)) out[i].reg = x.reg;
     else out[i].reg = builder_.where(c.reg, y.reg, x.reg);
@@ -404,7 +398,7 @@ Value Values::lower_bitcast(UOp u) {
       case Scalar::BFloat16: return builder_.unary(Opc::BF16OfBits, builder_.bitcast(r, Type::U16));
       case Scalar::FP8E4M3: return builder_.unary(Opc::E4M3OfBits, builder_.bitcast(r, Type::U8));
       case Scalar::FP8E5M2: return builder_.unary(Opc::E5M2OfBits, builder_.bitcast(r, Type::U8));
-      case Scalar::Bool: return builder_.cast(builder_.bitcast(r, Type::U8), Type::Bool);  // normalize to 0 or 1
+      case Scalar::Bool: return builder_.cast(builder_.bitcast(r, Type::U8), Type::Bool);
       default: return builder_.bitcast(r, type_of(to));
     }
   };
@@ -415,7 +409,7 @@ Value Values::lower_bitcast(UOp u) {
 }
 
 Value Values::lower_wmma(UOp u) {
-  Arg arg = u.arg();  // name, (N, M, K), dtype in, dtype out, device, threads, (axes of A, B, C), reduce axes
+  Arg arg = u.arg();  // (name, (N, M, K), dtype in, dtype out, device, threads, (axes of A, B, C), reduce axes)
   if (!arg.is_tuple() || arg.items().size() != 8 || u.num_src() != 3) cannot_run(u, "it is malformed");
   size_t per[3];
   for (size_t i = 0; i < 3; i++) {

@@ -1,4 +1,3 @@
-// Pointers, loads and stores (see values.h).
 #include <algorithm>
 
 #include "lib/runtime/ref/values.h"
@@ -11,7 +10,7 @@ Reg Values::offset_plus(Reg offset, int64_t plus) {
   return builder_.binary(Opc::Add, offset, builder_.constant_int(builder_.type(offset), plus));
 }
 
-// Returns the flat index into a BUFFERIZE: row-major over the sizes of its ranges.
+// The index is row-major over the sizes of the BUFFERIZE's ranges.
 Value Values::flat_index(UOp buffer, std::span<const UOp> indices) const {
   Value out{{.reg = builder_.constant_int(Type::I64, 0)}};
   for (size_t d = 0; d < indices.size(); d++) {
@@ -52,13 +51,13 @@ Value Values::lower_index(UOp u) {
     size_t n = std::max(pointers.size(), at.size());
     if ((pointers.size() != n && pointers.size() != 1) || (at.size() != n && at.size() != 1))
       cannot_run(u, "its operands have different sizes");
-    // An index counts elements of base() (maybe vectors), but an offset counts scalars: multiply by the vector length.
+    // an index counts elements of base(), maybe vectors; an offset counts scalars
     int64_t scale = buffer.dtype().is_image() ? 1 : buffer.dtype().base().count();
     for (size_t i = 0; i < n; i++) {
       Element p = pointers[pointers.size() == 1 ? 0 : i];
       const Element& index = at[at.size() == 1 ? 0 : i];
       if (!p.is_pointer()) cannot_run(u, "its first source is not a pointer");
-      if (index.is_pointer()) {  // the source is already an address, not an index
+      if (index.is_pointer()) {
         out.push_back(index);
         continue;
       }
@@ -79,7 +78,7 @@ Value Values::lower_index(UOp u) {
       out[i].gate = builder_.logical_and(out[i].gate, gate[gate.size() == 1 ? 0 : i].reg);
   }
   if (!value_uses_.contains(u)) return out;
-  // the INDEX is used as a number: keep the pointer in the node's second slot and load the element
+  // the pointer goes into the node's second slot
   set_slot(num_nodes_ + u.id(), out);
   size_t each = size_t(u.dtype().count()) / out.size();
   Value loaded;
@@ -88,7 +87,7 @@ Value Values::lower_index(UOp u) {
   return loaded;
 }
 
-// Returns the pointer to pixel (x, y) of an image. Accesses outside the image read 0 or do nothing, without an error.
+// Accesses outside the image read 0 or do nothing, without an error.
 Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
   auto shape = u.src(0).dtype().image_shape();
   Value out;
@@ -109,7 +108,7 @@ Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
   return out;
 }
 
-// Lowers a CAST of a pointer to an integer, or an ADD of a number to such an integer, to a byte address, as in PTX.
+// A CAST of a pointer to an integer, or an ADD of a number to such an integer, gives a byte address, as in PTX.
 Element Values::pointer_arithmetic(UOp u, size_t i) {
   auto element = [&](size_t k) { return element_of(u, value_of(u.src(k)), i); };
   Element p = element(0);
@@ -129,7 +128,7 @@ Element Values::pointer_arithmetic(UOp u, size_t i) {
   return p;
 }
 
-// Converts a pointer to one to elements of type `scalar`. Adds a view of the memory if its elements have another type.
+// Adds a view of the memory if its elements have another type.
 Element Values::view_as(Element p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
   if (p.register_file >= 0 || p.is_pixel_pointer) return p;
@@ -142,7 +141,7 @@ Element Values::view_as(Element p, DType scalar) {
     if (it == memory_views_.end()) {
       MemoryInfo view = info;
       view.scalar = scalar.scalar_kind();
-      // WGSL packs small numbers in words: a packed buffer ends with a whole word
+      // WGSL packs small numbers in words, so a packed buffer ends with a whole word
       const bool is_packed = scalar == dtypes::uint32 && own.itemsize() < 4;
       if (info.size >= 0)
         view.size = (info.size * own.itemsize() + (is_packed ? 3 : 0)) / scalar.itemsize();
@@ -162,7 +161,7 @@ Value Values::lower_load(UOp u) {
   const Value& pointers = value_slot(u.src(0));
   const Value* alt =
       u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && is_lowered(u.src(1)) ? &value_of(u.src(1)) : nullptr;
-  // load one element per pointer, four per pixel; the dtype may say fewer, because pyrender's .load() drops the count
+  // the dtype may say fewer elements, because pyrender's .load() drops the count
   size_t n = std::max(size_t(u.dtype().count()), pointers.size() * (pointers[0].is_pixel_pointer ? 4 : 1)),
          each = n / pointers.size();
   if (each * pointers.size() != n) cannot_run(u, "its operands have different sizes");
@@ -186,7 +185,7 @@ void Values::lower_store(UOp u) {
     store_element(view_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
 }
 
-// Adds one number to one element. Refuses lanes, because several lanes may add to the same element.
+// Refuses lanes, because several lanes may add to the same element.
 void Values::lower_atomic_add(UOp u) {
   const Value &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
   if (pointers.size() != 1 || values.size() != 1 || !pointers[0].is_pointer() || values[0].is_pointer())
@@ -199,7 +198,7 @@ void Values::lower_atomic_add(UOp u) {
   builder_.count_evaluation(false);
 }
 
-// Returns the register that a pointer into a DEFINE_REG refers to. A load before any store gets a constant 0.
+// A load before any store gets a constant 0.
 Reg& Values::register_element(const Element& pointer, int64_t plus, bool for_load) {
   RegisterFile& file = register_files_[size_t(pointer.register_file)];
   int64_t at = plus;

@@ -11,7 +11,7 @@ namespace tgc::ref {
 namespace {
 
 using Place = WmmaLayout::Place;
-using Make = Place (*)(const WmmaKey& key, int row_or_column, int k);  // returns where A[row][k] or B[k][column] is
+using Make = Place (*)(const WmmaKey& key, int row_or_column, int k);  // returns the place of A[row][k] or B[k][column]
 using MakeC = Place (*)(const WmmaKey& key, int row, int column);
 
 Place place(int element, int lane) { return {int16_t(element), int16_t(lane)}; }
@@ -23,14 +23,13 @@ struct Architecture {
 
 // ---- NVIDIA: all shapes have M = 16 and N = 8, and the same layout of C
 Place cuda_c(const WmmaKey&, int row, int col) { return place(col % 2 + row / 8 * 2, col / 2 + row % 8 * 4); }
-// A and B for K = 16 (16-bit elements) and K = 32 (8-bit elements): a thread holds `Pack` neighbors along K
+// For K = 16 (16-bit elements) and K = 32 (8-bit elements), a thread holds `Pack` neighbors along K.
 template <int Pack>
 Place cuda_a(const WmmaKey&, int row, int k) {
   return place(k % Pack + row / 8 * Pack + k / (4 * Pack) * (2 * Pack), k / Pack % 4 + row % 8 * 4);
 }
 template <int Pack>
 Place cuda_b(const WmmaKey&, int col, int k) { return place(k % Pack + k / (4 * Pack) * Pack, k / Pack % 4 + col * 4); }
-// A and B for K = 8
 Place cuda_half8_a(const WmmaKey&, int row, int k) { return place(k % 2 + row / 8 * 2, k / 2 + row % 8 * 4); }
 Place cuda_half8_b(const WmmaKey&, int col, int k) { return place(k % 2, k / 2 + col * 4); }
 Place cuda_tf32_a(const WmmaKey&, int row, int k) { return place(k / 4 * 2 + row / 8, k % 4 + row % 8 * 4); }
@@ -55,7 +54,6 @@ Place rdna4_c(const WmmaKey&, int row, int col) { return place(row % 8, row / 8 
 Place rdna3_ab(const WmmaKey&, int i, int k) { return place(k, i); }
 Place rdna3_c(const WmmaKey&, int row, int col) { return place(row / 2, row % 2 * 16 + col); }
 
-// ---- Intel: 8 threads
 Place intel_a(const WmmaKey&, int row, int k) { return place(k % 2 + row * 2, k / 2); }
 Place intel_b(const WmmaKey&, int col, int k) { return place(k, col); }
 Place intel_c(const WmmaKey&, int row, int col) { return place(row, col); }
@@ -63,8 +61,6 @@ Place intel_c(const WmmaKey&, int row, int col) { return place(row, col); }
 // ---- Apple AMX: one thread; an outer product
 Place amx_ab(const WmmaKey&, int i, int) { return place(i, 0); }
 Place amx_c(const WmmaKey&, int row, int col) { return place(row * 16 + col, 0); }
-
-// ---- all architectures
 
 const Architecture* find_architecture(const WmmaKey& key) {
   static constexpr Architecture kCuda16{cuda_a<2>, cuda_b<2>, cuda_c}, kCuda32{cuda_a<4>, cuda_b<4>, cuda_c},
@@ -131,8 +127,7 @@ const WmmaLayout* find_wmma_layout(const WmmaKey& key) {
   return &it->second;
 }
 
-// Computes D = A * B + C for each warp of the chunk. Products and sums are computed in double; the result is
-// rounded to float32, then to the dtype of the output.
+// Computes products and sums in double; rounds the result to float32, then to the dtype of the output.
 const Instruction* run_wmma(Frame& f, const Instruction* i) {
   const Wmma& w = f.wmmas[i->imm];
   const WmmaLayout& l = *w.layout;

@@ -1,5 +1,3 @@
-// Runs CUDA, AMD and METAL devices against fake drivers: checks the calls, their order and errors. Also tests missing
-// drivers, and runs OpenCL on the driver of this machine, if there is one.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -13,7 +11,6 @@
 namespace tgc {
 namespace {
 
-// Replaces the drivers by fakes that log their calls.
 class Fakes {
  public:
   explicit Fakes(const std::string& fail = "") : fail_("TGC_FAKE_FAIL", fail) { std::ofstream(log_).close(); }
@@ -35,7 +32,7 @@ class Fakes {
   size_t seen_ = 0;
 };
 
-// Uses a device: copies, launches and times a kernel out[i] = in[i] + n. Returns "", or the first error.
+// Runs a kernel out[i] = in[i] + n. Returns "", or the first error.
 std::string use(const std::string& name, const std::string& code, const std::string& function = "add") {
   auto device = std::move(make_device(name).value_or_throw());
   if (auto status = device->open(); !status) return status.diag().text();
@@ -81,7 +78,7 @@ TEST_CASE("CUDA on a fake driver: makes the expected calls") {
   TestBuffer a(*device, out), b(*device, in);
   std::vector<DeviceBuffer> buffers{a.buffer, b.buffer};
   std::vector<int64_t> variables{3};
-  // the fake drivers report that every kernel takes 1.5 ms
+  // the time that the fake drivers report
   CHECK(kernel->time_launch({buffers, variables, {}}).value_or_throw() == doctest::Approx(1.5e-3));
 }
 
@@ -146,7 +143,7 @@ TEST_CASE("METAL on a fake runtime: sends the expected messages") {
   std::string calls = fakes.calls();
   CHECK(calls.find("UNKNOWN") == std::string::npos);
   CHECK(calls.find("WITHOUT A POOL") == std::string::npos);
-  size_t at = 0;  // position in `calls`, which may contain other calls (releases) in between
+  size_t at = 0;  // `calls` may contain other calls in between
   for (const char* expected : {"new buffer 256", "new buffer 256", "fast math 0", "function add",
                                "buffer 0 at offset 0", "buffer 1 at offset 0", "constant 3 of 4 bytes at 2",
                                "dispatch 4 x 16", "endEncoding", "commit", "waitUntilCompleted", "release pipeline",
@@ -180,7 +177,7 @@ TEST_CASE("a missing driver is an error that names the library") {
     CHECK(!info.is_available);
     CHECK(info.detail_text.starts_with(words));
   }
-  // this library can be loaded, but is not a CUDA driver
+  // a library that is not a CUDA driver
   ScopedEnvironment other("TGC_CUDA_LIBRARY", TGC_FAKE_HIP);
   CHECK(probe_device("CUDA").detail_text.find("has no function 'cuInit'") != std::string::npos);
   CHECK(!make_device("TPU").ok());

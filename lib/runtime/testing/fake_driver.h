@@ -27,7 +27,7 @@ inline bool fails(const char* function) {
   return name && std::strcmp(name, function) == 0;
 }
 
-// The fake GPUs' only kernel: for every thread, out[i] = in[i] + n.
+// The fake GPUs' only kernel: out[i] = in[i] + n.
 inline void run_kernel(float* out, const float* in, int n, size_t threads) {
   for (size_t i = 0; i < threads; i++) out[i] = in[i] + float(n);
 }

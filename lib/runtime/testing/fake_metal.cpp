@@ -1,8 +1,7 @@
 // A fake Objective-C runtime and Metal in one library. Objects are records; messages are found by name. objc_msgSend is
-// variadic here: integers, pointers and 24-byte structures arrive correctly in the System V convention for x86-64 and
-// most others. The caller releases the results of new... and alloc; other objects that a call makes belong to the
-// innermost autorelease pool. An object without a pool, which would leak, is logged, and so is the number of objects
-// left at the end.
+// variadic, which passes integers, pointers and 24-byte structures correctly on x86-64. The caller releases the results
+// of new... and alloc; other objects belong to the innermost autorelease pool. An object without a pool, which would
+// leak, is logged, and so is the number of objects left at the end.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -38,7 +37,6 @@ Object* make(const char* kind, const char* text = "") {
   return new Object{kind, 1, text};
 }
 
-// Adds an object to the innermost pool.
 Object* autorelease(Object* o) {
   if (!o) return o;
   if (pools.empty()) fake::log("%s WITHOUT A POOL", o->kind);

@@ -1,5 +1,5 @@
 // The part of WebGPU's C interface (webgpu.h of 2025) that the backend uses, declared here so that building needs no
-// WebGPU header. The library is loaded at run time.
+// WebGPU header.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tgc::webgpu {
 
 struct StringView {
   const char* data = nullptr;
-  size_t length = std::numeric_limits<size_t>::max();  // the maximum means that `data` ends with a zero byte
+  size_t length = std::numeric_limits<size_t>::max();  // the maximum: `data` ends with a zero byte
   std::string string() const {
     return !data ? "" : length == std::numeric_limits<size_t>::max() ? std::string(data) : std::string(data, length);
   }
@@ -23,13 +23,13 @@ struct Chained {
   const Chained* next = nullptr;
   uint32_t type = 0;
 };
-using Object = struct Opaque*;  // any object of WebGPU: an instance, a device, a buffer, ...
+using Object = struct Opaque*;  // an instance, a device, a buffer, ...
 
-// A callback function; the library calls it with `first` and `second` as the last two arguments.
+// The library passes `first` and `second` as the last two arguments of `callback`.
 template <class Callback>
 struct CallbackInfo {
   const Chained* next = nullptr;
-  uint32_t mode = 3;  // WGPUCallbackMode_AllowSpontaneous: callbacks may come at any time
+  uint32_t mode = 3;  // WGPUCallbackMode_AllowSpontaneous
   Callback* callback = nullptr;
   void *first = nullptr, *second = nullptr;
 };
@@ -84,11 +84,11 @@ struct ShaderModuleDescriptor {
 struct LayoutEntry {
   const Chained* next = nullptr;
   uint32_t binding = 0;
-  uint64_t visibility = 4;  // the flag WGPUShaderStage_Compute
+  uint64_t visibility = 4;  // WGPUShaderStage_Compute
   uint32_t array_size = 0;
   struct {
     const Chained* next = nullptr;
-    uint32_t type = 0, dynamic = 0;  // `type` is kUniform or kStorage
+    uint32_t type = 0, dynamic = 0;
     uint64_t least_bytes = 0;
   } buffer;
   struct {
@@ -145,7 +145,7 @@ struct GroupDescriptor {
 inline constexpr uint32_t kUniform = 2, kStorage = 3, kShaderF16 = 11;
 inline constexpr uint64_t kMapRead = 1, kCopyFrom = 4, kCopyTo = 8, kUsesUniform = 64, kUsesStorage = 128;
 
-// The library's functions. Their names in the library have the prefix "wgpu".
+// The library's names of these functions have the prefix "wgpu".
 struct Api {
 #define TGC_WEBGPU_FUNCTIONS(F) \
   F(Object, CreateInstance, const void*) \

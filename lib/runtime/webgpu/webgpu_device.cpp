@@ -34,7 +34,7 @@ class WebGpuDevice : public Device {
   }
 
   static Object object(const DeviceBuffer& b) { return reinterpret_cast<Object>(b.handle); }
-  // Returns the size in bytes of a WebGPU buffer for `bytes` bytes: a multiple of 4, and at least 4.
+  // WebGPU's buffers have a multiple of 4 bytes, and at least 4.
   static uint64_t words(uint64_t bytes) { return std::max<uint64_t>(4, (bytes + 3) / 4 * 4); }
   Result<Object> make_buffer(uint64_t bytes, uint64_t usage) {
     BufferDescriptor descriptor{.usage = usage, .size = words(bytes)};
@@ -47,7 +47,7 @@ class WebGpuDevice : public Device {
     if (buffer) api.QueueWriteBuffer(queue_, *buffer, 0, value, 4);
     return buffer;
   }
-  // Returns the error that WebGPU reported since the last call of this function, and clears it.
+  // Returns the error that WebGPU reported since the last call, and clears it.
   Status taken_error(const std::string& what) {
     std::string error = std::move(error_);
     error_.clear();
@@ -77,7 +77,7 @@ class WebGpuKernel : public Kernel {
     api_.BindGroupLayoutRelease(layout_);
   }
 
-  // Passes infinity as binding 0, because WGSL has no literal for it; then come the buffers and the variables.
+  // WGSL has no literal for infinity, so infinity is binding 0; then come the buffers and the variables.
   Status launch(const LaunchArguments& a) override {
     if (1 + a.buffers.size() + a.variables.size() != bindings_)
       return Diag{"the kernel has " + std::to_string(bindings_ - 1) + " arguments, not " +
@@ -129,7 +129,7 @@ class WebGpuKernel : public Kernel {
   size_t bindings_;
 };
 
-// Callback of a request: stores the object (null on failure) in `first` and the message in `second`.
+// Stores a requested object (null on failure) in `first` and the message in `second`.
 void keep(uint32_t status, Object object, StringView message, void* first, void* second) {
   *static_cast<Object*>(first) = status == 1 ? object : nullptr;
   *static_cast<std::string*>(second) = message.string();
