@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Ops whose float results are exact or, for CAST, correctly rounded, so that all programs compute the same results.
+// Ops whose float results are exact or, for CAST, correctly rounded.
 constexpr OpSet kExact = ops::Movement | OpSet{Op::CAST, Op::WHERE, Op::MAX, Op::NEG, Op::TRUNC, Op::LOAD, Op::INDEX,
                                                Op::STORE, Op::CONST, Op::COPY, Op::CONTIGUOUS, Op::GEP, Op::VECTORIZE,
                                                Op::NOOP, Op::AFTER, Op::DEFINE_GLOBAL};
@@ -20,20 +20,19 @@ constexpr OpSet kFits = kExact | ops::Comparison | OpSet{Op::AND, Op::OR, Op::XO
 
 bool is_maximum(UOp u) { return u.is(Op::REDUCE) && u.arg().op() == Op::MAX; }
 
-// Returns which values source number `i` of `u` may have.
 Sizes sizes_for_source(UOp u, size_t i) {
   if (u.in({Op::RANGE, Op::SPECIAL, Op::BITCAST, Op::WMMA})) return Sizes::Usual;
   if (i > 0 && u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) return Sizes::Usual;
-  if (i > 0 && is_maximum(u)) return Sizes::All;  // the source is a RANGE of a REDUCE
+  if (i > 0 && is_maximum(u)) return Sizes::All;  // source `i` is a RANGE of a REDUCE
   if (!u.dtype().is_value() || u.dtype() == dtypes::void_ || is_maximum(u)) return Sizes::All;
   if (dtypes::is_float(u.dtype())) return u.in(kExact) ? Sizes::All : Sizes::Rounded;
   if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && !dtypes::is_bool(u.dtype())) return Sizes::Usual;
   return dtypes::is_bool(u.dtype()) || u.in(kFits) ? Sizes::All : Sizes::Moderate;
 }
 
-// Lowers the Sizes of the arrays that the kernel reads as far as the kernel needs it. Returns whether it lowered any.
+// Returns whether it lowered the Sizes of an array.
 bool lower_sizes_of(const ScheduledKernel& k, std::vector<Sizes>& sizes) {
-  if (!k.ast.is(Op::SINK)) {  // a copy of array 1 to array 0
+  if (!k.ast.is(Op::SINK)) {
     if (k.array_numbers.size() < 2 || sizes[k.array_numbers[1]] <= sizes[k.array_numbers[0]]) return false;
     return sizes[k.array_numbers[1]] = sizes[k.array_numbers[0]], true;
   }
@@ -71,7 +70,7 @@ void add_near(double c, std::vector<double>& out) {
   for (double near : {c - 1, c, c + 1}) out.push_back(near);
 }
 
-// Adds numbers of both signs at, next to and between powers of two, up to the magnitude 2**most.
+// Adds numbers of both signs at, next to and between powers of two, up to 2**most.
 void add_powers(int most, std::vector<double>& out) {
   for (int e : {1, 3, 5, 6, 7, 8, 9, 11, 14, 15, 16, 17, 20, 23, 24, 25, 30, 31, 32, 33, 34, 40, 47, 48, 52, 60}) {
     if (e > most) break;
@@ -131,7 +130,7 @@ bool fill_all_sizes(Array& array, std::string_view name, Sizes sizes, std::span<
                     uint64_t turn) {
   const DType dtype = array.dtype();
   if (sizes <= Sizes::Rounded || dtypes::is_bool(dtype) || !array.size()) return false;
-  constexpr size_t kFew = 6;  // number of constants whose sums and differences are tried
+  constexpr size_t kFew = 6;
   std::vector<double> pool{0, 1, -1, 2, 3, -5, 10, -33, 49};
   const int most = most_bits(dtype, sizes);
   add_powers(most, pool);

@@ -1,6 +1,6 @@
-// Draws small to very large values for the arrays of a schedule or tensor graph, for a second run. Unlike with
-// fill_wide_range(), a correct program computes exact results from these values: arrays whose floats reach an operation
-// that rounds its result, other than a cast, keep their usual values, and few sums of integers overflow.
+// Draws small to very large values for the arrays of a schedule or tensor graph. Unlike with fill_wide_range(), a
+// correct program computes exact results from these values: arrays whose floats reach an operation that rounds, other
+// than a cast, keep their usual values, and few sums of integers overflow.
 #pragma once
 #include <span>
 #include <string_view>
@@ -12,43 +12,37 @@
 
 namespace tgc {
 
-// A kernel or a copy between arrays, and for each of its DEFINE_GLOBALs, by slot, the number of its array.
+// A kernel or a copy between arrays. `array_numbers` has, by slot of a DEFINE_GLOBAL, the number of its array.
 struct ScheduledKernel {
   UOp ast;
   std::vector<size_t> array_numbers;
 };
 
-// Which values an array may have.
 enum class Sizes : uint8_t {
   Usual,     // values as fill_random() draws them, for example because an address, a loop or a divisor depends on them
-  Rounded,   // values as fill_random() draws them, because an operation rounds them. In where(a < b, x*y, 0), x and y
-             // are Rounded; a and b may be All
+  Rounded,   // the same, because an operation rounds them; x and y in where(a < b, x*y, 0), but not a and b
   Moderate,  // integers of at most three quarters of the bits, because sums or products of them are computed
   All,       // values that no kernel limits
 };
 
-// Lowers the Sizes of each array as far as the kernels need it; `sizes` is indexed by the array's number. `kernels` are
-// in the order in which they run. A limit of an array also holds for the arrays that its values are computed from,
-// except that Sizes::Rounded ends at comparisons.
+// Lowers the Sizes of each array as far as the kernels need it. A limit of an array also holds for the arrays that its
+// values are computed from, but Sizes::Rounded ends at comparisons.
 void lower_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& sizes);
 
-// Returns the distinct finite constants of the kernels, with which a kernel may compare values of arrays. Leaves out
-// constants of the dtypes bool and index.
+// Returns the distinct finite constants of the kernels, except those of the dtypes bool and index.
 std::vector<double> constants_of(std::span<const ScheduledKernel> kernels);
 
-// The kernels of a tensor graph, and the sizes that the random values of its arrays may have.
 struct ProgramSizes {
   std::vector<ScheduledKernel> kernels;
-  std::vector<size_t> whole_arrays;  // for each array: the array that it is a part of, or itself
+  std::vector<size_t> whole_arrays;  // for each array, the array that it is a part of, or itself
   std::vector<Sizes> array_sizes;    // indexed by the numbers in `whole_arrays`
 };
-// Returns the sizes of the arrays of `program`. An array with a part of another dtype, or on several devices, has
-// Sizes::Usual.
+// An array with a part of another dtype, or on several devices, has Sizes::Usual.
 ProgramSizes sizes_of(const TensorProgram& program);
 
-// Fills `array` with values of these sizes, many of them near the `constants`, near sums and differences of the first
-// few of them, or near powers of two. The values depend only on the arguments; another `turn` gives other values.
-// Returns false, and changes nothing, for Sizes::Usual and Sizes::Rounded, and for an array that is empty or of bools.
+// Fills `array` with values of these sizes, many of them near the `constants` or powers of two. Another `turn` gives
+// other values. Returns false, and changes nothing, for Sizes::Usual and Sizes::Rounded, and for an array that is empty
+// or of bools.
 bool fill_all_sizes(Array& array, std::string_view name, Sizes sizes, std::span<const double> constants, uint64_t turn);
 
 }  // namespace tgc

@@ -1,4 +1,3 @@
-// Tests which arrays get values of all sizes, and which values these are.
 #include "lib/run/all_sizes.h"
 
 #include <doctest/doctest.h>
@@ -10,8 +9,8 @@
 namespace tgc {
 namespace {
 
-// Returns the sizes that lower_sizes() finds for data1 in the kernel data0[i] = `value`, where a = data1[i]. `dtype`
-// and `to` are the dtypes of data1 and data0. data0 may have values of the sizes `stored`.
+// Returns the sizes of data1 in the kernel data0[i] = `value`, where a = data1[i]. `dtype` and `to` are the dtypes of
+// data1 and data0.
 Sizes sizes_of_data1(const std::string& dtype, const std::string& to, const std::string& value,
                       Sizes stored = Sizes::All) {
   const std::string text =
@@ -39,7 +38,6 @@ TEST_CASE("all sizes: arrays that decide an address, or whose values are rounded
   CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "a.cast(dtypes.float)*b.index(i)") == Sizes::Rounded);
   CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "(a<500).cast(dtypes.float)*b.index(i)") == Sizes::All);
   CHECK(sizes_of_data1("dtypes.int", "dtypes.float", "b.index((a<500).cast(dtypes.int))") == Sizes::Usual);
-  // data0 may have only usual values, so the same holds for data1, from which it is computed
   CHECK(sizes_of_data1("dtypes.int", "dtypes.int", "a", Sizes::Usual) == Sizes::Usual);
 }
 

@@ -10,12 +10,9 @@
 namespace tgc {
 namespace {
 
-// ---- translation of UOps to SMT-LIB text: integers are unbounded, and each node becomes a definition or declaration
-
 std::string literal(const Int& value) { return value < 0 ? "(- " + (-value).str() + ")" : value.str(); }
 
-// Sets a time limit for each query, and defines division and remainder that truncate toward zero, as UOps do. SMT-LIB's
-// own operators round differently.
+// Division and remainder truncate toward zero, as those of UOps do; SMT-LIB's own operators round differently.
 constexpr std::string_view kPrelude =
     "(set-option :timeout 20000)\n"
     "(define-fun cdiv ((a Int) (b Int)) Int (ite (< a 0) (ite (< 0 b) (div (+ a (- b 1)) b) "
@@ -26,7 +23,7 @@ class Translator {
  public:
   explicit Translator(Graph& graph) : names_(graph) {}
 
-  // Appends to text_ the declarations that the value of `root` needs. Returns the SMT-LIB name of that value.
+  // Appends to text_ the declarations that `root` needs, and returns the SMT-LIB name of its value.
   std::string name_of(UOp root) {
     for (UOp u : toposort(root, [&](UOp u) { return !names_.contains(u) && (is_number(u) || is_bool(u)); })) add(u);
     const std::string* name = names_.find(root);
@@ -35,7 +32,7 @@ class Translator {
   std::string take_text() { return std::exchange(text_, {}); }
   bool exact() const { return exact_; }
   void begin() { exact_ = true; }
-  // Maps the name that users see ("gidx0", for example) to the name of the variable in the SMT-LIB text.
+  // Maps the names that users see, such as "gidx0", to names in the SMT-LIB text.
   const std::map<std::string, std::string>& variables() const { return variables_; }
 
  private:
@@ -64,7 +61,7 @@ class Translator {
     return out + ")";
   }
 
-  // Declares a value of which at most the bounds are given, because it is loaded, or its op has no exact SMT-LIB text.
+  // Declares a value of which at most the bounds are known.
   void unknown(UOp u, const std::string& name) {
     text_ += "(declare-const " + name + (is_bool(u) ? " Bool" : " Int") + ")\n";
     if (!is_bool(u) && is_number(u)) bounds(name, literal(u.vmin().to_int()), literal(u.vmax().to_int()));
@@ -75,7 +72,7 @@ class Translator {
   void bounds(const std::string& name, const std::string& least, const std::string& greatest) {
     text_ += "(assert (and (<= " + least + " " + name + ") (<= " + name + " " + greatest + ")))\n";
   }
-  // Declares a variable in the range from 0 to source 0 of `u`, exclusive. `called` is the name that users see.
+  // The variable is less than source 0 of `u`, and not negative.
   std::string variable(UOp u, const std::string& called) {
     std::string name = "v" + std::to_string(u.id());
     text_ += "(declare-const " + name + " Int)\n";
@@ -93,8 +90,7 @@ class Translator {
       variables_[called] = name;
       return name;
     }
-    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // a base address counts as 0, because offsets are
-                                                                  // relative to it
+    if (u.is(Op::CAST) && u.src(0).dtype().is_ptr()) return "0";  // offsets are relative to the base address
     if (!known(u)) return "";
     switch (u.op()) {
       case Op::RANGE: return variable(u, "r" + range_str(u));
@@ -123,7 +119,7 @@ class Translator {
     std::string power = Int::pow2(uint32_t(n.small_value())).str();
     return u.is(Op::SHL) ? "(* " + at(u, 0) + " " + power + ")" : "(div " + at(u, 0) + " " + power + ")";
   }
-  // Translates an AND with a constant 2**n - 1, n <= 62, to the remainder by 2**n. Returns "" for any other AND.
+  // Translates an AND with 2**n - 1, n <= 62, to a remainder. Returns "" for any other AND.
   std::string mask(UOp u) {
     UOp by = u.src(1);
     if (!by.is_const() || !by.arg().is_int()) return "";
@@ -156,14 +152,12 @@ class Translator {
   std::map<std::string, std::string> variables_;
 };
 
-// ---- accesses to buffers
-
 struct Access {
-  UOp index, gate;  // `gate` is the empty UOp if the access has no condition
+  UOp index, gate;
   int64_t width = 1;
 };
 
-// Returns whether an INDEX computes an address in bytes (as the stages for PTX make it), not an element index.
+// True if an INDEX computes an address in bytes, as the stages for PTX make it.
 bool is_address(UOp u) {
   return u.is(Op::INDEX) && u.num_src() > 1 && u.dtype() == dtypes::int64 && u.src(1).dtype() == dtypes::int64;
 }
@@ -173,7 +167,7 @@ UOp without_after(UOp u) {
   return u;
 }
 
-// Parses Z3's answer to get-value, for example "((a 1)\n (b (- 2)))", and returns the values: {"1", "-2"}.
+// Parses Z3's answer to get-value: returns {"1", "-2"} for "((a 1) (b (- 2)))".
 std::vector<std::string> values_in(const std::string& answer) {
   std::vector<std::string> out;
   int depth = 0;
@@ -247,7 +241,6 @@ class Prover {
     (void)session_->ask_z3("(pop)\n");
   }
 
-  // Sets failure.node_values to the values that the counterexample gives to the access's variables and to its index.
   void counterexample(OutOfBounds& failure, const Access& a, const std::string& index) {
     std::vector<std::pair<std::string, std::string>> asked;
     for (auto& [called, name] : translator_.variables()) {

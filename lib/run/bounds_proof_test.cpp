@@ -11,10 +11,10 @@
 namespace tgc {
 namespace {
 
-// Calls prove_bounds() for a kernel that stores to element `index` of a buffer of `size` elements if the condition
-// `gate` is true; always if `gate` is "". The variables in `index` are r0 in 0..15, r1 in 0..7, and x in 1..9.
+// The kernel stores to element `index` of a buffer of `size` elements if `gate` is "" or true. Variables: r0 in 0..15,
+// r1 in 0..7, and x in 1..9.
 BoundsProof prove(const std::string& size, const std::string& index, const std::string& gate = "") {
-  static std::deque<Graph> graphs;  // keeps all graphs alive, because the returned proof refers to their nodes
+  static std::deque<Graph> graphs;
   Graph& graph = graphs.emplace_back();
   std::string text =
       "r0 = UOp.range(16, 0, AxisType.LOOP)\nr1 = UOp.range(8, 1, AxisType.REDUCE)\n"
@@ -45,9 +45,8 @@ TEST_CASE("prove_bounds needs no Z3 if bounds suffice") {
 
 TEST_CASE("prove_bounds uses Z3 if bounds do not suffice") {
   SKIP_TEST_IF(!has_z3(), "libz3 is not installed");
-  // the gate limits the index
   CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).num_by_z3 == 1);
-  // Each index is within 0..15 or 0..7, but vmin and vmax of its terms do not show this. Z3 proves it.
+  // vmin and vmax of the terms do not show that the index is within bounds
   CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).num_by_z3 == 1);
   CHECK(prove("8", "(r0<" + n(8) + ").where(r0, r0-" + n(8) + ")").num_by_z3 == 1);
 }
@@ -65,10 +64,10 @@ TEST_CASE("prove_bounds returns a counterexample for an access out of bounds") {
   CHECK(r0 * 8 + r1 == index);
   CHECK((index >= 100 && r0 < 16 && r1 < 8));
   CHECK(f.text().find("of 100 elements at [r0*8+r1]") != std::string::npos);
-  p = prove("128", "r0-r1");  // fails because the index can be negative
+  p = prove("128", "r0-r1");
   REQUIRE(p.failures.size() == 1);
   CHECK(std::stoi(p.failures[0].node_values.back().second) < 0);
-  p = prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(17));  // fails because the gate allows index 16
+  p = prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(17));
   REQUIRE(p.failures.size() == 1);
   CHECK(p.failures[0].node_values.back().second == "16");
 }

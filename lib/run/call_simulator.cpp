@@ -23,7 +23,6 @@ int64_t as_int(UOp u, const char* what) {
   throw Failure(std::string(what) + " is no number");
 }
 
-// Returns the number of elements of a BUFFER or PARAM.
 int64_t elements_of(UOp u) {
   if (u.is(Op::BUFFER) && u.arg().is_int()) return u.arg().as_int().to_int64().value_or(0);
   UOp shape = u.num_src() ? u.src(0) : UOp();

@@ -17,33 +17,29 @@ namespace tgc::calls {
 inline constexpr int64_t kUndefined = -1;  // content of memory between kernels, before any store
 
 struct Place {
-  bool is_kept = false;  // true: a PARAM, which has a content before the list runs; false: memory between kernels,
-                         // which has none
+  bool is_kept = false;  // true: a PARAM, which has a content before the list runs; false: memory between kernels
   int64_t slot = 0;
   size_t device = 0;
   auto operator<=>(const Place&) const = default;
 
   std::string name() const { return (is_kept ? "data" : "memory ") + std::to_string(slot); }
 };
-// An argument of a call: `bytes` bytes of a place, from `begin` on.
 struct Argument {
   Place place;
   int64_t begin = 0, bytes = 0;
 };
-// The bytes of a place from `begin` to `end`. They hold the bytes of `content` from its byte `offset` on.
+// The bytes of a place from `begin` to `end` hold those of `content` from byte `offset` on.
 struct Piece {
   int64_t begin = 0, end = 0, content = kUndefined, offset = 0;
   bool operator==(const Piece&) const = default;
 };
 using Pieces = std::vector<Piece>;
-using Bytes = std::vector<std::pair<int64_t, int64_t>>;  // ranges of bytes: the begin and end of each
+using Bytes = std::vector<std::pair<int64_t, int64_t>>;  // ranges of bytes: begin and end
 
-// The contents of one place.
 class Memory {
  public:
   void write_piece(const Piece& p);
-  // Returns the contents between `begin` and `end`, with positions relative to `begin`. `initial`: the content of bytes
-  // that no write_piece() covers.
+  // Positions in the result are relative to `begin`. `initial`: the content of bytes that no write_piece() covers.
   Pieces read_pieces(int64_t begin, int64_t end, int64_t initial) const;
 
  private:
@@ -51,19 +47,17 @@ class Memory {
   std::map<int64_t, Piece> pieces_;  // the keys are Piece::begin
 };
 
-// One kernel that a list runs: a call of the list, on one device.
 struct Event {
   size_t call_index = 0, device = 0;
   uint32_t body_number = 0;
   bool is_copy = false;
   std::vector<Argument> arguments;
-  // by argument: the contents that the kernel reads; empty if it reads none of the argument
+  // the contents that the kernel reads, by argument
   std::vector<Pieces> read_contents;
   std::vector<bool> argument_is_written;
-  int64_t content = 0;  // number that identifies the kernel together with all that it reads
+  int64_t content = 0;  // identifies the kernel together with all that it reads
 };
 
-// The kernels of a list in order, and the contents of memory after the last one.
 struct Run {
   std::vector<Event> events;
   std::map<Place, Memory> memory;
@@ -74,25 +68,21 @@ struct Run {
   }
 };
 
-// Computes the Run of a list of calls. The functions throw Failure.
 class Simulator {
  public:
   Simulator(const Session& session, const VariableValues& variables) : session_(session), variables_(variables) {}
 
-  // For each argument in memory that several kernels of `list` store to, tracks single elements instead of the whole
-  // argument. For the memory of a PARAM, one storing kernel is enough.
+  // For each argument in memory that several kernels of `list` store to (for the memory of a PARAM, one kernel), tracks
+  // single elements instead of the whole argument.
   void track_shared_arguments(UOp list);
-  // Tracks single elements for one argument of the kernel `body`, an Event::body_number.
   void track_elements(uint32_t body, size_t argument);
   Run run_list(UOp list);
 
-  // Returns the kernel of `in` that stored the content `stored`; null if none did.
+  // Returns the kernel of `in` that stored the content, or null.
   const Event* kernel_that_stored(const Run& in, int64_t stored) const;
-  // Returns the content that a place has before a list runs.
   int64_t initial_content_of(const Place& place) {
     return content({-1, place.slot, int64_t(place.device)});
   }
-  // Returns the contents of a whole place after a run.
   Pieces place_contents(const Run& run, const Place& place);
 
  private:
@@ -104,8 +94,8 @@ class Simulator {
   template <class Work>
   void for_each_kernel(UOp list, Work work);
   const Body& body_of(UOp root, size_t arguments);
-  // Returns the bytes of an argument that a kernel may load or, with `stores`, store, relative to the argument's begin.
-  // `bytes` is the size of the argument.
+  // The bytes that a kernel may load or, with `stores`, store, relative to the argument's begin. `bytes` is the
+  // argument's size.
   const Bytes& bytes_of(const Body& body, uint32_t number, size_t argument, bool stores, int64_t bytes);
   int64_t content(std::vector<int64_t> key) {
     return content_numbers_.emplace(std::move(key), int64_t(content_numbers_.size())).first->second;
@@ -113,13 +103,12 @@ class Simulator {
 
   const Session& session_;
   const VariableValues& variables_;
-  std::map<uint32_t, Body> bodies_;                             // by Event::body_number
-  // results of bytes_of(), by Event::body_number, the argument's number and `stores`
+  std::map<uint32_t, Body> bodies_;
   std::map<std::tuple<uint32_t, size_t, bool>, Bytes> accessed_bytes_;
-  // the arguments whose elements are tracked: Event::body_number, and the number of the argument
   std::set<std::pair<uint32_t, size_t>> tracked_arguments_;
   std::map<std::vector<int64_t>, int64_t> content_numbers_;
-  std::map<int64_t, int64_t> kernels_by_stored_;  // from a stored content to the storing Event's content
+  std::map<int64_t, int64_t> kernels_by_stored_;  // from a stored content to Event::content of the kernel that stored
+                                                  // it
 };
 
 }  // namespace tgc::calls

@@ -48,7 +48,6 @@ Result<Execution> RunCandidate::run_executable(Executable& kernel, Placement& pl
 
 namespace {
 
-// tgc's own compilation of the graph.
 class OwnCandidate : public RunCandidate {
  public:
   OwnCandidate(const Session& session, const InputGraph& in) : RunCandidate(session, in) {}
@@ -73,7 +72,7 @@ class OwnCandidate : public RunCandidate {
   }
 
  private:
-  // Fails if the kernel has an FP8 dtype that tinygrad 0.12's renderer for `target` lacks.
+  // Fails for an FP8 dtype that tinygrad 0.12's renderer for `target` lacks.
   Status check_dtypes(const Target& target) const {
     for (UOp u : input_.list.empty() ? toposort(input_.root) : input_.list)
       if (dtypes::fp8s.contains(u.dtype()) && !is_dtype_supported(u.dtype().scalar(), target))
@@ -82,10 +81,9 @@ class OwnCandidate : public RunCandidate {
     return Unit{};
   }
 
-  std::optional<Compilation> compilation_;  // compilation of a copy of the graph; set by refusal()
+  std::optional<Compilation> compilation_;
 };
 
-// Runs the linear list of the golden record or, on the record's own target, the recorded source.
 class RecordedListCandidate : public OwnCandidate {
  public:
   using OwnCandidate::OwnCandidate;
@@ -107,8 +105,8 @@ class RecordedListCandidate : public OwnCandidate {
   }
 };
 
-// Runs what another release compiled: the recorded source on its device or, in REF, the recorded linear list or the
-// last recorded graph that can be imported. A graph without a record runs in REF as it is.
+// Runs the recorded source on its device or, in REF, the recorded linear list or the last recorded graph that can be
+// imported. A graph without a record runs in REF as it is.
 class ImportedCandidate : public RunCandidate {
  public:
   ImportedCandidate(const Session& session, const InputGraph& in) : RunCandidate(session, in) {}
@@ -153,7 +151,6 @@ class ImportedCandidate : public RunCandidate {
   }
 
  private:
-  // Chooses the recorded graph or list that REF runs in place of the recorded source.
   void choose_graph() {
     auto last = last_recorded_graph(session_, input_);
     if (!last) {

@@ -18,7 +18,7 @@
 
 namespace tgc {
 
-// Returns the kernel of `in` for lowering, with the session's opts.
+// Returns the kernel of `in`, with the session's opts.
 KernelGraph kernel_graph(const Session& session, const InputGraph& in);
 
 class RunCandidate {
@@ -29,25 +29,22 @@ class RunCandidate {
   virtual Status check_input() const;
   // Chooses where the kernel runs: see placement_for().
   virtual Result<Placement> choose_place(const std::string& device) const;
-  // Returns the error of the stage or renderer that refuses the graph, without compiling a source; nullopt if none
-  // refuses the graph. Throws Failure if the time limit is over, or if the graph cannot be copied to be compiled.
+  // Returns the error of the stage or renderer that refuses the graph, without compiling a source. Throws Failure if
+  // this cannot be found out, for example because no time is left.
   virtual std::optional<Diag> refusal(Placement& place) = 0;
-  // Makes the kernel ready to run at `place`.
   virtual Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) = 0;
-  // Runs what prepare_executable() returned. `inputs` and the results have the dtypes of the buffers of the input
-  // graph.
+  // `inputs` and the results have the dtypes of the input graph's buffers.
   virtual Result<Execution> run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
                                            const VariableValues& variables, const DeviceOptions& device,
                                            const ExecuteOptions& options) const;
-  // Returns why a run in which nothing was compared is an error; "" if the report of the run says why. Returns nullopt
-  // if such a run is no error.
+  // Returns why a run in which nothing was compared is an error; "" if the run's report says why; nullopt if it is no
+  // error.
   virtual std::optional<std::string> not_compared_reason() const { return std::nullopt; }
 
-  // Returns the name that reports give to what runs, such as "the recorded linear list"; "" if reports name nothing.
-  // Set by prepare_executable().
+  // Names what runs, such as "the recorded linear list"; "" if reports name nothing. Set by prepare_executable().
   const std::string& what_ran() const { return what_ran_; }
-  // recorded_list() returns the linear list that --recorded runs, else an empty one; runs_recorded_source() returns
-  // whether the recorded source runs in its place. Set by prepare_executable().
+  // Set by prepare_executable(): the linear list that --recorded runs, or an empty list; whether the recorded source
+  // runs in its place.
   std::span<const UOp> recorded_list() const { return recorded_list_; }
   bool runs_recorded_source() const { return runs_source_; }
 
@@ -61,9 +58,9 @@ class RunCandidate {
   bool runs_source_ = false;
 };
 
-// Returns the candidate of `in`. If `in` is a kernel of another release and --native is not set, it runs what that
-// release compiled, or `in` itself in REF. Otherwise, with `recorded`, it runs the golden record's linear list or, on
-// the record's target, its source; without `recorded`, tgc's own compilation. `session` and `in` must outlive it.
+// Returns what runs for `in`: for a kernel of another release without --native, what that release compiled, or `in`
+// itself in REF; with `recorded`, the golden record's list or, on the record's target, its source; else tgc's own
+// compilation. `session` and `in` must outlive the candidate.
 std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGraph& in, bool recorded = false);
 
 }  // namespace tgc

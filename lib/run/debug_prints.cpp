@@ -16,7 +16,7 @@ std::atomic<size_t> kernels_shown{0};  // counts the kernels of all sessions of 
 
 double value_of(const Sint& s) {
   if (auto n = s.str(); n.find_first_not_of("0123456789") == n.npos) return std::stod(n);
-  return 0;  // the value is unknown because it depends on variables
+  return 0;  // the value depends on variables
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ Status DebugPrints::print_compiled(Compilation& c) {
     return Unit{};
   }
   if (!watches_kernels()) return Unit{};
-  if (!c.input_graph().list.empty()) return Unit{};  // a linear list is not lowered: nothing to print
+  if (!c.input_graph().list.empty()) return Unit{};
   if (!c.input_stage()) on_kernel_begin(c.ast());
   auto outputs = c.outputs();
   if (!outputs) return outputs.diag();

@@ -1,6 +1,5 @@
-// Prints and checks kernels as tinygrad's environment variables demand (DEBUG=1 to 7, DEBUG_LINEARIZE=1, IGNORE_OOB=0),
-// for `tgc dump` and `tgc run`. The texts become events of the session, which the command prints on standard error.
-// Each level of DEBUG adds a text:
+// Prints kernels as tinygrad's environment variables DEBUG and DEBUG_LINEARIZE demand, and checks bounds if
+// IGNORE_OOB=0. Each level of DEBUG adds a text:
 //
 //   DEBUG=1  one line per schedule of several kernels   (DEBUG=3: of any schedule)
 //   DEBUG=2  one line per kernel (run: with its time)   DEBUG=5  the AST, as pyrender text
@@ -17,20 +16,17 @@
 
 namespace tgc {
 
-// Prints the schedules and kernels of one session, as `settings` demand, and checks bounds if IGNORE_OOB=0.
 class DebugPrints : public ExecuteObserver {
  public:
   DebugPrints(const Session& session, const Settings& settings) : session_(session), settings_(settings) {}
 
-  // Returns whether a setting demands texts or checks of kernels. Kernels are then compiled fully, one after another.
+  // Returns whether a setting demands texts or checks of kernels.
   bool watches_kernels() const override;
 
-  // Runs the remaining stages of a compilation and prints the kernel or the schedule, for commands that compile but do
-  // not run it. Does nothing for a linear list, and for any kernel unless watches_kernels(). Fails if a stage or the
-  // renderer fails or, with IGNORE_OOB=0, if an access may be out of bounds; that error has a counterexample if known.
+  // Prints the kernel or the schedule as the settings demand, for commands that compile but do not run it. Fails if a
+  // stage or the renderer fails or, with IGNORE_OOB=0, if an access may be out of bounds.
   Status print_compiled(Compilation& compilation);
 
-  // ---- events of the executor
   void on_progress(const std::string& what) override { session_.report_progress(what); }
   // Prints "scheduled    3 kernels in     1.20 ms | CACHE MISS 1234abcd | 512 uops in cache".
   void on_scheduled(const TensorJob& job, const Schedule& schedule, double seconds) override;

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Returns the first line of a message, without numbers and bracketed text, because those differ between graphs.
+// Removes numbers and bracketed text, which differ between graphs.
 std::string cause_of(std::string_view message) {
   std::string out;
   message = message.substr(0, message.find('\n'));
@@ -28,7 +28,7 @@ std::string cause_of(std::string_view message) {
 }
 
 FailureSignature symptom(Kind kind, const Diag& diag) {
-  // Keep only the kind of access ("out of bounds: load"), because the rest of the message names an iteration.
+  // the rest of an out-of-bounds message names an iteration
   std::string_view message = diag.message, bounds_prefix = "out of bounds: ";
   if (message.starts_with(bounds_prefix)) message = message.substr(0, message.find(' ', bounds_prefix.size()));
   else if (kind == Kind::Crash) message = message.substr(0, message.find_first_of(":("));
@@ -50,8 +50,7 @@ std::string_view name_of(FailureSignature::Kind kind) {
 
 namespace {
 
-// Returns the failure that occurs before the source is compiled. If the kernel runs in REF, which compiles nothing,
-// prepares it in `kernel`; `kernel` stays unset if REF refuses the graph.
+// If the kernel runs in REF, which compiles nothing, also prepares it.
 FailureSignature refusal(RunCandidate& candidate, Placement& place, std::optional<Executable>& kernel) {
   if (auto refused = candidate.refusal(place))
     return symptom(is_endless(*refused) ? Kind::Endless : Kind::Refused, *refused);
@@ -62,8 +61,7 @@ FailureSignature refusal(RunCandidate& candidate, Placement& place, std::optiona
   return {};
 }
 
-// Throws Failure if the device cannot run any kernel, because then this kernel's failure says nothing about the kernel.
-// Does nothing if the time limit is over.
+// Throws Failure if the device cannot run any kernel, because then the failure says nothing about this kernel.
 void check_device(Placement& place, const InputGraph& in) {
   if (current_deadline().is_over()) return;
   probe_device(place, in.graph->settings()).value_or_throw();
@@ -94,7 +92,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     }
 
     TrialInputs given = trial_inputs(options, in).value_or_throw();
-    given.seed = options.input.seed.value_or(0);  // the seed of the arrays that the file lacks
+    given.seed = options.input.seed.value_or(0);  // seed of the arrays that the file lacks
     KernelTrial trial(in.root, in.list, std::move(given), options.device.ref_in_process());
     trial.begin_trial(*kernel).value_or_throw();
     if (arrays) *arrays = copy_of(trial.inputs());
@@ -106,7 +104,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     std::string source;
     Arrays expected = given_expected(options, in, source).value_or_throw();
     if (expected.empty()) {
-      if (!in.list.empty() && place.is_ref) return {};  // REF itself ran this list: nothing to compare with
+      if (!in.list.empty() && place.is_ref) return {};  // REF itself ran this list
       auto reference = trial.run_reference();
       if (!reference) throw Failure(with_time_option(reference.diag(), "REF, which it is compared with, "));
       expected = std::move(reference->outputs);

@@ -10,15 +10,14 @@
 namespace tgc::calls {
 namespace {
 
-// Explains why the list of calls that runs leaves other contents in memory than the list that is meant to run.
+// Explains why the list `run` leaves other contents in memory than the list `meant`.
 class Explainer {
  public:
   // `names`: the slots of the BUFFERs, by the slot of the PARAM.
   Explainer(Simulator& simulator, const Run& meant, const Run& run, std::string function,
             const std::map<int64_t, int64_t>& names)
       : simulator_(simulator), meant_(meant), run_(run), function_(std::move(function)), names_(names) {
-    std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // by kernel and device: the indices of its runs
-                                                                      // in `run.events`
+    std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // indices in `run.events`, by kernel and device
     for (size_t i = 0; i < run.events.size(); i++) uses[{run.events[i].body_number, run.events[i].device}].push_back(i);
     std::map<std::pair<uint32_t, size_t>, size_t> next;
     for (const Event& e : meant.events) {
@@ -29,7 +28,7 @@ class Explainer {
   }
 
   ScheduleFault explain(const Place& wrong) const {
-    for (const Event& e : run_.events) {  // in the order in which they run
+    for (const Event& e : run_.events) {
       const auto it = std::ranges::find(same_, &e);
       if (it == same_.end() || (*it)->is_copy) continue;
       const Event& should = meant_.events[size_t(it - same_.begin())];
@@ -39,8 +38,8 @@ class Explainer {
     return wrong_result(wrong);
   }
 
-  // Finds a kernel that stores to the memory of a buffer that it reads through another argument, although the two
-  // arguments have separate memory in the list that is meant to run.
+  // Finds a kernel that stores to memory that it reads through another argument, although the two arguments have
+  // separate memory in `meant`.
   std::optional<ScheduleFault> shared_by_arguments() const {
     for (size_t n = 0; n < meant_.events.size(); n++) {
       const Event& should = meant_.events[n];
@@ -141,7 +140,7 @@ class Explainer {
   const Run &meant_, &run_;
   std::string function_;
   const std::map<int64_t, int64_t>& names_;
-  std::vector<const Event*> same_;  // for each kernel of `meant`: the same kernel of `run`; null if there is none
+  std::vector<const Event*> same_;  // the same kernel of `run` for each one of `meant`, or null
 };
 
 constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
@@ -159,8 +158,8 @@ std::string function_of(const GoldenStage& stage) {
   return out + " (" + file + ")";
 }
 
-// Simulates the list that is meant to run. If a kernel reads memory that no kernel of the list has stored to, tracks
-// the single elements of this argument and simulates again; throws Failure if the kernel still reads such memory.
+// Tracks the elements of an argument, and simulates again, if a kernel reads memory that no kernel of the list has
+// stored to. Throws Failure if the kernel still does.
 Run run_defined(Simulator& simulator, UOp list) {
   for (bool is_last : {false, true}) {
     Run out = simulator.run_list(list);
@@ -176,8 +175,7 @@ Run run_defined(Simulator& simulator, UOp list) {
   return {};
 }
 
-// Returns the fault of a variable whose value in a replayed kernel differs from the value that the program binds;
-// nullopt if there is none.
+// Finds a variable whose value in a replayed kernel differs from the value that the program binds.
 std::optional<ScheduleFault> find_wrong_variable(const GoldenRecord& record) {
   const std::map<std::string, int64_t> bound(record.var_vals.begin(), record.var_vals.end());
   for (size_t k = 0; k < record.kernels.size(); k++)
@@ -190,9 +188,8 @@ std::optional<ScheduleFault> find_wrong_variable(const GoldenRecord& record) {
   return std::nullopt;
 }
 
-// Returns the fault of the first stage with a wrong list of calls: the list leaves other contents in the memory of
-// PARAMs than the captured calls, or its memory plan lets a kernel store to a buffer that it reads. If all lists are
-// right, returns the fault of the first variable with a wrong value; nullopt if there is none.
+// Returns the fault of the first stage whose calls leave other contents in the memory of PARAMs than the captured
+// calls, or whose memory plan lets a kernel store to a buffer that it reads; else that of a variable.
 std::optional<ScheduleFault> find_fault(const Session& session, const GoldenRecord& record, Release release,
                                      const TensorParameters& parameters) {
   Graph graph;

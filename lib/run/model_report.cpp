@@ -12,7 +12,7 @@ std::string ms(double seconds) {
   return formatted(seconds < 1e-6 ? "0 ms" : seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
 }
 
-// Returns the type, shape and first elements of an array: "float32 (2, 5) = 0.1, 0.2, 0.3, 0.4, ...".
+// Returns text such as "float32 (2, 5) = 0.1, 0.2, 0.3, 0.4, ...".
 std::string beginning_of(const Array& a) {
   std::string out = a.describe();
   int64_t shown = std::min<int64_t>(a.size(), 4);
@@ -20,7 +20,7 @@ std::string beginning_of(const Array& a) {
   return out + (a.size() > shown ? ", ..." : "");
 }
 
-// Returns the names, separated by commas; "others" if there are none or too many.
+// Returns "others" if there are no names or too many.
 std::string drawn_text(const std::set<std::string>& names) {
   constexpr size_t kMostListed = 4;
   if (names.empty() || names.size() > kMostListed) return "others";
@@ -29,7 +29,7 @@ std::string drawn_text(const std::set<std::string>& names) {
   return out;
 }
 
-// Returns the source of the inputs: ", inputs drawn with --seed 0", or ", inputs of in.npz; data3 drawn with --seed 0".
+// Returns text such as ", inputs of in.npz; data3 drawn with --seed 0".
 std::string inputs_text(const ModelReport& r) {
   std::string out = r.arrays_file.empty() ? "" : ", inputs of " + r.arrays_file;
   if (!r.seed) return out;
@@ -81,7 +81,7 @@ std::string ModelReport::text() const {
   out += (device.empty() ? "" : " on " + device) + ", ";
   if (!schedule_result.num_kernels && result_names.empty())
     return out + "no kernels, because the graph stores no value\n";
-  // true if the graph became a call of a function, whose kernels have a record of their own
+  // the kernels of a called function have a record of their own
   const bool calls = !schedule_result.num_kernels && stage_difference && stage_difference->num_stages_run;
   out += calls ? "no kernels, only stages" : counted(schedule_result.num_kernels, "kernel");
   out += kernel_ids.empty() ? "" : " (" + kernel_ids + ")";

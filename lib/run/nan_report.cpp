@@ -21,10 +21,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMostBytes = 64 << 20;  // maximum size of the .nan.json file in bytes; its parsed form takes up to 25
-                                         // times as much memory
-constexpr int kMostDepth = 512;          // maximum nesting of objects and arrays in the .nan.json file
+                                         // times as much
+constexpr int kMostDepth = 512;
 
-// Returns the beginning of the paths of a recording's other files: "folder/out" for "folder/out.jsonl.gz".
+// Returns "folder/out" for "folder/out.jsonl.gz".
 std::string stem_of(std::string recording) {
   for (std::string_view end : {".gz", ".jsonl"})
     if (recording.ends_with(end)) recording.resize(recording.size() - end.size());
@@ -35,7 +35,7 @@ bool has_controls(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
-// Returns the Tensor methods and lines that made `u`: "log at train.py:29"; "" if none is recorded.
+// Returns text such as "log at train.py:29"; "" if nothing is recorded.
 std::string method_of(UOp u, const NodeMethods& methods) {
   std::vector<GoldenMetadata> made_by;
   for (size_t i : methods.indices_of(u)) made_by.push_back(methods[i]);
@@ -73,8 +73,8 @@ class Explanation {
   }
 
  private:
-  // Sets `found_` to the find to explain: that of the kernel that `#ID` names or, without one, the first find that is
-  // not masked, else the first. Returns the other finds. Recordings of older versions have one find.
+  // Sets `found_` to the find of the kernel that `#ID` names or, without one, to the first find that is not masked,
+  // else the first. Returns the other finds.
   std::vector<NanReport::OtherFind> choose_find(const Json& document) {
     std::vector<Json> finds{document["found"]};
     if (auto later = document.find("later"); later != document.end())
@@ -95,7 +95,7 @@ class Explanation {
     return out;
   }
 
-  // Returns what later kernels did with the NaNs of a find: "which no later kernel read"; "" if that is not recorded.
+  // Returns text such as "which no later kernel read"; "" if nothing is recorded.
   static std::string spread_text(const Json& find) {
     if (!find.contains("read_by")) return {};
     const size_t read = find["read_by"].get<size_t>(), carried = find["carried_by"].get<size_t>();
@@ -158,7 +158,7 @@ class Explanation {
     return out + ")";
   }
 
-  // Returns which call stored an input: "stored by kernel train.41 in call 274".
+  // Returns text such as "stored by kernel train.41 in call 274".
   std::string writer_of(const std::string& array) const {
     const Json inputs = found_.value("inputs", Json::object());
     if (!inputs.contains(array) || !inputs[array].is_object()) return "no kernel stored it";
@@ -168,7 +168,7 @@ class Explanation {
 
   const Session& session_;
   const InputName input_;
-  const std::string& recording_;  // the file of `input_`
+  const std::string& recording_;
   Json found_;
 };
 

@@ -15,10 +15,9 @@
 namespace tgc {
 namespace {
 
-constexpr double kMostOfAllRuns = 2e8;  // maximum number of UOps that REF evaluates in all runs: about 2 s
+constexpr double kMostOfAllRuns = 2e8;  // UOps that REF evaluates in about 2 s
 constexpr const char* kRefOfGraph = "REF of the tensor graph";
 
-// Returns `count` copies of an array, one after another.
 Array repeated(const Array& array, int64_t count) {
   Array out(array.dtype(), {array.size() * count});
   for (int64_t i = 0; i < count; i++)
@@ -26,7 +25,6 @@ Array repeated(const Array& array, int64_t count) {
   return out;
 }
 
-// Returns whether `whole` consists of at least two equal parts that have the size of `part`.
 bool has_copies_of_size(const Array& whole, const Array& part) {
   const size_t bytes = part.nbytes();
   if (part.size() == 0 || whole.size() <= part.size() || whole.nbytes() % bytes || !(whole.dtype() == part.dtype()))
@@ -37,8 +35,6 @@ bool has_copies_of_size(const Array& whole, const Array& part) {
 }
 
 }  // namespace
-
-// ---- running the two sides
 
 void RecordedSides::choose_place(size_t runs) {
   const Settings settings = graph_.session.settings_for().value_or_throw();
@@ -118,9 +114,8 @@ Result<SlotArrays> RecordedSides::run_graph_variant(const TensorReference& refer
   return run_tensor_reference(reference, graph_.buffers, options_for(place), {}, &place);
 }
 
-// Calls `run`, which runs compiled kernels if is_compiled_ is set. If compiled kernels fail for another reason than
-// their own fault or the time limit, calls `run` again for REF: tgc's pipeline, which is that of tinygrad 0.12.0, may
-// be unable to compile a kernel of another release.
+// Runs again in REF if compiled kernels fail for another reason than their own fault or the time limit: tgc's pipeline
+// may be unable to compile a kernel of another release.
 template <class Run>
 SlotArrays RecordedSides::compiled_or_in_ref(Run run) {
   if (!is_compiled_) return run();
@@ -132,8 +127,6 @@ SlotArrays RecordedSides::compiled_or_in_ref(Run run) {
   if (!graph_.report.reference.empty()) graph_.report.reference = kRefOfGraph;
   return run();
 }
-
-// ---- comparing the results of the two sides
 
 RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides,
                                        const std::set<int64_t>& not_compared)
@@ -215,7 +208,7 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     if (a == actual.end() && (!all || slot < 0)) continue;
     if (not_compared_slots_.contains(slot)) continue;
     const Array& found = a == actual.end() ? *graph_.buffers.at(slot) : a->second;
-    // the graph may have one copy of a value for each device where `actual` has a single copy
+    // the graph may have one copy of a value for each device
     const bool is_in_parts = slot < 0 && has_copies_of_size(expected, found);
     const Array stored = is_in_parts ? repeated(found, expected.size() / found.size()) : found.copy();
     // a value that a stage stores on several devices has the same elements on each
@@ -238,7 +231,7 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     out.back() = std::move(compared.value_or_throw());
     out.back().num_left_out = all - out.back().num_different;
     out.back().was_recheck_cut = was_recheck_cut_ && !out.back().has_passed();
-    // if rounding decides many elements, a few perturbed runs do not find all of them: do not compare the buffer
+    // if rounding decides many elements, a few perturbed runs do not find all of them
     if (!out.back().has_passed() && out.back().num_left_out * 4 >= expected.size()) {
       out.pop_back();
       graph_.report.not_decided_elements[data_name(slot)] = expected.size();

@@ -56,7 +56,7 @@ void RecordedTensorGraph::check_array_names() const {
                                   "the schedule '" + input_graph.info.name + "' has no array");
   };
   if (check()) return;
-  // --save-failures also keeps the buffers that only a stage has
+  // a file of --save-failures also has the buffers that only a stage has
   for (const GoldenStage& stage : input_graph.record->stages) {
     const std::string* text = text_of(stage);
     if (!text) continue;
@@ -94,7 +94,7 @@ std::vector<VariableValues> RecordedTensorGraph::more_values() const {
   return out;
 }
 
-// Reads the values of variables: from --var, else from the file of --inputs, else from the recording.
+// The values come from --var, else from the file of --inputs, else from the recording.
 void RecordedTensorGraph::read_variables() {
   parameters = std::move(read_parameters(session, *input_graph.record, release).value_or_throw());
   VariableValues chosen(options.input.variables.begin(), options.input.variables.end());
@@ -122,7 +122,7 @@ void RecordedTensorGraph::draw_buffers(std::optional<Floats> others) {
 }
 
 void RecordedTensorGraph::find_read_slots() {
-  std::set<size_t> memories, numbers;  // the arrays that a kernel reads: of the graph, and of the schedule
+  std::set<size_t> memories, numbers;  // arrays that kernels read, of the graph and of the schedule
   for (const TensorKernel& k : reference.program.kernels)
     for (const BufferSpec& b : buffers_of(toposort(k.ast)))
       if (size_t i = size_t(b.argument_number); b.is_read && i < k.memories.size()) memories.insert(k.memories[i]);
@@ -196,7 +196,7 @@ std::map<int64_t, BufferSize> RecordedTensorGraph::buffer_sizes() const {
 
 bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
   ProgramSizes arrays = sizes_of(reference.program);
-  std::map<int64_t, size_t> by_slot;  // by slot: the number of the buffer's array in `arrays`
+  std::map<int64_t, size_t> by_slot;
   for (size_t i = 0; i < reference.input_slots.size(); i++)
     if (reference.input_slots[i] >= 0) by_slot.emplace(reference.input_slots[i], arrays.whole_arrays[i]);
   if (schedule) {  // number the schedule's other buffers after those of the graph

@@ -1,5 +1,3 @@
-// A recorded tensor graph and the inputs of one run of it: the values of its variables, and the initial content of its
-// buffers. Private to lib/run.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,38 +10,36 @@
 
 namespace tgc {
 
-// Returns the name of the array of a buffer, "data3", or of a value of the sink, "value0".
+// Returns "data3" for a buffer, "value0" for a value of the sink.
 std::string data_name(int64_t slot);
 
-// Returns whether the run only compares its results with REF's (no --expect, --reference, --save or --bench), so that
-// other inputs may be tried as well.
+// Returns whether the run only compares its results with REF's, so that other inputs may be tried as well.
 bool only_compares_with_ref(const RunOptions& options);
 
-// A recorded tensor graph and its inputs. Functions that can fail throw Failure.
+// A recorded tensor graph and the inputs of one run of it. Throws Failure.
 class RecordedTensorGraph {
  public:
   RecordedTensorGraph(const Session& session, const InputGraph& in, const RunOptions& options, ModelReport& report)
       : session(session), input_graph(in), options(options), report(report), release(in.graph->release()) {}
 
-  // Reads the variables, the graph and its schedule from the record, and the arrays of --inputs from their file.
+  // Reads the graph and its schedule from the record, and the arrays of --inputs.
   void read_record();
-  // Returns the number of UOps that REF evaluates for the recorded kernels or, if that is larger, for the tensor graph;
-  // 0 before read_record().
+  // Returns the number of UOps that REF evaluates for the recorded kernels or, if it is larger, for the tensor graph; 0
+  // before read_record().
   double estimated_work() const;
   // Returns values of the variables to try besides those of the run: all at their smallest, and all at their largest.
   // Variables that --var or --inputs set keep their values.
   std::vector<VariableValues> more_values() const;
 
-  // Throws Failure if the file of --inputs is for this graph only and has an array that is neither a buffer nor a
-  // variable of the graph or of one of its stages. To be called after draw_buffers().
+  // Call after draw_buffers(). Throws Failure if the file of --inputs is for this graph only and has an array that the
+  // graph and its stages lack.
   void check_array_names() const;
-  // Fill buffers with the arrays of --inputs, or with random numbers. draw_buffers() fills all; `others` is a
-  // distribution of floats to use instead of the one that suits the graph. draw_missing_buffers() fills the buffers of
-  // `reference` that have no content.
+  // Fill buffers with the arrays of --inputs, or with random numbers; draw_missing_buffers() fills those of `reference`
+  // that have no content. `others` replaces the distribution of floats that suits the graph.
   void draw_buffers(std::optional<Floats> others = {});
   void draw_missing_buffers(const TensorReference& reference);
-  // Both fill buffers that have no array of --inputs. draw_all_sizes() fills those that may have values of all sizes
-  // (all_sizes.h), and returns whether there are any. draw_whole_numbers() fills floats with small whole numbers.
+  // Fill buffers without an array of --inputs: draw_all_sizes() those that may have values of all sizes (all_sizes.h;
+  // returns whether there are any), draw_whole_numbers() with small whole numbers.
   bool draw_all_sizes(uint64_t turn);
   void draw_whole_numbers();
 
@@ -55,17 +51,17 @@ class RecordedTensorGraph {
   TensorParameters parameters;
   TensorReference reference;
   std::optional<RecordedSchedule> schedule;  // unset if the record has no kernels
-  Arrays given_arrays;                       // arrays of the file of --inputs
+  Arrays given_arrays;
   TensorArrays buffers;
-  InputDistribution float_distribution;  // the distribution of the random floats in `buffers`
+  InputDistribution float_distribution;
 
  private:
-  std::set<int64_t> read_slots_;  // the buffers that a kernel of the graph or of the schedule reads
+  std::set<int64_t> read_slots_;
   void read_variables();
   void find_read_slots();
-  InputDistribution distribution() const;              // the distribution of floats that suits the graph; has no seed
-  std::map<int64_t, BufferSize> buffer_sizes() const;  // the dtype and size of each buffer of the graph, by slot
-  // `copies`: the number of parts of the array, all of which have the same content.
+  InputDistribution distribution() const;              // has no seed
+  std::map<int64_t, BufferSize> buffer_sizes() const;
+  // `copies`: number of parts of the array, which have the same content.
   void draw_buffer(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);
 };
 

@@ -12,11 +12,11 @@
 namespace tgc {
 namespace {
 
-constexpr double kMostWork = 3e8;        // no search for hazards in kernels of which REF evaluates more UOps
-constexpr double kSmall = 4e6;           // no inputs of all sizes for schedules of which REF evaluates more UOps
-constexpr double kMoreSeconds = 1;       // seconds in the time limits of further runs
-constexpr int64_t kEnoughElements = 64;  // number of elements that show most faults; if all arrays are far smaller,
-                                         // they are drawn several times
+constexpr double kMostWork = 3e8;        // UOps that REF evaluates for a kernel; no search for hazards in larger ones
+constexpr double kSmall = 4e6;           // UOps that REF evaluates for a schedule; no inputs of all sizes for larger
+                                         // ones
+constexpr double kMoreSeconds = 1;       // time limit of further runs in seconds
+constexpr int64_t kEnoughElements = 64;  // if all arrays are far smaller, they are drawn several times
 constexpr int64_t kMostTurns = 8;
 
 bool has_only_numbers(const Array& array) {
@@ -35,7 +35,7 @@ void RecordedRun::run_record() {
   report_.build_seconds = seconds_since(begin);
   graph_.draw_buffers();
   graph_.check_array_names();
-  // the number of runs: one of the graph, and one of the kernels or of each stage
+  // one run of the graph, and one of the kernels or of each stage
   sides_.choose_place(1 + (graph_.schedule ? 1 : graph_.input_graph.record->stages.size()));
   begin = Clock::now();
   SlotArrays actual;
@@ -85,13 +85,11 @@ void RecordedRun::add_comparison(RecordedComparison& comparison, const SlotArray
     compare_stages(comparison, differs);
 }
 
-// ---- the recorded stages, and hazards in the recorded kernels
-
 void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) {
   StageDifference out;
   std::vector<Comparison> last, wrong;
   std::set<std::string> names;
-  std::vector<std::string> doubtful;  // the stages that differ since the last right one
+  std::vector<std::string> doubtful;  // stages that differ since the last right one
   for (const GoldenStage& stage : graph_.input_graph.record->stages) {
     const std::string* text = text_of(stage);
     // a second stage of the same name is a stage of another function, whose PARAMs are unknown
@@ -99,9 +97,9 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
     graph_.session.report_progress("the stage '" + stage.name + "' of " + graph_.input_graph.info.name);
     auto read = read_tensor_stage(graph_.session, *graph_.input_graph.record, graph_.release, graph_.parameters, *text,
                                   stage.name);
-    if (read) graph_.draw_missing_buffers(*read);  // a stage may add buffers
+    if (read) graph_.draw_missing_buffers(*read);
     auto arrays = read ? sides_.run_graph_variant(*read, true) : Result<SlotArrays>(read.diag());
-    if (arrays && arrays->empty()) continue;  // the graph computes values, and a later stage stores them
+    if (arrays && arrays->empty()) continue;
     std::vector<Comparison> compared;
     if (arrays) {
       auto done = catch_failures(
@@ -182,8 +180,6 @@ void RecordedRun::note_import(const std::string& stage) {
                           "is right: tgc's import of this stage is wrong");
 }
 
-// ---- further runs
-
 std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(const TensorArrays& usual,
                                                                              std::string_view sizes,
                                                                              bool is_finite) {
@@ -241,7 +237,7 @@ void RecordedRun::run_on_all_sizes() {
   for (int64_t turn = 0; turn < std::clamp(kEnoughElements / most, int64_t(1), kMostTurns); turn++) {
     if (!graph_.draw_all_sizes(uint64_t(turn))) return;
     result = run_again(usual, name_of(InputSet::AllSizes)).first;
-    if (result != RunReport::Result::Passed) return;  // results differ or were not compared, or a run threw
+    if (result != RunReport::Result::Passed) return;
   }
   report_.input_sizes = "also " + std::string(name_of(InputSet::AllSizes));
 }
@@ -264,12 +260,10 @@ void RecordedRun::run_on_whole_numbers() {
   }
 }
 
-// ---- results
-
 void RecordedRun::find_wrong_kernels() {
   if (!graph_.schedule) return;
   const Schedule& schedule = graph_.schedule->kernels.schedule;
-  std::set<size_t> wrong;  // numbers of the buffers with wrong results
+  std::set<size_t> wrong;
   for (auto& [slot, numbers] : graph_.schedule->buffer_numbers) {
     const auto compared = std::ranges::find(report_.comparisons, data_name(slot), &Comparison::name);
     if (compared != report_.comparisons.end() && !compared->has_passed()) wrong.insert(numbers.begin(), numbers.end());

@@ -18,7 +18,7 @@ DType dtype_of(const std::string& text) {
   return *dtype;
 }
 
-// Adds the buffers of a record to a schedule: one for each base, and one for each view of a base.
+// Adds to a schedule one buffer for each base of a record, and one for each view of a base.
 class BufferTable {
  public:
   BufferTable(Schedule& schedule, Graph& names) : schedule_(schedule), names_(names) {}
@@ -34,7 +34,7 @@ class BufferTable {
     if (b.offset == 0 && end >= base.bytes) base.dtype = dtype;
     base.bytes = std::max(base.bytes, end);
   }
-  // Declares a whole base: a buffer of the graph, of which the kernels may use a part.
+  // Declares a buffer of the graph, of which the kernels may use a part.
   void declare(int64_t number, DType dtype, int64_t bytes) {
     Base& base = bases_[number];
     if (bytes >= base.bytes) base.bytes = bytes, base.dtype = dtype;
@@ -85,8 +85,7 @@ bool is_variable(UOp u) {
          (u.in({Op::BUFFER, Op::PARAM}) && u.arg().repr().find("AddrSpace.ALU") != std::string::npos);
 }
 
-// Returns the value that an argument binds a variable to: AFTER(variable, STORE(variable, value)) or BIND(variable,
-// value).
+// The argument is AFTER(variable, STORE(variable, value)) or BIND(variable, value).
 std::optional<int64_t> bound_value(UOp u) {
   UOp value = u.is(Op::BIND) && u.num_src() > 1 ? u.src(1) : UOp();
   if (u.is(Op::AFTER) && u.num_src() > 1 && u.src(1).is(Op::STORE)) value = u.src(1).src(1);
@@ -94,7 +93,6 @@ std::optional<int64_t> bound_value(UOp u) {
   return value.arg().as_int().to_int64();
 }
 
-// Returns the argument `u`, changed to bind its variable to `value`.
 UOp with_value(UOp u, int64_t value) {
   if (u.is_const()) return u.graph().node(Op::CONST, u.dtype(), u.src(), Arg(value));
   std::vector<UOp> src(u.src().begin(), u.src().end());
@@ -120,8 +118,7 @@ std::optional<std::pair<int64_t, int64_t>> variable_bounds(UOp u) {
   return a && b ? std::optional(std::pair(*a, *b)) : std::nullopt;
 }
 
-// Returns the sources of an MSTACK, which has one buffer for each device; for any other argument of a call, the
-// argument.
+// An MSTACK has one buffer for each device.
 std::vector<UOp> parts_of(UOp argument) {
   if (argument.is(Op::MSTACK) && argument.num_src()) return {argument.src().begin(), argument.src().end()};
   return {argument};
@@ -134,7 +131,7 @@ UOp buffer_below(UOp u) {
 
 constexpr int64_t kMostDevices = 1 << 12;
 
-// Returns the device that an MSELECT in an argument of a call selects; nullopt if there is no MSELECT.
+// Returns nullopt if the argument has no MSELECT.
 std::optional<size_t> selected_device(UOp u) {
   for (; !u.in({Op::BUFFER, Op::PARAM}) && u.num_src(); u = u.src(0))
     if (u.is(Op::MSELECT) && u.arg().is_int()) {
@@ -149,9 +146,9 @@ std::optional<size_t> selected_device(UOp u) {
 // Maps the arguments of kernel calls to the base buffers of a record.
 class ArgumentBases {
  public:
-  // `list` and the lists in it have the calls that became the kernels of `record`.
+  // The kernels of `record` are the calls of `list` and of the lists in it.
   ArgumentBases(UOp list, const GoldenRecord& record) : record_(record) { follow_list(list); }
-  // Returns the base buffers by the slot of the PARAM or, if `op` is BUFFER, of the BUFFER: one for each device.
+  // Returns the base buffers, one for each device, by the slot of the PARAM or, if `op` is BUFFER, of the BUFFER.
   const std::map<int64_t, std::vector<int64_t>>& bases(Op op) const {
     return op == Op::PARAM ? of_params_ : of_buffers_;
   }
@@ -162,7 +159,7 @@ class ArgumentBases {
       if (call.is(Op::LINEAR)) follow_list(call);
       else if (call.is(Op::CALL)) kernel_ += follow(call, kernel_);
   }
-  // Returns the number of kernels that the call became: one, or one for each device.
+  // A call becomes one kernel, or one for each device.
   size_t follow(UOp call, size_t first) {
     std::vector<UOp> arguments;
     for (UOp a : call.src().subspan(std::min<size_t>(call.num_src(), 1)))
@@ -275,7 +272,7 @@ class ScheduleReader {
     }
   }
 
-  // Reads from the last stage, which is a list of calls, the bases of each buffer of the tensor graph. Keys are slots.
+  // Finds the bases of each buffer of the tensor graph by the last stage, which is a list of calls.
   std::map<int64_t, std::vector<int64_t>> find_bases() const {
     std::map<int64_t, std::vector<int64_t>> out;
     const GoldenStage* last = nullptr;
@@ -337,7 +334,7 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
           std::move(read_tensor_text(session, record, release, *text, "parameters").value_or_throw());
       if (!call.root.is(Op::CALL)) continue;
       out.graph = call.graph;
-      std::map<std::string, std::set<int64_t>> values;  // by the variable's name
+      std::map<std::string, std::set<int64_t>> values;
       for (size_t i = 1; i < call.root.num_src(); i++) {
         UOp argument = call.root.src(i);
         const int64_t slot = int64_t(i) - 1;

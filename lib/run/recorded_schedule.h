@@ -1,4 +1,3 @@
-// Schedules that another tinygrad release recorded, as schedules of tgc's IR.
 #pragma once
 #include <map>
 #include <memory>
@@ -11,53 +10,49 @@
 
 namespace tgc {
 
-// A schedule with the graphs of its kernels.
 struct OwnedSchedule {
   std::vector<std::shared_ptr<Graph>> graphs;
   Schedule schedule;
 };
 
-// A graph that was read from a text of a record.
 struct ParsedTensorGraph {
   std::shared_ptr<Graph> graph;
   UOp root;
 };
 
-// The schedule of a recorded tensor graph, with the place of each buffer of the graph in the schedule.
 struct RecordedSchedule {
   OwnedSchedule kernels;
-  // by slot of a BUFFER: the numbers of its buffers in the schedule, one for each device
+  // for each slot of a BUFFER, its buffers in the schedule, one for each device
   std::map<int64_t, std::vector<size_t>> buffer_numbers;
-  std::vector<size_t> kernel_numbers;  // for each item of the schedule: the number of its kernel in the record
+  std::vector<size_t> kernel_numbers;  // number of each item's kernel in the record
 };
 
 // The arguments of the call that makes the schedule, by the slot of the PARAM that replaces each in later stages.
 struct TensorParameters {
-  std::map<int64_t, int64_t> buffer_slots;  // the BUFFER's slot, by the PARAM's slot
+  std::map<int64_t, int64_t> buffer_slots;  // the PARAM's slot to the BUFFER's
   TensorVariables variables;
-  std::shared_ptr<Graph> graph;  // the graph that owns `arguments`
+  std::shared_ptr<Graph> graph;  // owns `arguments`
   std::vector<UOp> arguments;    // by the PARAM's slot
-  // by variable: its value and where it comes from, "3, recorded" or "3, given"
+  // a variable's value and where it comes from: "3, recorded" or "3, given"
   std::map<std::string, std::string> value_sources;
-  std::map<std::string, std::pair<int64_t, int64_t>> variable_bounds;  // bounds of the variables, smallest and largest
+  std::map<std::string, std::pair<int64_t, int64_t>> variable_bounds;
 
-  // Returns the slot of the BUFFER that the PARAM of the slot `param` replaces: -1 if the BUFFER has none; nullopt if
-  // the PARAM is a variable or unknown.
+  // Returns the slot of the BUFFER that the PARAM replaces (-1 if the BUFFER has none); nullopt if the PARAM is a
+  // variable or unknown.
   std::optional<int64_t> slot_for_param(int64_t param) const {
     auto it = buffer_slots.find(param);
     return it == buffer_slots.end() ? std::nullopt : std::optional(it->second);
   }
 };
-// Reads the parameters from the AST of `record`, if the AST is a call, else from the last stage that is a call; without
-// such a call, the result has only the recorded values of variables. `given` overrides the values of the call's
-// variables. Fails if a text cannot be read.
+// Reads the parameters from the AST of `record` or the last stage that is a call; without a call, only the recorded
+// values of variables. `given` overrides the values of the call's variables. Fails if a text cannot be read.
 Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release,
                                          const VariableValues& given = {});
 
-// Reads `text`, a graph of `record`. Errors name the record and `what`.
+// Errors name the record and `what`.
 Result<ParsedTensorGraph> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
                                     std::string_view text, const std::string& what);
-// Returns the text of a stage: the complete one, if the record has two; null if the stage has no text of its own.
+// Returns the complete text of a stage if there are two; null if there is none.
 const std::string* text_of(const GoldenStage& stage);
 
 struct BufferSize {
@@ -65,14 +60,14 @@ struct BufferSize {
   int64_t bytes = 0;
 };
 
-// Reads and imports the kernels of `record`. `buffers` has, by slot, the dtype and the size of the graph's buffers.
-// Fails, among other reasons, if the record has no kernels or no list of calls, or if a kernel cannot be imported.
+// Reads and imports the kernels of `record`. `buffers` has those of the graph, by slot. Fails, for example, if the
+// record has no kernels, or if a kernel cannot be imported.
 Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record, Release release,
                                                 const TensorParameters& parameters,
                                                 const std::map<int64_t, BufferSize>& buffers);
 
-// Returns the message for a record whose compilation ended with an error in tinygrad (`record.error` is set).
+// Returns the message for a record whose compilation ended with an error in tinygrad.
 std::string refusal_text(const GoldenRecord& record);
-int64_t slot_of_buffer(UOp buffer);  // the number of a BUFFER or PARAM; -1 if it has none
+int64_t slot_of_buffer(UOp buffer);  // -1 if the BUFFER or PARAM has no number
 
 }  // namespace tgc

@@ -14,9 +14,8 @@ namespace tgc {
 namespace {
 
 constexpr std::string_view kCoreNumber = "core_id";  // variable of threaded CPU kernels, whose value the device passes
-                                                     // itself
 
-// Parses a recorded number, or a recorded expression of the variables that the lines `names` define.
+// Parses a number, or an expression of the variables that the lines `names` define.
 std::optional<Sint> recorded_number(Graph& graph, const std::string& text, const std::string& names) {
   int64_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -25,7 +24,6 @@ std::optional<Sint> recorded_number(Graph& graph, const std::string& text, const
   return expression ? std::optional(Sint(*expression)) : std::nullopt;
 }
 
-// Returns pyrender's lines that define the variables.
 std::string definitions_of(const std::vector<VariableSpec>& variables) {
   std::string names;
   for (const VariableSpec& v : variables)
@@ -34,7 +32,6 @@ std::string definitions_of(const std::vector<VariableSpec>& variables) {
   return names;
 }
 
-// Parses the three sizes of a launch. The missing ones are 1.
 std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& texts, const std::string& names) {
   std::array<Sint, 3> out{1, 1, 1};
   for (size_t i = 0; i < std::min<size_t>(3, texts.size()); i++) {
@@ -45,8 +42,7 @@ std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& t
   return out;
 }
 
-// Returns the parameters of the function of a C or LLVM IR source as texts. Throws Failure if there is no such
-// function.
+// Throws Failure if a C or LLVM IR source has no such function.
 std::vector<std::string> parameters_of(const std::string& source, const std::string& function) {
   auto is_word = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
   const std::string call = function + "(";
@@ -65,8 +61,8 @@ std::vector<std::string> parameters_of(const std::string& source, const std::str
   return out;
 }
 
-// Throws Failure if a C or LLVM IR source does not take the arguments of its recorded program, which are the buffers
-// and then the variables: the CPU would read arguments that were not passed, or use a number as an address.
+// A program passes the buffers and then the variables. With other parameters, the CPU would read arguments that were
+// not passed, or use a number as an address.
 void check_parameters(const std::string& source, const std::string& function, size_t buffers, size_t variables) {
   const std::vector<std::string> parameters = parameters_of(source, function);
   if (parameters.size() > buffers + variables)
@@ -82,7 +78,7 @@ void check_parameters(const std::string& source, const std::string& function, si
 }  // namespace
 
 bool has_recorded_source(const InputGraph& in) {
-  // a record for tinygrad's CPU:X86, for whose sources tgc has no compiler, names the target CPU
+  // the target of a record for tinygrad's CPU:X86, for whose sources tgc has no compiler, is CPU
   const bool has_renderer = in.info.target.find(':') != std::string::npos;
   return in.record && in.record->source && in.record->program && has_renderer;
 }

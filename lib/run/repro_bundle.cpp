@@ -19,7 +19,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Returns the name of this computer's processor ("AMD EPYC 7B13"); empty if it is unknown.
+// Returns text such as "AMD EPYC 7B13"; empty if the processor is unknown.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -109,8 +109,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (repro.seeded_fault.empty() && fault) repro.seeded_fault = fault;
   const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
   const VariableValues& given = options.input.variables;
-  for (const VariableSpec& v : variables_of(nodes))  // --var may name a variable that test-case reduction has removed:
-                                                     // omit its value
+  for (const VariableSpec& v : variables_of(nodes))  // test-case reduction may have removed a variable of --var
     if (auto it = given.find(v.name); it != given.end()) repro.variables.insert(*it);
   const ToleranceOptions& t = options.compare.tolerance;
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
@@ -120,7 +119,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
   if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
   auto buffers = buffers_of(nodes);
-  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // omit arrays that the kernel only stores to and that begin
+  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // drops arrays that the kernel only stores to and that begin
                                                           // as 0
     auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
     return b != buffers.end() && !b->is_read && a.bytes.find_first_not_of('\0') == a.bytes.npos;
@@ -131,7 +130,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
                  .settings = session.compiler()->settings_of_bundle(in, place.target ? place.target->device : "")};
   if (!in.list.empty()) return repro_to_json(repro, list_to_json(in.list, info));
   UOp root = in.root;
-  if (!session.overrides.opts.empty() && root.is(Op::SINK)) {  // store the opts of --opts in the bundle's graph
+  if (!session.overrides.opts.empty() && root.is(Op::SINK)) {  // stores the opts of --opts in the bundle's graph
     auto opts = std::move(read_opts(*in.graph, session.overrides.opts, "--opts").value_or_throw());
     root = with_opts(root, opts);
   }
@@ -148,8 +147,6 @@ Result<std::string> write_bundle(const Session& session, const RunOptions& optio
     return path;
   });
 }
-
-// ---- running a bundle again
 
 bool should_repeat_failure(const InputGraph& in, const RunOptions& options) {
   bool more = !options.output.repro_path.empty() || !options.output.save_path.empty() || options.device.timed_runs ||

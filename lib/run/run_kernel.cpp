@@ -29,8 +29,7 @@ namespace tgc {
 
 namespace {
 
-// While this object lives, reports as progress, every second from the third on, what runs and for how long: "r_4 on
-// CUDA:PTX:sm_80, emulated: 12 s". Does nothing if the session has no Events or if no thread can be started.
+// Reports as progress, every second from the third on, what runs and for how long.
 class ElapsedReporter {
  public:
   ElapsedReporter(const Session& session, std::string what);
@@ -56,7 +55,7 @@ ElapsedReporter::ElapsedReporter(const Session& session, std::string what) {
   }
 }
 
-// One run of one kernel. The functions of this class throw Failure.
+// One run of one kernel. Throws Failure.
 class KernelRun {
  public:
   KernelRun(const Session& session, InputGraph& in, const RunOptions& options, RunReport& report)
@@ -77,10 +76,10 @@ class KernelRun {
     trial_->begin_trial(kernel).value_or_throw();
     take_trial(kernel);
     Expected reference = expected_arrays(kernel, place);
-    // run the reference beside the kernel, unless --each-stage needs its arrays or it would disturb timed runs
+    // the reference does not run beside the kernel if --each-stage needs its arrays or it would disturb timed runs
     const bool runs_beside = !o_.compare.runs_each_stage && !options_for(place).num_repeats;
     if (!runs_beside) expected_ = reference();
-    if (o_.compare.runs_each_stage) {  // before the kernel runs: the report has the stage even if the kernel crashes
+    if (o_.compare.runs_each_stage) {  // first, so that the report has the stage even if the kernel crashes
       const Arrays none;
       // includes the arrays that only dead code of the AST reads
       const Arrays inputs = inputs_of(Executable::for_ref(in_.root).value_or_throw());
@@ -92,7 +91,7 @@ class KernelRun {
     device_failed_ = !ran;
     if (runs_beside) {
       auto expected = catch_failures(reference);
-      // if both fail, report the reference's error, such as an access out of bounds, unless it is a timeout
+      // the reference's error is the better one, such as an access out of bounds, unless it is a timeout
       if (expected || ran || !is_out_of_time(expected.diag())) expected_ = std::move(expected.value_or_throw());
     }
     Execution done = std::move(ran.value_or_throw());
@@ -119,11 +118,11 @@ class KernelRun {
     if (!kept) report_.not_kept_reason = kept.diag().text();
   }
 
-  // Writes a repro bundle of the failure, which replaces the npz files and the command that repeats the run.
+  // Writes a repro bundle in place of the npz files and the command that repeats the run.
   void keep_bundle() {
-    if (!place_) return;  // the run failed before it chose a device
+    if (!place_) return;
     FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
-    const bool is_over = current_deadline().is_over();  // then there is no time to run the kernel once more
+    const bool is_over = current_deadline().is_over();  // no time to run the kernel once more
     if (!report_.error.empty() && is_over && !device_failed_)
       throw Failure("no repro bundle was written: the time limit ended the trial before the kernel failed");
     if (!report_.error.empty() && is_over) kind = FailureSignature::Kind::Crash;
@@ -150,8 +149,8 @@ class KernelRun {
     return out;
   }
 
-  // Throws Failure and removes the repro bundle `path` if a run of the bundle does not repeat the failure. Possible
-  // causes: the kernel fails only sometimes, or another release made its source.
+  // Removes the bundle and throws Failure if a run of it does not repeat the failure: the kernel may fail only
+  // sometimes, or another release made its source.
   void check_repeats(const std::string& path) const {
     auto again = catch_failures([&] {
       auto source = std::move(GraphSource::open(session_, path).value_or_throw());
@@ -166,7 +165,6 @@ class KernelRun {
                        .expected = "no --repro, which keeps the arrays in npz files"});
   }
 
-  // ---- options and runs of the kernel
   LowerOptions lowering() { return {.observer = &debug_, .compile_seconds = o_.device.timeout_seconds.value_or(0)}; }
   std::string not_compared_reason(const Placement& place) const {
     if (!report_.comparisons.empty()) return std::string(kLeftOutReason) + " every element";
@@ -176,7 +174,7 @@ class KernelRun {
   ExecuteOptions options_for(const Placement& place) const {
     ExecuteOptions out = o_.device.execute_options(place);
     out.num_repeats = o_.device.timed_runs;
-    if (!out.num_repeats) out.num_repeats = settings().DEBUG >= 2;  // tinygrad times the kernel if DEBUG>=2
+    if (!out.num_repeats) out.num_repeats = settings().DEBUG >= 2;  // as tinygrad does
     return out;
   }
 
@@ -186,7 +184,7 @@ class KernelRun {
       return candidate_->run_executable(kernel, place, inputs, o_.input.variables, o_.device, options);
     });
   }
-  // Calls run(), and shows the elapsed time if the command runs only this kernel. A timeout error suggests --timeout.
+  // A timeout error suggests --timeout.
   Result<Execution> with_elapsed_time(const std::string& where, const std::function<Result<Execution>()>& run) {
     std::optional<ElapsedReporter> elapsed;
     if (o_.input.is_only_kernel) elapsed.emplace(session_, in_.info.name + " on " + where);
@@ -194,16 +192,13 @@ class KernelRun {
     return done ? std::move(done) : with_time_option(done.diag());
   }
 
-  // Stores in the report which of the --var options name variables of the kernel. If the command runs only this kernel,
-  // any other --var is an error.
+  // If the command runs only this kernel, a --var that names no variable of the kernel is an error.
   void note_variables(const Executable& kernel) {
     report_.variables = bound_variables(kernel, o_.input.variables);
     if (o_.input.is_only_kernel) check_variables(kernel, o_.input.variables).value_or_throw();
   }
 
-  // ---- inputs
-  // Stores the variables and the seed that the trial has chosen in the report. Also stores the variables in the
-  // options, from which the command that repeats the run is made.
+  // Also stores the trial's variables in the options, from which the command that repeats the run is made.
   void take_trial(const Executable& kernel) {
     report_.variable_values = trial_->chosen_variables();
     for (auto& [name, v] : report_.variable_values) o_.input.variables[name] = v.value;
@@ -213,17 +208,14 @@ class KernelRun {
   }
   Arrays inputs_of(const Executable& kernel) { return std::move(trial_->inputs_for(kernel).value_or_throw()); }
 
-  // ---- expected arrays, comparisons and further runs
-
-  // A function that waits for the expected arrays and returns them. It may be called once, and throws Failure.
+  // A function that waits for the expected arrays and returns them; it may be called once.
   using Expected = std::function<Arrays()>;
   static Expected already_known(Arrays arrays) {
     auto shared = std::make_shared<Arrays>(std::move(arrays));
     return [shared] { return std::move(*shared); };
   }
 
-  // Returns a function for the expected arrays. If a device or REF computes them, starts its run now; if --reference
-  // names a file with a graph, runs that graph now.
+  // Starts the run of the reference, if a device or REF computes it; runs a graph that --reference names.
   Expected expected_arrays(const Executable& kernel, const Placement& place) {
     std::string source;
     Arrays out = given_expected(o_, in_, source).value_or_throw();
@@ -252,7 +244,6 @@ class KernelRun {
     return std::ranges::any_of(in_.list.empty() ? toposort(in_.root) : in_.list, is_code);
   }
 
-  // Runs the graph of the file `input` in REF, on the kernel's input arrays, and returns what the graph stores.
   Arrays outputs_of_graph(const std::string& input, const Executable& kernel) {
     report_.reference = input;
     auto source = std::move(GraphSource::open(session_, input).value_or_throw());
@@ -300,19 +291,16 @@ class KernelRun {
     for (Comparison& c : arrays) c.name += " of the list", report_.comparisons.push_back(std::move(c));
   }
 
-  // After a run on usual inputs that passed, runs the kernel on the other sets of inputs (further_input_sets). Returns
-  // the results of the first run that differs, if any.
   std::optional<Arrays> run_on_more_inputs(Executable& kernel, Placement& place) {
     if (!trial_->distribution() || !tries_more(place)) return std::nullopt;
     for (InputSet set : further_input_sets(in_.root, *trial_->distribution()))
       if (auto out = run_on(set, kernel, place)) return out;
     return std::nullopt;
   }
-  // Runs the kernel on the inputs of `set`. If the results differ, and neither rounding nor a known difference of
-  // devices explains that, makes this run the reported one and returns its results.
+  // If the results differ, and neither rounding nor a known difference of devices explains that, makes this run the
+  // reported one and returns its results.
   std::optional<Arrays> run_on(InputSet set, Executable& kernel, Placement& place) {
-    // includes the arrays that the AST reads and the kernel does not: a rule may have removed them because of a wrong
-    // bound
+    // includes arrays that the kernel does not read: a rule may have removed them because of a wrong bound
     Arrays inputs = std::move(trial_->inputs_of(set).value_or_throw());
     if (inputs.empty()) return std::nullopt;
     KernelTrial wide = another_trial();
@@ -326,8 +314,7 @@ class KernelRun {
       trial_->begin_trial(trial_->chosen_variables(), std::move(own));
       throw Failure(done.diag());
     }
-    std::string cause = expected->notes;  // the undefined operations that REF ran: a device may give any result for
-                                          // them
+    std::string cause = expected->notes;  // a device may give any result for the undefined operations that REF ran
     std::vector<Comparison> arrays;
     if (done) {
       CompareOptions options = o_.compare;
@@ -353,16 +340,14 @@ class KernelRun {
     *trial_ = std::move(wide), expected_ = std::move(expected->outputs);
     return std::move(done->outputs);
   }
-  // Handles an error of REF for other inputs or values of variables. Leaves these values out if no time is left, or if
-  // the AST has no meaning for them (a kernel fault). Throws other errors.
+  // Leaves values out if no time is left, or if the AST has no meaning for them (a kernel fault).
   void leave_out(const Diag& error, const std::string& values) {
     if (is_out_of_time(error)) report_.runs_left_out.push_back("the run with " + values);
     else if (!error.kernel_fault) throw Failure(error);
   }
-  // Returns whether a kernel that passed runs again with other values: the kernel is small, is not timed, and was
-  // compared with its AST in REF.
+  // True for a small, untimed kernel that passed a comparison with its AST in REF.
   bool tries_more(const Placement& place) const {
-    constexpr double kSmall = 4e6;  // UOps that REF evaluates in a tenth of a second
+    constexpr double kSmall = 4e6;  // number of UOps that REF evaluates in a tenth of a second
     return report_.reference == "REF" && in_.list.empty() && !options_for(place).num_repeats &&
            report_.result() == RunReport::Result::Passed && work_of(in_.root) <= kSmall;
   }
@@ -370,9 +355,8 @@ class KernelRun {
     return KernelTrial(in_.root, in_.list, trial_inputs(o_, in_).value_or_throw(),
                        o_.device.execute_options(place_in_ref()));
   }
-  // After a run that passed, runs the kernel with the smallest and with the largest values of its variables. If the
-  // results differ, reports that run and returns its results. Does not try values with which the AST has no meaning,
-  // for example because it accesses memory outside of its buffers.
+  // Runs the kernel with the smallest and the largest values of its variables. If the results differ, reports that run
+  // and returns its results. Skips values with which the AST has no meaning.
   std::optional<Arrays> run_at_bounds(Executable& kernel, Placement& place) {
     if (!tries_more(place)) return std::nullopt;
     const VariableValues usual = o_.input.variables;
@@ -403,7 +387,6 @@ class KernelRun {
     }
     return std::nullopt;
   }
-  // Returns whether, for each differing element, at least one of the two values is infinite or NaN.
   bool is_non_finite(const Arrays& actual, const Arrays& expected) const {
     for (const NamedArray& e : expected) {
       const Array& a = *find_array(actual, e.name);
@@ -416,7 +399,6 @@ class KernelRun {
     return true;
   }
 
-  // ---- results
   void save(const Arrays& outputs) {
     if (o_.output.save_path.empty()) return;
     report_.written_files.push_back(
@@ -461,13 +443,12 @@ class KernelRun {
   DebugPrints debug_;
   std::optional<Placement> place_;
   bool device_failed_ = false;
-  std::optional<KernelTrial> trial_;         // the variables and the arrays of the run
+  std::optional<KernelTrial> trial_;
   Arrays expected_;
   const std::unique_ptr<RunCandidate> candidate_;
 };
 
-// Reports a race between threads of a recorded list as an error. Results cannot show a missing barrier, because REF
-// runs the threads of a work group in lockstep.
+// Finds missing barriers, which results cannot show: REF runs the threads of a work group in lockstep.
 void check_barriers(const Session& session, const InputGraph& in, RunReport& report) {
   if (!in.record || session.compiler()->can_compile(in) || report.result() != RunReport::Result::Passed) return;
   auto pipeline = recorded_pipeline(in);
@@ -490,7 +471,7 @@ RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& o
     if (!options.output.repro_path.empty() && report.exit_code() != 0) run.keep_bundle();
     return Unit{};
   });
-  if (!done) {  // no bundle was written, so the result is Trouble even if the kernel failed
+  if (!done) {  // the result is Trouble even if the kernel failed
     report.error += (report.error.empty() ? "" : "\n") + done.diag().text();
     report.is_kernel_fault = false;
   }

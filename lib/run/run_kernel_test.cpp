@@ -1,4 +1,3 @@
-// Tests for runs of kernels and models.
 #include "lib/run/run.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns a kernel that stores data0[i] = f(a, b) for 64 floats a = data1[i] and b = data2[i]. `f` is an expression.
+// The kernel data0[i] = f(a, b) for 64 floats a = data1[i] and b = data2[i]; `f` is an expression.
 std::string elementwise(const std::string& f) {
   std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), ";
   return "i = UOp.range(64, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global +
@@ -32,7 +31,6 @@ InputGraph loaded(const std::string& text, const std::string& target = "", const
   return out;
 }
 
-// A path for a file, which the destructor removes.
 struct TemporaryFile {
   std::string path = (fs::temp_directory_path() / ("tgc_trial_test." + std::to_string(getpid()) + ".npz")).string();
   ~TemporaryFile() { fs::remove(path); }
@@ -51,7 +49,7 @@ void passes(const RunReport& report) {
 }  // namespace
 
 TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compared with") {
-  // The square root of a negative input would be NaN. The kernel with a.sqrt() must get inputs that are not negative.
+  // the square root of a negative input would be NaN
   for (std::string f : {"a+b", "(a.sqrt()+b)", "(a*a+b*b).sqrt()"}) {
     CAPTURE(f);
     TemporaryFile file;
@@ -93,7 +91,7 @@ TEST_CASE("run_kernel runs a kernel on inputs of all sizes, too, except arrays t
   RunReport floats = run(elementwise("a*b+a"), on_cpu);
   passes(floats);
   CHECK(floats.input_sizes == "also of all sizes");
-  // a / b is infinite or NaN in many elements, whose maximum depends on the order
+  // a / b is infinite or NaN in many elements
   passes(run(elementwise("(a*b.reciprocal()).maximum(a)"), on_cpu));
   const RunReport gather = run(
       "i = UOp.range(50, 0, AxisType.LOOP)\n"
@@ -105,7 +103,7 @@ TEST_CASE("run_kernel runs a kernel on inputs of all sizes, too, except arrays t
 }
 
 TEST_CASE("run_kernel finds a difference in large inputs that only the AST reads") {
-  // tinygrad 0.12.0 assumes that a cast to char is never negative if the uint is not: it decides the comparison
+  // tinygrad 0.12.0 assumes that a cast to char is never negative if the uint is not
   std::string text = kWrongIfLarge;
   text.replace(text.find("a+5<UOp.const(dtypes.uint, 100)"), 31, "a.cast(dtypes.char)<UOp.const(dtypes.char, -100)");
   const RunReport report = run(text, {.device = {.name = "CPU"}});
@@ -117,7 +115,7 @@ TEST_CASE("run_kernel runs on the target that the input names") {
   CHECK(run(elementwise("a+b"), {}, "CPU:CLANG").device == "CPU:CLANG");
   CHECK(run(elementwise("a+b"), {.device = {.name = "CPU:LLVM"}}, "CPU:CLANG").device == "CPU:LLVM");
   CHECK(run(elementwise("a+b"), {.device = {.name = "REF"}}, "CPU:CLANG").device == "REF");
-  // REF must run the linear list that is lowered for Metal if no device can run it.
+  // REF runs the linear list that is lowered for Metal
   RunReport metal = run(elementwise("a+b"), {}, "METAL");
   passes(metal);
   CHECK(metal.device == "REF, lowered for METAL:METAL");
@@ -137,7 +135,7 @@ TEST_CASE("run_kernel does not pass if nothing was compared") {
 }
 
 TEST_CASE("run_kernel uses each graph's own settings and target") {
-  // Two graphs run in one session. The second graph has another target and NOOPT=1, so it must become another kernel.
+  // the second graph has another target and NOOPT=1
   Session session;
   Settings noopt;
   noopt.NOOPT = 1;
@@ -177,7 +175,7 @@ TEST_CASE("run_kernel runs every stage in REF") {
 }
 
 TEST_CASE("run_kernel --each-stage: threads that are still loops have their own registers") {
-  // The kernel computes the maximum over r of b[r] - 0.03 * sum(b), in a loop over i. Threads compute both reductions.
+  // the maximum over r of b[r] - 0.03 * sum(b), in a loop over i
   const std::string text =
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
       "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(512), (), 1)\n"
@@ -200,8 +198,7 @@ TEST_CASE("run_kernel --each-stage: threads that are still loops have their own 
   }
 }
 
-// Returns a kernel with a loop of 2^40 rounds, which does not end in REF. LLVM removes the loop if `dtype` is "int",
-// but not if it is "float".
+// A loop of 2^40 rounds, which does not end in REF. LLVM removes it if `dtype` is "int", but not if it is "float".
 std::string endless(const std::string& dtype) {
   auto first = [&](const char* number, const char* ptr) {
     return "UOp(Ops.DEFINE_GLOBAL, dtypes." + dtype + ".ptr(1), (), " + number +
@@ -211,7 +208,6 @@ std::string endless(const std::string& dtype) {
          ")).reduce(r, arg=Ops.ADD)\nast = " + first("0", ", ptr=True") + ".store(sum).sink()\n";
 }
 
-// Runs a kernel with a time limit of one second. Checks that the whole trial keeps the limit.
 RunReport run_for_a_second(const std::string& text, RunOptions options) {
   options.device.timeout_seconds = 1;
   const auto begin = Clock::now();
@@ -226,12 +222,10 @@ TEST_CASE("run_kernel: a time limit holds for the whole trial of a kernel") {
   RunReport report = run_for_a_second(endless("int"), {.device = {.name = "REF"}});
   CHECK(report.error == timeout);
   CHECK(report.exit_code() == 2);
-  // If the reference does not end either, the error is that of the device.
   CHECK(run_for_a_second(endless("float"), {.device = {.name = "CPU"}}).error == timeout);
   report = run_for_a_second(endless("int"), {.device = {.name = "CPU"}});
   CHECK(report.error == "the reference, REF: " + timeout);
   CHECK(report.exit_code() == 2);
-  // The reference runs before a timed kernel.
   report = run_for_a_second(endless("int"), {.device = {.name = "CPU", .timed_runs = 3}});
   CHECK(report.error == "the reference, REF: " + timeout);
   report = run_for_a_second(endless("int"), {.device = {.name = "CPU"}, .compare = {.runs_each_stage = true}});
@@ -244,7 +238,7 @@ TEST_CASE("run_kernel reports what it left out for lack of time") {
   wrong.push_back({"data0", Array(dtypes::int32, {1})});
   wrong[0].array.as<int32_t>()[0] = 7;
   write_npz(expect.path, wrong).value_or_throw();
-  // The result differs. The rerun in REF that would tell whether rounding is the reason does not end.
+  // the rerun in REF that would tell whether rounding is the reason does not end
   RunReport report = run_for_a_second(
       endless("int"), {.device = {.name = "CPU"}, .compare = {.expected_file = expect.path}});
   CHECK(report.error == "");
@@ -253,7 +247,6 @@ TEST_CASE("run_kernel reports what it left out for lack of time") {
   CHECK(report.text(1, false).find("\n  left out for lack of time: the rerun that tells rounding from faults\n") !=
         std::string::npos);
   CHECK(report.json().find("\"out_of_time\":[\"the rerun that tells rounding from faults\"]") != std::string::npos);
-  // A hundred million timed runs take longer than a second: some of them are left out.
   report = run_for_a_second(elementwise("a+b"), {.device = {.name = "CPU", .timed_runs = 100'000'000}});
   passes(report);
   REQUIRE(report.timed_runs);

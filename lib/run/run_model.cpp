@@ -30,7 +30,6 @@
 namespace tgc {
 namespace {
 
-// Appends one output of a model to `tensors`, and its name to `names`. A sequence is appended as NAME[0], NAME[1], ...
 void collect(const std::string& name, const Value& v, std::vector<std::string>& names, Tensors& tensors) {
   if (v.is_tensor()) {
     names.push_back(name);
@@ -41,7 +40,7 @@ void collect(const std::string& name, const Value& v, std::vector<std::string>& 
       collect(name + "[" + std::to_string(i) + "]", v.items()[i], names, tensors);
 }
 
-// Sets the model's symbolic sizes that `sizes` lacks to the dimensions of the arrays in `given`.
+// The dimensions of the arrays in `given` set the symbolic sizes that `sizes` lacks.
 void bind_sizes(const OnnxModel& model, const Arrays& given, std::map<std::string, int64_t>& sizes) {
   for (auto* info : model.declared_inputs()) {
     const Array* a = find_array(given, info->name);
@@ -52,7 +51,6 @@ void bind_sizes(const OnnxModel& model, const Arrays& given, std::map<std::strin
   }
 }
 
-// Returns the buffers that the graph assigns new values to.
 std::vector<UOp> assigned_buffers(UOp sink) {
   std::vector<UOp> out;
   for (UOp u : toposort(sink)) {
@@ -65,7 +63,7 @@ std::vector<UOp> assigned_buffers(UOp sink) {
 
 std::string data_name(size_t number) { return "data" + std::to_string(number); }
 
-// One run of a model or a tensor graph. The functions of this class throw Failure.
+// One run of a model or a tensor graph. Throws Failure.
 class ModelRun {
  public:
   ModelRun(const Session& session, const RunOptions& options, ModelReport& report)
@@ -126,7 +124,6 @@ class ModelRun {
   }
 
  private:
-  // Throws Failure if the user set --each-stage or --recorded, which this run cannot honour.
   void refuse_kernel_options() const {
     const char* asked = o_.compare.runs_each_stage ? "--each-stage" : o_.input.use_recorded ? "--recorded" : nullptr;
     if (asked)
@@ -134,7 +131,7 @@ class ModelRun {
                          .expected = "a kernel, for example one that --kernel=N picks"});
   }
 
-  // Does the part of a run that is the same for models and tensor graphs. `work` schedules and runs the kernels.
+  // `work` schedules and runs the kernels.
   void run(const Settings& settings, bool is_record,
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
     const std::string save =
@@ -179,14 +176,12 @@ class ModelRun {
     if (!saved) report_.not_kept_reason = saved.diag().text();
   }
 
-  // ---- inputs, and checks of a schedule
   void read_given(const std::string& file) {
     file_ = file;
     if (!file.empty()) given_ = std::move(read_arrays(report_.arrays_file = file).value_or_throw());
     if (o_.input.seed || file.empty()) seed_ = o_.input.seed.value_or(0);
   }
 
-  // Fills an array that the file of inputs lacks with random numbers. Errors name the array as `what`.
   void draw(Array& array, const std::string& name, const std::string& what, Floats floats = Floats::Normal) {
     if (!seed_) throw Failure(Diag{.message = what + " is missing", .file = file_});
     report_.seed = seed_;
@@ -194,24 +189,22 @@ class ModelRun {
     if (floats == Floats::Unit) drawn_.unit.insert(name);
     report_.float_distribution = note_on_floats(drawn_);
   }
-  // Throws Failure if the file of inputs has an array whose name is not in `used`.
   void check_used(const std::set<std::string>& used, const std::string& whose) const {
     check_array_names(given_, used, file_, whose).value_or_throw();
   }
 
-  // The number of each buffer in the schedule that the default options make. The numbers name the arrays of the
-  // buffers, so that runs with another schedule get the same arrays.
+  // Numbers of the buffers in the schedule that the default options make. They name the arrays, so that runs with
+  // another schedule get the same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
   bool is_another_schedule() const { return o_.model.is_unscheduled || o_.model.watcher; }
-  // Returns the number of each buffer of `in` in the schedule that the default options make. Schedules a copy of the
-  // graph, because scheduling caches facts that change later rewrites. If `outputs` is not null, sets it to the buffers
-  // of each output.
+  // Schedules a copy of the graph, because scheduling caches facts that change later rewrites. `outputs` receives the
+  // buffers of each output.
   Numbers numbers_of_plain_schedule(const InputGraph& in, std::vector<std::vector<size_t>>* outputs = nullptr) {
     Graph graph(in.graph->settings());
     UOp same = copy_into(graph, in.root);
     ScheduleRunner runner(*place_);
     Schedule plain = std::move(runner.schedule(same).value_or_throw());
-    std::unordered_map<UOp, UOp> own;  // maps each node of the copy to its original node
+    std::unordered_map<UOp, UOp> own;  // the original node of each node of the copy
     std::vector<UOp> copies = toposort(same), nodes = toposort(in.root);
     for (size_t i = 0; i < nodes.size(); i++) own.emplace(copies[i], nodes[i]);
     Numbers out;
@@ -230,7 +223,7 @@ class ModelRun {
       for (size_t i = 0; i < item.buffers.size(); i++) {
         const size_t root = schedule.buffers[item.buffers[i]].view_of.value_or(item.buffers[i]);
         const ScheduleBuffer& b = schedule.buffers[root];
-        if (item.ast.is(Op::BUFFER_VIEW)) continue;  // a view stores nothing
+        if (item.ast.is(Op::BUFFER_VIEW)) continue;
         if (!accesses[i].is_written || !b.is_input || std::ranges::count(assigned, b.uop)) continue;
         throw Failure(Diag{.message = "kernel " + std::to_string(kernel) + " of the schedule overwrites " +
                                       data_name(root) + ", a buffer of the graph that no ASSIGN stores to",
@@ -240,14 +233,11 @@ class ModelRun {
     }
   }
 
-  // ---- the graph in REF, and contents of inputs
-
   // Computes the outputs directly from the graph, without a schedule (lib/import/tensor_graph.h). Returns nullopt if
-  // the graph cannot be imported, if REF would take too long, or if the graph has variables, since its buffers would
-  // have their largest sizes.
+  // the graph cannot be imported, if REF would take too long, or if the graph has variables.
   std::optional<ScheduleResult> compute_in_ref(const InputGraph& in, const ScheduleOptions& options) {
     constexpr double kMostWork = 1e9;  // number of UOps that REF evaluates in about 7 s
-    std::vector<UOp> values;  // the outputs without their movement ops: a buffer holds the value before them
+    std::vector<UOp> values;  // a buffer holds the value before its movement ops
     for (UOp value : in.root.src()) {
       while (value.in(ops::Movement)) value = value.src(0);
       values.push_back(value);
@@ -265,7 +255,7 @@ class ModelRun {
       const TensorMemory& m = program->memories[i];
       if (!m.buffer || m.view_of) continue;
       auto known = numbers.find(m.buffer);
-      // all buffers that kernels read have numbers of the schedule; this buffer is not read
+      // no kernel of the schedule reads this buffer
       const std::string name = known == numbers.end() ? "unread" + std::to_string(i) : data_name(known->second);
       contents[i] = given_or_drawn(m.buffer, name, m.dtype, m.num_elements);
     }
@@ -278,7 +268,7 @@ class ModelRun {
     for (size_t i = 0; i < arrays.size(); i++) {
       if (values[i].is(Op::CONST)) continue;  // a constant needs no buffer
       std::vector<size_t> buffers = i < outputs.size() ? outputs[i] : std::vector<size_t>();
-      if (buffers.empty()) buffers.push_back(0);  // no buffer of the schedule has this output: name it data0
+      if (buffers.empty()) buffers.push_back(0);
       for (size_t d = 0; d < buffers.size(); d++) {
         Array part(arrays[i].dtype(), {arrays[i].size() / int64_t(buffers.size())});
         std::memcpy(part.data(), arrays[i].data() + d * part.nbytes(), part.nbytes());
@@ -289,7 +279,6 @@ class ModelRun {
     return out;
   }
 
-  // Returns the content of the buffer `name`: its array in the file of inputs or, if the file lacks it, random numbers.
   std::shared_ptr<Array> given_or_drawn(UOp buffer, const std::string& name, DType dtype, int64_t size) {
     auto array = std::make_shared<Array>(dtype, std::vector<int64_t>{size});
     const Array* a = find_array(given_, name);
@@ -303,7 +292,6 @@ class ModelRun {
     return array;
   }
 
-  // Sets the contents of the buffers that the graph reads: arrays of the file or, if the file lacks one, random arrays.
   void give_values(Graph& graph, const Schedule& schedule, const Numbers& numbers) {
     std::set<std::string> used;
     for (size_t i = 0; i < schedule.buffers.size(); i++) {
@@ -352,7 +340,6 @@ class ModelRun {
              .expected = std::string(dtype_text(input.dtype)) + (input.shape ? " " + shape_text(*input.shape) : "")});
   }
 
-  // ---- outputs, and checks of single kernels
   void compare(const std::string& file) {
     Arrays expected = std::move(read_arrays(file).value_or_throw());
     if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
@@ -372,7 +359,6 @@ class ModelRun {
       if (!find_array(expected, name))
         throw Failure(Diag{.message = "the file lacks the output '" + name + "'", .file = file});
   }
-  // Runs the kernel under AddressSanitizer with the arrays that the schedule will pass to it.
   void sanitize_kernel(const KernelStep& step) {
     session_.report_progress("kernel " + std::to_string(step.kernel_number + 1) + " under AddressSanitizer");
     Executable kernel = std::move(make_executable({.root = step.ast}, *place_).value_or_throw());
@@ -382,7 +368,6 @@ class ModelRun {
     if (!done) throw failure_at(where, done.diag());
     report_.num_without_findings++;
   }
-  // Runs the kernel's AST in REF and compares the results. Reports only the first kernel that differs from REF.
   void check_kernel(const KernelStep& step) {
     constexpr double kMostWork = 1e9;  // number of UOps that REF evaluates in about 7 s
     if (!report_.first_different_kernel.empty()) return;
@@ -420,8 +405,7 @@ class ModelRun {
     if (!again.empty()) report_.first_different_kernel += "\n  again: " + again;
     if (!kept) report_.first_different_kernel += "\n  it could not be kept: " + kept.diag().text();
   }
-  // Writes the arrays of the failing kernel to files. Returns a command that repeats the failure with these files.
-  // Throws Failure.
+  // Returns a command that repeats the failure.
   std::string kept_as_files(const KernelStep& step) {
     const std::string stem = failure_stem(o_, name_ + ".kernel" + std::to_string(step.kernel_number)).value_or_throw();
     write_npz(stem + "-inputs.npz", step.before).value_or_throw();
@@ -444,12 +428,12 @@ class ModelRun {
   const RunOptions& o_;
   ModelReport& report_;
   std::optional<Placement> place_;
-  std::string name_;               // name of the model or tensor graph
-  std::string file_;               // path of the file of inputs; empty: no file
-  Arrays given_;                   // the arrays of the file of inputs
-  std::optional<uint64_t> seed_;   // seed for the random arrays; unset if every array must be in the file
-  std::vector<UOp> unit_;          // the BUFFERs whose floats are Floats::Unit
-  InputDistribution drawn_;        // the names of the drawn arrays whose floats are Floats::Unit
+  std::string name_;
+  std::string file_;
+  Arrays given_;
+  std::optional<uint64_t> seed_;   // unset if every array must be in the file
+  std::vector<UOp> unit_;
+  InputDistribution drawn_;
 };
 
 template <class Work>
@@ -465,8 +449,8 @@ ModelReport reported(const Session& session, const std::string& name, const RunO
 
 }  // namespace
 
-// Returns `root` with UNIQUE in place of LUNIQUE in the BUFFERs that get_rangeify_map of tinygrad 0.12.0 has numbered
-// anew: these BUFFERs are buffers of the program, not memory between kernels.
+// In a recorded graph, get_rangeify_map of tinygrad 0.12.0 has numbered BUFFERs anew (LUNIQUE). With UNIQUE, they are
+// buffers of the program again, not memory between kernels.
 static UOp with_named_buffers(UOp root) {
   std::unordered_map<UOp, UOp> made;
   for (UOp u : toposort(root)) {

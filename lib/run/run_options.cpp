@@ -54,10 +54,9 @@ constexpr uint8_t kRunSchedule = uint8_t(RunTask::RunSchedule), kBisectSchedule 
                   kBisectRecorded = uint8_t(RunTask::BisectRecorded);
 constexpr uint8_t kSchedule = kRunSchedule | kBisectSchedule, kBisect = kBisectSchedule | kBisectRecorded;
 
-// An option that some tasks do not honour, and what to use instead.
 struct Row {
   const char* option;
-  uint8_t refused_by;  // bit set of the RunTask values that refuse the option
+  uint8_t refused_by;
   bool (*is_set)(const RunOptions& o);
   const char* instead;
 };

@@ -11,12 +11,10 @@
 namespace tgc {
 namespace {
 
-// Default time limits in seconds for one recorded schedule: of `run`, of `bisect`, and of the second attempt of
-// run_recorded_schedule().
+// Default time limits in seconds; kBusySeconds is that of the second attempt.
 constexpr double kRunSeconds = 10, kBisectSeconds = 2, kBusySeconds = 60;
 
-// Returns whether in `report`, that of a failed run, only arrays are wrong, and for each of them, no time was left to
-// find out if rounding alone decides its elements.
+// True for a failed run in which no time was left to find out if rounding alone decides the wrong elements.
 bool is_undecided(const ModelReport& report) {
   return report.error.empty() && report.order_report.faults.empty() && report.hazard_text.empty() &&
          !report.comparisons.empty() && std::ranges::all_of(report.comparisons, [](const Comparison& c) {
@@ -24,8 +22,7 @@ bool is_undecided(const ModelReport& report) {
          });
 }
 
-// Replaces the result of a record that was not compared because no time was left. `work`:
-// RecordedTensorGraph::estimated_work().
+// Replaces the result of a record that was not compared because no time was left.
 void report_no_time_left(ModelReport& report, double work) {
   const RunReport::Result result = report.result();
   if (!current_deadline().is_over() || report.is_kernel_fault || result == RunReport::Result::Passed) return;
@@ -58,7 +55,7 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
   });
   if (!done) {
     report.error = done.diag().text(), report.is_kernel_fault = done.diag().kernel_fault;
-    report.schedule_result.values.clear();  // the values may have no names yet
+    report.schedule_result.values.clear();
   }
   report_no_time_left(report, work);
   if (!only_compares_with_ref(options) || report.result() != RunReport::Result::Passed) more.clear();
@@ -67,8 +64,7 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
     other.input.variables = values;
     ModelReport again{.model = report.model, .is_schedule = report.is_schedule, .kernel_ids = report.kernel_ids};
     auto ran = catch_failures([&] { return RecordedRun(session, in, other, again, finds_stage).run_record(), Unit{}; });
-    // A failure here is not reported, because the bounds of a program's variables may be wider than the values that
-    // occur.
+    // a failure is not reported, because the bounds of a variable may be wider than the values that occur
     if (!ran || again.result() != RunReport::Result::Passed) continue;
     std::string text;
     for (auto& [name, value] : values) text += (text.empty() ? "" : ", ") + name + "=" + std::to_string(value);
@@ -88,8 +84,7 @@ ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, 
   const RunReport::Result result = report.result();
   if (options.device.timeout_seconds || seconds_since(begin_wall) < seconds || result == RunReport::Result::Passed)
     return report;
-  // The time limit fits records without faults, and machines on which no other programs run. Try again with more time
-  // if the record failed, or if this process got little processor time.
+  // try again with more time if the record failed, or if this process got little processor time
   constexpr double kShare = 0.8;
   const bool is_large = processor_seconds() - begin > kShare * seconds;
   if (result != RunReport::Result::Failed && is_large) return report;

@@ -18,7 +18,7 @@ namespace {
 
 std::vector<UOp> nodes_of(const ImportedGraph& graph) { return graph.list.empty() ? toposort(graph.root) : graph.list; }
 
-// Runs a graph or list of the kernel `ast` in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
+// `inputs` and the results have the dtypes of the buffers of `ast`.
 Result<Execution> run_graph(const ImportedGraph& graph, UOp ast, const Arrays& inputs, const VariableValues& variables,
                             const ExecuteOptions& options) {
   const Arrays own = with_dtypes_of(inputs, buffers_of(nodes_of(graph)));
@@ -28,7 +28,7 @@ Result<Execution> run_graph(const ImportedGraph& graph, UOp ast, const Arrays& i
   return done;
 }
 
-// Returns whether the row has a linear list, or a graph to run that differs from that of the row before.
+// True if the row has a linear list, or a graph to run that differs from that of the row before.
 bool has_new_graph(const Pipeline::Row& row) {
   const bool only_compiles = row.result && row.result.is(Op::PROGRAM) && list_of_program(row.result).empty();
   return !row.list.empty() || (row.result && row.changes_graph() && !only_compiles);
@@ -60,14 +60,11 @@ Result<Execution> run_recorded_graph(const LastRecordedGraph& last, UOp ast, con
 
 namespace {
 
-// Runs the graphs of a kernel in REF and compares their results with the expected arrays or, if there are none, with
-// the results of the first graph.
 class StageRuns {
  public:
   StageRuns(const InputGraph& in, const RunOptions& options, const Arrays& inputs, const Arrays& expected)
       : in_(in), options_(options), inputs_(inputs), expected_(expected) {}
 
-  // Runs `graph`, the graph after the stage `name`. Returns whether its results are as expected.
   bool is_same(std::string_view name, const ImportedGraph& graph) {
     const std::string where = "after '" + std::string(name) + "'";
     auto done = run_graph(graph, in_.root, inputs_, options_.input.variables, in_ref_);
@@ -76,7 +73,7 @@ class StageRuns {
     if (expected_.empty() && first_.empty()) return first_ = std::move(done->outputs), true;
     auto compared = compare(done->outputs, Recheck::Always);
     if (!compared) throw failure_at(where, compared.diag());
-    // if no element of an array was compared, repeat without a recheck
+    // if no element of an array was compared, repeats without a recheck
     if (!std::ranges::all_of(*compared, &Comparison::is_compared))
       compared = compare(done->outputs, Recheck::Never);
     bool passed = std::ranges::all_of(compared.value_or_throw(), &Comparison::has_passed);
@@ -105,7 +102,7 @@ class StageRuns {
   Arrays first_;  // results of the input graph
 };
 
-// Returns the pipeline of a copy of `in`, because facts that REF caches in a graph may change rewrites.
+// A copy, because facts that REF caches in a graph may change rewrites.
 std::unique_ptr<Pipeline> pipeline_of_copy(Session session, const InputGraph& in, const Target& target, bool recorded) {
   InputGraph copy = in;
   copy.graph = std::make_shared<Graph>(in.graph->settings()), copy.root = copy_into(*copy.graph, in.root);
@@ -135,8 +132,7 @@ Result<StageDifference> run_stages(const Session& session, const InputGraph& in,
         runs.found.refused_stages.push_back(std::string(row.stage->name) + ": " + graph.diag().message);
         continue;
       }
-      // many recorded stages change only what the import changes as well, such as weak dtypes: do not run their graphs
-      // again
+      // many recorded stages change only what the import changes as well, such as weak dtypes
       if (graph->list.empty() && graph->graph != before.graph && same_graph(before.root, graph->root))
         runs.found.num_stages_run++;
       else if (!runs.is_same(row.stage->name, *graph)) return std::move(runs.found);
@@ -148,7 +144,6 @@ Result<StageDifference> run_stages(const Session& session, const InputGraph& in,
 
 namespace {
 
-// Returns the bytes of `array` as elements of `dtype`.
 Array with_dtype(const Array& array, DType dtype, std::vector<int64_t> shape) {
   Array out(dtype, std::move(shape));
   std::copy_n(array.data(), std::min(array.nbytes(), out.nbytes()), out.data());

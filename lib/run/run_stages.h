@@ -1,5 +1,3 @@
-// Finds the first stage after which the graph of a kernel computes wrong results (--each-stage), and runs the last
-// recorded graph of a kernel in REF.
 #pragma once
 #include <vector>
 
@@ -11,18 +9,16 @@
 
 namespace tgc {
 
-// Runs the input graph in REF on `inputs`, then the graph after each stage of lowering for `target`. Compares the
-// results of each graph with `expected`; if that is empty, with the results of the input graph. Stops at the first
-// stage that differs. Skips graphs that cannot be imported (refused_stages). Fails if the input is a linear list, if a
-// stage fails, if REF cannot run a graph, or if the time limit ends a comparison.
+// Runs the input graph in REF, then the graph after each stage of lowering for `target`, up to the first whose results
+// differ from `expected` (if empty, from those of the input graph). Skips graphs that cannot be imported. Fails if the
+// input is a linear list, if a stage fails, if REF cannot run a graph, or if the time limit ends a comparison.
 Result<StageDifference> run_stages(const Session& session, const InputGraph& in, const Target& target,
                                    const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
-// The last recorded graph or linear list of a kernel, imported to tgc's IR. Its buffers have the dtypes that `stage`
-// gave them.
+// The last recorded graph or linear list of a kernel. Its buffers have the dtypes that `stage` gave them.
 struct LastRecordedGraph {
   ImportedGraph graph;
-  std::string stage;  // the stage that made it; empty: the linear list
+  std::string stage;  // the stage that made it; empty for the linear list
 };
 // Returns the recorded linear list of `in`; if it cannot be imported, the last recorded graph that can be. Fails if
 // there is none.
@@ -31,14 +27,11 @@ Result<LastRecordedGraph> last_recorded_graph(const Session& session, const Inpu
 Result<Execution> run_recorded_graph(const LastRecordedGraph& last, UOp ast, const Arrays& inputs,
                                      const VariableValues& variables, const ExecuteOptions& ref);
 
-// Returns `diag` as a Failure whose message begins with `where`: "after 'expander': ...".
+// The message begins with `where`: "after 'expander': ...".
 Failure failure_at(const std::string& where, Diag diag);
 
-// ---- the arrays of a kernel at stages that emulate dtypes
-
-// Returns the arrays with the same bytes, each with the dtype of the buffer of its name, if the buffer has the same
-// number of bytes. tinygrad emulates dtypes: a bfloat16 buffer becomes one of uint16, and a buffer of n longs one of 2n
-// ints.
+// Gives each array the dtype of the buffer of its name if the number of bytes is the same. tinygrad emulates dtypes: a
+// bfloat16 buffer becomes one of uint16, and a buffer of n longs one of 2n ints.
 Arrays with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>& buffers);
 
 }  // namespace tgc

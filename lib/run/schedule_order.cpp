@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-using Kernels = std::set<size_t>;  // numbers of kernels
+using Kernels = std::set<size_t>;
 
 UOp buffer_of(UOp u) {
   while (!u.in({Op::BUFFER, Op::PARAM, Op::MSTACK}) && u.num_src()) u = u.src(0);
@@ -28,17 +28,16 @@ std::vector<UOp> buffers_of(UOp call) {
 }
 bool calls_kernel(UOp u) { return u.is(Op::CALL) && u.num_src() && import::is_body_of_kernel(u.src(0)); }
 
-// The calls of kernels before they are put in order: the contents of buffers that each call reads, and its number in
-// the list.
+// The calls of kernels before they are put in order, with the contents of buffers that each call reads.
 class OrderGraph {
  public:
-  // `list` is the LINEAR of the same calls in order, in another graph. Throws Failure if the two do not match.
+  // `list` is the LINEAR of the same calls in order. Throws Failure if the two do not match.
   OrderGraph(UOp sink, UOp list) {
     Graph& graph = sink.graph();
     std::vector<UOp> nodes;
     UOpSet seen(graph);
     collect(sink, nodes, seen);
-    std::map<std::vector<uint32_t>, std::vector<size_t>> numbers;  // by key(): the positions of equal calls in the list
+    std::map<std::vector<uint32_t>, std::vector<size_t>> numbers;  // positions of equal calls in the list
     for (size_t i = 0; i < list.num_src(); i++) {
       if (!calls_kernel(list.src(i))) throw Failure("a kernel is no call of a graph");
       numbers[key(copy_into(graph, list.src(i)))].push_back(i);
@@ -126,7 +125,7 @@ class OrderChecker {
   }
 
   OrderReport check() {
-    if (record_.stages.size() == 1 && record_.stages[0].name == "memory plan") {  // the record is of a TinyJit
+    if (record_.stages.size() == 1 && record_.stages[0].name == "memory plan") {  // a TinyJit's record
       if (!text_of(record_.stages[0])) throw Failure("the record has no memory plan");
       check_plan(read_list(record_.ast_full ? *record_.ast_full : record_.ast), read_list(*text_of(record_.stages[0])));
       return std::move(out_);
@@ -184,7 +183,6 @@ class OrderChecker {
   }
   static UOp list_of(UOp root) { return root.is(Op::CALL) ? root.src(0) : root; }
 
-  // Returns the name of the buffer of the graph, or of the memory between kernels, whose content `argument` is.
   std::string name_of(UOp argument) const {
     UOp buffer = buffer_of(argument);
     const int64_t slot = slot_of_buffer(buffer);
@@ -193,7 +191,7 @@ class OrderChecker {
     return "memory " + std::to_string(slot);
   }
 
-  // Checks argument `i` of the kernel `reader` against each store of the kernel `writer` to the same buffer.
+  // Checks argument `i` of the kernel `reader` against the stores of the kernel `writer` to the same buffer.
   void check_pair(const OrderGraph& graph, size_t reader, size_t i, size_t writer) {
     const std::string& name = names_[reader][i];
     const UOp read = graph.arguments(reader)[i];
@@ -230,7 +228,7 @@ class OrderChecker {
   }
 
   // Returns whether argument `i` of kernel `a` and the stores to argument `j` of kernel `b` may have a common element.
-  // `stores`: use the stores to argument `i`; else the loads.
+  // `stores`: use the stores to argument `i`, not the loads.
   bool overlap(size_t a, size_t i, bool stores, size_t b, size_t j) const {
     const ScheduleItem &first = schedule_.items[a], &second = schedule_.items[b];
     const ScheduleBuffer &x = schedule_.buffers[first.buffers[i]], &y = schedule_.buffers[second.buffers[j]];
@@ -250,15 +248,13 @@ class OrderChecker {
     return out;
   }
 
-  // ---- the memory planner
   struct Use {
-    size_t first = 0, last = 0;   // the first and last kernel that use the buffer
+    size_t first = 0, last = 0;   // first and last kernel that use the buffer
     int64_t base = 0;             // number of the recorded memory that the planner gave the buffer
     int64_t begin = 0, end = 0;   // the buffer's bytes in that memory
-    bool is_planned = true;       // true: memory between kernels; false: a buffer of the graph, which is in use all the
-                                  // time
+    bool is_planned = true;       // false for a buffer of the graph, which is in use all the time
   };
-  using Buffer = std::pair<int64_t, size_t>;  // the slot before planning (plus kExternal for a PARAM), and the device
+  using Buffer = std::pair<int64_t, size_t>;  // slot before planning (plus kExternal for a PARAM), device
   static constexpr int64_t kExternal = int64_t(1) << 40;
 
   std::string shown(const Buffer& b, const Use& use) const {
@@ -306,7 +302,7 @@ class OrderChecker {
                                                               : ", which the program still uses"));
       }
   }
-  // Returns the buffer that part `d` of an argument is, and the number of the buffer's device.
+  // Returns the buffer of part `d` of an argument, and the number of the buffer's device.
   static std::pair<UOp, size_t> part_of(UOp u, size_t d) {
     while (!u.in({Op::BUFFER, Op::PARAM}) && u.num_src()) {
       if (u.is(Op::MSELECT) && u.arg().is_int()) d = size_t(u.arg().as_int().to_int64().value_or(0));
@@ -320,8 +316,7 @@ class OrderChecker {
     auto dtype = dtypes::parse(b.dtype.starts_with("dtypes.") ? b.dtype.substr(7) : b.dtype);
     return dtype && b.size > 0 && b.size < kMaxBufferBytes ? b.size * dtype->itemsize() : 0;
   }
-  // Reports a plan that moves `param`, a buffer of the program, to other memory: the program uses the buffer after the
-  // kernels. Returns whether the plan does so.
+  // Reports a plan that moves `param`, a buffer of the program, to other memory: the program uses it after the kernels.
   bool check_moved(size_t k, size_t i, size_t d, UOp param, UOp planned) {
     if (!planned || !planned.is(Op::LINEAR) || k >= planned.num_src()) return false;
     const auto arguments = buffers_of(planned.src(k));
@@ -350,8 +345,8 @@ class OrderChecker {
   const RecordedSchedule& recorded_;
   const TensorParameters& parameters_;
   VariableValues variables_;
-  std::vector<std::vector<BufferAccess>> accesses_;  // accesses of each kernel, by its arguments
-  std::vector<std::vector<std::string>> names_;      // by kernel: the names of the buffers of its arguments
+  std::vector<std::vector<BufferAccess>> accesses_;
+  std::vector<std::vector<std::string>> names_;
   std::optional<ParsedTensorGraph> split_, list_;
   std::vector<ParsedTensorGraph> texts_;
   const GoldenStage *before_plan_ = nullptr, *plan_ = nullptr;
@@ -382,7 +377,7 @@ std::set<int64_t> add_order_notes(const OrderReport& order, const RecordedSchedu
     notes.push_back(f.explanation +
                     ", but depends on what that kernel stores: tinygrad keeps no copy of the old content, so "
                     "the kernel reads the new one");
-  std::set<size_t> decided_by_stale;  // numbers of the schedule's buffers
+  std::set<size_t> decided_by_stale;
   for (size_t k = 0; k < order.depends_on_stale_read.size(); k++) {
     if (!order.depends_on_stale_read[k]) continue;
     const auto accesses = accesses_of(schedule.items[k]);

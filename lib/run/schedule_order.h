@@ -10,18 +10,17 @@ namespace tgc {
 
 inline std::string kernel_text(size_t number) { return "kernel " + std::to_string(number); }
 
-// A fault of a schedule: two kernels that access the same memory and run in the wrong order, or one that accesses the
-// wrong memory or gets a wrong value.
+// Two kernels that access the same memory in the wrong order, or one that accesses the wrong memory or gets a wrong
+// value.
 struct ScheduleFault {
-  // numbers of two kernels of the record, of which the first must run before the second
+  // kernels of the record; the first must run before the second
   size_t first_kernel = 0, second_kernel = 0;
   std::string buffer;            // "data1", "memory 2" for memory between kernels, or the name of a variable
-  // the dependency between the kernels: "write after read: kernel 1 must run before kernel 0"; empty for a fault of a
-  // single kernel, where both numbers are equal
+  // such as "write after read: kernel 1 must run before kernel 0"; empty for a fault of a single kernel
   std::string dependency_kind;
   std::string function;     // tinygrad's function that should ensure the dependency: "create_schedule
                             // (schedule/__init__.py)"
-  std::string explanation;  // the explanation, in one sentence
+  std::string explanation;
   bool is_of_plan = false;  // true: `function` chose wrong memory, arguments or values; false: it missed the dependency
 
   std::string detail() const { return explanation + (is_of_plan ? "" : ", but the schedule has the other order"); }
@@ -32,10 +31,10 @@ struct OrderReport {
   // Kernels that read the content of a buffer from before a store, although they depend on the kernel that stores. No
   // order is right, and tinygrad keeps no copy of the old content.
   std::vector<ScheduleFault> stale_reads;
-  std::vector<bool> depends_on_stale_read;  // for each kernel: true if its results depend on a stale read
+  std::vector<bool> depends_on_stale_read;
   // pairs of kernels whose order the graph does not decide, at most four of them
   std::vector<std::string> undecided_pairs;
-  std::string not_checked_reason;             // why the order was not checked; empty: it was
+  std::string not_checked_reason;             // empty if the order was checked
 };
 
 // Checks the order of the kernels of `record`; for a record of a TinyJit, see find_jit_fault(). The record's stage
@@ -46,12 +45,10 @@ struct OrderReport {
 OrderReport check_order(const Session& session, const GoldenRecord& record, Release release,
                         const RecordedSchedule& schedule, const TensorParameters& parameters);
 
-// Appends notes on stale reads and undecided orders to `notes`. Returns the slots of the buffers whose content depends
-// on a stale read.
+// Appends notes on stale reads and undecided orders. Returns the slots of the buffers whose content depends on a stale
+// read.
 std::set<int64_t> add_order_notes(const OrderReport& order, const RecordedSchedule& recorded,
                              std::vector<std::string>& notes);
-
-// ---- what a TinyJit makes of the kernels that it captured
 
 // Returns whether a record is about the calls of a TinyJit (python/tgc/export/jit_plan.py).
 bool is_of_jit(const GoldenRecord& record);

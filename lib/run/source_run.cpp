@@ -37,7 +37,7 @@ const TypeName kTypes[] = {
     {"uint64_t", dtypes::uint64},      {"bool", dtypes::bool_},           {"i1", dtypes::bool_},
 };
 
-// Returns the dtype of `type`, a type of C or LLVM IR; for a vector type such as float4, the dtype of its components.
+// For a vector type such as float4, returns the dtype of its components.
 std::optional<DType> dtype_of(std::string_view type) {
   auto find = [](std::string_view name) {
     auto found = std::ranges::find(kTypes, name, &TypeName::name);
@@ -79,10 +79,9 @@ const HandWrittenKernel& chosen(const std::vector<HandWrittenKernel>& kernels, c
   throw Failure(Diag{.message = "the file has " + what, .expected = "--kernel=NAME with one of " + all});
 }
 
-// The arguments of a kernel: buffers, then variables.
 struct Arguments {
   std::vector<BufferSpec> buffers;
-  std::vector<std::string> names;  // names of the buffers
+  std::vector<std::string> names;
   std::vector<VariableSpec> variables;
   VariableValues values;
 };
@@ -99,7 +98,7 @@ Arguments arguments_of(const HandWrittenKernel& kernel, const std::vector<std::s
       if (!dtype || dtype->itemsize() != 4 || !dtypes::is_int(*dtype)) {
         throw Failure("the parameter '" + p.name + "' is a " + p.type + "; tgc passes pointers and 32-bit integers");
       }
-      if (p.name == "core_id") continue;  // the thread's number in a kernel for the CPU, which the device passes
+      if (p.name == "core_id") continue;  // the device passes the thread's number
       if (size == sizes.end()) throw Failure(Diag{.message = "the number '" + p.name + "' has no value",
                                                   .expected = "--arg " + p.name + "=N"});
       out.variables.push_back({p.name, INT32_MIN, INT32_MAX});
@@ -134,11 +133,10 @@ Language language_of(const Target& target) {
   return compile_job(target.device, name_of(target.renderer), target.arch).value_or_throw().language;
 }
 
-// Throws Failure if the target accepts no launch of this size. On the CPU, each work group is a thread. For OpenCL, the
-// driver checks the number of threads of a work group.
+// On the CPU, each work group is a thread. For OpenCL, the driver checks the number of threads of a work group.
 void check_launch_size(const Target& target, const std::array<uint32_t, 3>& grid,
                        const std::array<uint32_t, 3>& block) {
-  constexpr int64_t kThreads = 1024;  // the maximum number of threads of a work group for CUDA, HIP and Metal
+  constexpr int64_t kThreads = 1024;  // most threads of a work group for CUDA, HIP and Metal
   const bool is_cpu = target.device == "CPU";
   int64_t threads = 1, most = is_cpu ? 1 : target.device == "CL" ? INT64_MAX : kThreads;
   for (size_t i = 0; i < 3; i++) {
@@ -206,7 +204,7 @@ Diag at_hand_written_line(Diag diag, const std::string& file) {
     diag.file = file, diag.context = line;
     return diag;
   }
-  std::vector<size_t> named;  // the line numbers that an error's context names: "  line 4: ..."
+  std::vector<size_t> named;
   for (std::string_view line : lines_of(diag.context))
     if (constexpr std::string_view kLine = "  line "; line.starts_with(kLine))
       named.push_back(size_t(std::atol(line.data() + kLine.size())));

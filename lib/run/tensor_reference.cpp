@@ -16,8 +16,8 @@ UOp stored_buffer(UOp u) {
   while (u.in(kMoving | OpSet{Op::AFTER}) && u.num_src()) u = u.src(0);
   return u;
 }
-// Returns whether `u` is a buffer after a store to it: AFTER(buffer, STORE(buffer, value)), or, for a store to a part
-// of the buffer, AFTER(buffer, AFTER(part, STORE(part, value))).
+// True for AFTER(buffer, STORE(buffer, value)) and, after a store to a part, AFTER(buffer, AFTER(part, STORE(part,
+// value))).
 bool stores_to_buffer(UOp u) {
   if (!u.is(Op::AFTER) || u.num_src() < 2 || !stored_buffer(u).is(Op::BUFFER)) return false;
   return u.src(1).is(Op::STORE) || (stores_to_buffer(u.src(1)) && stored_buffer(u.src(1)) == stored_buffer(u));
@@ -42,7 +42,7 @@ class Targets {
     for (UOp u : toposort(stored_.root))
       if (stores_to_buffer(u) && !u.tag().is_none()) by_tag_.emplace(u.tag().repr(), u);
   }
-  // Returns the node below the movement ops of `value`, source `i` of the sink, whose result is stored to a buffer.
+  // Returns the node below the movement ops of source `i` of the sink, whose result is stored to a buffer.
   UOp computed(UOp value, size_t i) const {
     for (UOp tagged = source(i); tagged.tag().is_none() && value.in(kMoving); tagged = tagged.src(0))
       value = value.src(0);
@@ -61,14 +61,13 @@ class Targets {
   std::map<std::string, UOp> by_tag_;
 };
 
-// Returns whether `root` is a SINK of values that are not stored: the record makes a call of a function, and no
-// kernels.
+// The SINK of a record that makes a call of a function, and no kernels, has values that are not stored.
 bool has_values(const GoldenRecord& record, UOp root) {
   const bool makes_call = !record.stages.empty() && record.stages[0].name == "number the uops";
   return makes_call && record.kernels.empty() && root.is(Op::SINK);
 }
 
-// Returns the buffers of the graph below `root`, without those in the bodies of functions that the graph calls.
+// Skips the bodies of functions that the graph calls.
 std::unordered_set<UOp> buffers_outside_calls(UOp root) {
   UOpSet seen(root.graph());
   std::unordered_set<UOp> out;
@@ -88,7 +87,7 @@ bool has_parameters(UOp root) {
   return std::ranges::any_of(buffers_outside_calls(root), [](UOp u) { return u.is(Op::PARAM); });
 }
 
-// Removes the outputs that are buffers within a function: a call of the function returns their content as a value.
+// A call returns the content of buffers within a function as a value.
 void leave_out_inner_buffers(TensorProgram& program, UOp root) {
   const std::unordered_set<UOp> buffers = buffers_outside_calls(root);
   std::erase_if(program.outputs, [&](const TensorOutput& o) {
@@ -96,8 +95,7 @@ void leave_out_inner_buffers(TensorProgram& program, UOp root) {
   });
 }
 
-// Sets the slots of the imported program's arrays. `parameters` has the buffers of its PARAMs. In a graph with PARAMs,
-// a BUFFER is memory between kernels.
+// `parameters` has the buffers of the PARAMs. In a graph with PARAMs, a BUFFER is memory between kernels.
 void find_slots(TensorReference& reference, const TensorParameters& parameters) {
   const auto& memories = reference.program.memories;
   const bool has_params = std::ranges::any_of(memories, [](auto& m) { return m.buffer && m.buffer.is(Op::PARAM); });
@@ -114,7 +112,7 @@ void find_slots(TensorReference& reference, const TensorParameters& parameters) 
 TensorReference imported(ParsedTensorGraph text, UOp root, const TensorParameters& parameters, bool with_values = false,
                          int invalid = 0) {
   TensorReference out{.graph = text.graph};
-  std::vector<UOp> arguments;  // by slot: the nodes that replace the PARAMs of `root`
+  std::vector<UOp> arguments;  // the nodes that replace the PARAMs of `root`, by slot
   for (UOp a : parameters.arguments) arguments.push_back(copy_into(*text.graph, a));
   const TensorImportOptions what{.arguments = arguments, .invalid_value = invalid, .outputs_values = with_values};
   out.program = std::move(import_tensor_graph(root, parameters.variables, nullptr, what).value_or_throw());

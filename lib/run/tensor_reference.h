@@ -1,5 +1,4 @@
-// Computes a recorded tensor graph without a scheduler: in the reference interpreter (REF) or, for large graphs, with
-// compiled kernels.
+// Computes a recorded tensor graph without a scheduler: in REF or, for large graphs, with compiled kernels.
 #pragma once
 #include "lib/execute/schedule_run.h"
 #include "lib/run/recorded_schedule.h"
@@ -10,46 +9,42 @@ namespace tgc {
 struct TensorReference {
   std::shared_ptr<Graph> graph;
   TensorProgram program;
-  // for each array: the slot of the buffer that has its initial content; -1 if there is none
+  // slot of the buffer with each array's initial content; -1 if there is none
   std::vector<int64_t> input_slots;
-  // for each output: the slot of the buffer that holds it after the schedule has run, value_slot(i) for the value of
-  // source i of the sink, or -1 for memory between kernels
+  // slot of the buffer that holds each output after the schedule has run, value_slot(i) for the value of source i of
+  // the sink, or -1 for memory between kernels
   std::vector<int64_t> output_slots;
 };
 
 inline int64_t value_slot(size_t source) { return -2 - int64_t(source); }
 
 // Imports the AST of `record`. If the AST computes values without storing them, a stage says to which buffers they are
-// stored; in a record without kernels, the values themselves are outputs. `invalid` is the number that replaces Invalid
-// elements.
+// stored; in a record without kernels, the values are outputs. `invalid` replaces Invalid elements.
 Result<TensorReference> read_tensor_reference(const Session& session, const GoldenRecord& record, Release release,
                                               const TensorParameters& parameters, int invalid = 0);
-// Imports the graph `text` after the stage `name`. The result is empty if the graph is a SINK of values that are not
-// stored, with PARAMs without arguments.
+// Imports the graph `text` after the stage `name`. The result is empty for a SINK of values that are not stored, with
+// PARAMs without arguments.
 Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRecord& record, Release release,
                                           const TensorParameters& parameters, std::string_view text,
                                           const std::string& name);
 
-// Runs the kernels of a tensor graph in REF or, with `place`, compiled for that device. Returns the array of each
-// output. `contents` has the initial content of the arrays that have one; its keys are indices in
-// TensorProgram::memories. `way`: how to perturb rounding (perturb_rounding.h).
+// Runs the kernels of a tensor graph in REF or, with `place`, compiled, and returns the array of each output.
+// `contents` has initial contents, by index in TensorProgram::memories. `way`: how to perturb rounding
+// (perturb_rounding.h).
 Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
                                               const std::map<size_t, std::shared_ptr<Array>>& contents,
                                               const ScheduleOptions& options, std::optional<int> way = {},
                                               Placement* place = nullptr);
 
-// Arrays by the slots of their buffers. The array of a buffer on several devices has the devices' parts one after
-// another.
+// By slot. The array of a buffer on several devices has the devices' parts one after another.
 using TensorArrays = std::map<int64_t, std::shared_ptr<Array>>;
 
-// Returns the arrays of the outputs by the slots of their buffers, computed as by run_tensor_program(). `buffers` has
-// the initial content of the buffers.
+// As run_tensor_program(), with arrays by the slots of the buffers.
 Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& reference, const TensorArrays& buffers,
                                                       const ScheduleOptions& options, std::optional<int> way = {},
                                                       Placement* place = nullptr);
 
-// `stored` holds copies of one array. Returns the first copy that differs from `expected`; if none differs, the last
-// copy.
+// Returns the first of the copies in `stored` that differs from `expected`, else the last copy.
 Array differing_copy(const Array& stored, const Array& expected);
 
 }  // namespace tgc

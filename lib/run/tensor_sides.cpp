@@ -26,8 +26,7 @@ ToleranceOptions tolerance_of(const TensorProgram& program, const Array& expecte
   return tolerance_between_devices(expected, coarsest, sums);
 }
 
-// Returns the position of an element of `after` that is near no element of `before` (relative tolerance `rtol`);
-// nullopt if there is none.
+// Finds an element of `after` that is near no element of `before`.
 std::optional<int64_t> foreign_element(const Array& before, const Array& after, double rtol) {
   std::vector<double> known;
   bool has_nan = false;
@@ -52,8 +51,7 @@ std::optional<int64_t> foreign_element(const Array& before, const Array& after, 
   return std::nullopt;
 }
 
-// Makes the integers of 2, 4 or 8 bytes of an array large and rarely equal, so that a wrong result is rarely one of the
-// elements.
+// Makes integers of 2, 4 or 8 bytes large and rarely equal, so that a wrong result is rarely one of the elements.
 void make_integers_large(Array& array) {
   auto scale = [&](auto items) {
     using Item = std::remove_reference_t<decltype(items[0])>;
@@ -65,9 +63,8 @@ void make_integers_large(Array& array) {
   if (array.dtype().itemsize() == 8) scale(array.as<int64_t>());
 }
 
-// Runs the program and returns the arrays of its outputs. A buffer has the array that `content` returns for it, if the
-// array has the buffer's dtype and size; else random numbers. With `large_integers`, make_integers_large() changes
-// these numbers. With `of_all_sizes`, they are of all sizes where the program allows it (all_sizes.h).
+// A buffer has the array that `content` returns for it, if dtype and size fit; else random numbers. `of_all_sizes`: see
+// all_sizes.h.
 std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, bool large_integers,
                                    const ContentOfBuffer& content = {}, bool of_all_sizes = false) {
   const ProgramSizes sizes = of_all_sizes ? sizes_of(program) : ProgramSizes();
@@ -91,11 +88,11 @@ std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, 
 }
 
 struct FaultyOutput {
-  size_t output;  // number of the output whose kernel cannot run to its end
+  size_t output;  // number of an output whose kernel cannot run to its end
   std::string text;
 };
 
-// Finds an output whose kernel cannot run to its end in REF, for example because it accesses memory out of bounds.
+// Finds an output whose kernel cannot run to its end in REF.
 std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t seed, bool large_integers,
                                           const ContentOfBuffer& content = {}) {
   std::string text;
