@@ -19,15 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How tinygrad uses a GPU that tgc emulates.
 struct TinygradDevice {
-  std::string_view device;   // tgc's name of the device: Emulator::device
-  const char* name;          // the value of tinygrad's variable DEV that selects the device
-  const char* driver;        // tinygrad's variables for the paths of the driver's library (`driver`) and of the
-                             // compiler's library (`compiler`)
+  std::string_view device;
+  const char* name;          // value of tinygrad's variable DEV
+  const char* driver;        // tinygrad's variables for the paths of the driver's and the compiler's library
   const char* compiler;
 };
-// tinygrad's own device AMD has no library that tgc could replace: it calls the kernel's driver directly.
+// tinygrad's own device AMD calls the kernel's driver directly: there is no library to replace.
 constexpr TinygradDevice kDevices[] = {{"CUDA", "CUDA", "CUDA_PATH", "NVRTC_PATH"},
                                        {"AMD", "HIP", "HIP_PATH", "COMGR_PATH"}};
 constexpr const char* kExpected = "CUDA or HIP";
@@ -50,8 +48,8 @@ const TinygradDevice* find_device(std::string_view text) {
   return nullptr;
 }
 
-// Returns the file of tinygrad's compile cache for this build of the emulator; "" if tgc's compile cache is off. The
-// user's own cache must neither receive the emulator's code and timings nor provide code that another compiler made.
+// The user's own compile cache must neither receive the emulator's code and timings nor provide code that another
+// compiler made. Returns "" if tgc's compile cache is off.
 std::string cache_file(const std::string& library) {
   const CompileCache& cache = CompileCache::shared_cache();
   if (!cache.is_enabled()) return "";
@@ -64,8 +62,6 @@ std::string cache_file(const std::string& library) {
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
-// Sets the variables of tinygrad and of the emulator for the device of `options` or, if it is empty, for the device
-// that DEV names, or else for CUDA. Throws Failure if that is not possible.
 void set_variables(const EmulateOptions& options) {
   const std::string own = environment("DEV"), named = options.device.empty() ? own : options.device;
   const TinygradDevice* device = named.empty() ? kDevices : find_device(named);
@@ -84,17 +80,17 @@ void set_variables(const EmulateOptions& options) {
                                      "::ARCH; tinygrad's variables choose the renderer, such as DEV=CUDA:PTX "
                                      "(0.13 and later) or CUDA_PTX=1 (0.12)"});
     const std::string target = std::string(device->device) + options.device.substr(at);
-    parse_target(target, Settings()).value_or_throw();  // throws Failure if the architecture is unknown
+    parse_target(target, Settings()).value_or_throw();  // fails if the architecture is unknown
     set(emulator.library_variable, library);
     check_emulated(target).value_or_throw();
     set(emulator.arch_variable, options.device.substr(arch + 1));
   }
-  // keep a DEV that names the same device, because it may also name a renderer and an architecture
+  // a DEV that names the same device may also name a renderer and an architecture
   if (find_device(own) != device || upper_case(own.substr(0, own.find(':'))) != device->name) set("DEV", device->name);
   set(device->driver, library);
   set(device->compiler, library);
   if (options.checks_races)
-    set(emulator.race_variable, "report");  // the emulator prints at the end how many launches it checked
+    set(emulator.race_variable, "report");
   if (!environment("CACHEDB").empty()) return;
   std::string file = cache_file(library);
   file.empty() ? set("CCACHE", "0") : set("CACHEDB", file);
@@ -107,7 +103,7 @@ Diag emulate_program(const EmulateOptions& options) {
   std::vector<char*> arguments;
   for (const std::string& a : options.command) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);
-  for (int ignored : {SIGPIPE, SIGXFSZ}) ::signal(ignored, SIG_DFL);  // tgc ignores these; the program must not
+  for (int ignored : {SIGPIPE, SIGXFSZ}) ::signal(ignored, SIG_DFL);  // tgc ignores these signals; the program must not
   ::execvp(arguments[0], arguments.data());
   Diag out{.message = "cannot run '" + options.command[0] + "': " + std::strerror(errno)};
   if (options.command[0].ends_with(".py")) out.expected = "a program, such as python " + options.command[0];

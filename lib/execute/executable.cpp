@@ -14,7 +14,7 @@
 namespace tgc {
 namespace {
 
-// Returns the DEFINE_GLOBAL that an address or an access refers to; the empty UOp for local memory and registers.
+// Returns the DEFINE_GLOBAL of an access; the empty UOp for local memory and registers.
 UOp global_of(UOp access) {
   while (!access.is(Op::DEFINE_GLOBAL)) {
     if (access.num_src() == 0) return {};
@@ -42,13 +42,12 @@ std::string kernel_name(UOp sink) {
                                                                      : std::string();
 }
 
-// The kernel's parameters: the positions of buffers (by number) and variables (by name) in the linear list and the
-// source.
+// The positions of buffers (by number) and variables (by name) in the linear list.
 struct Parameters {
   std::map<int64_t, size_t> buffers;
   std::map<std::string, size_t> variables;
 
-  // Throws Failure if a variable precedes a buffer, because launches pass all buffers before the variables.
+  // Throws Failure if a variable precedes a buffer: launches pass the buffers first.
   explicit Parameters(std::span<const UOp> list) {
     for (size_t i = 0; i < list.size(); i++) {
       UOp u = list[i];
@@ -92,7 +91,7 @@ std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
     } else if (is_atomic_add(u)) {
       if (auto* spec = spec_of(u.src(0))) spec->is_written = spec->is_read = true;
     } else if (u.is(Op::LOAD) || (u.is(Op::INDEX) && u.dtype().is_value() && !stored_to.contains(u))) {
-      // before stage "add loads", an INDEX itself is the loaded value
+      // before the stage "add loads", an INDEX itself is the loaded value
       if (auto* spec = spec_of(u.src(0))) spec->is_read = true;
     }
   }

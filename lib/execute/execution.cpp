@@ -14,7 +14,6 @@ namespace tgc {
 
 namespace {
 
-// Buffers of a device, freed by the destructor.
 class Buffers {
  public:
   explicit Buffers(Device& device) : device_(device) {}
@@ -32,7 +31,7 @@ class Buffers {
   std::vector<DeviceBuffer> list_;
 };
 
-// Serializes an Execution except for its outputs, which the worker writes to shared memory.
+// Leaves out the outputs, which the worker writes to shared memory.
 std::string pack(const Execution& e) {
   ByteWriter out;
   out.write_number(e.run_seconds.size()).write_bytes(e.run_seconds.data(), e.run_seconds.size() * sizeof(double));
@@ -48,7 +47,6 @@ void unpack(std::string_view bytes, int repeats, Execution& e) {
   e.num_evaluations = in.read_number();
 }
 
-// Allocates the outputs, in memory shared with the worker if there is one.
 Arrays empty_outputs(const std::vector<BufferSpec>& buffers, const Arrays& inputs, bool in_process) {
   Arrays out;
   for (size_t i = 0; i < buffers.size(); i++) {
@@ -68,10 +66,9 @@ void copy_outputs(Device& device, const std::vector<BufferSpec>& specs, std::spa
     if (specs[i].is_written) device.copy_out(outputs[n++].array.data(), buffers[i]).value_or_throw();
 }
 
-// Memory in bytes that a worker with a compiled kernel may allocate after confinement; the kernel needs only its stack.
+// Memory that a confined worker with a compiled kernel may allocate; the kernel needs only its stack.
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
 
-// Returns the buffers with the names that reports use.
 std::vector<NamedMemory> named(const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
   std::vector<NamedMemory> out;
   for (size_t i = 0; i < specs.size(); i++)
@@ -79,7 +76,6 @@ std::vector<NamedMemory> named(const std::vector<BufferSpec>& specs, std::span<c
   return out;
 }
 
-// Throws Failure if the kernel wrote to the guards around a buffer.
 void check_around(Device& device, const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
   auto* host = dynamic_cast<HostDevice*>(&device);
   for (size_t i = 0; host && i < specs.size(); i++)
@@ -89,8 +85,7 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
                          .kernel_fault = true});
 }
 
-// Opens the device and runs the kernel. Confines `worker`, if not null, unless the device has a driver. `memory` limits
-// what REF may allocate, in bytes.
+// Confines `worker`, if not null, unless the device has a driver. `memory` limits what REF may allocate, in bytes.
 void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts,
             const ExecuteOptions& options, Worker* worker, uint64_t memory, Execution& out) {
   const Deadline trial = deadline_within(options.timeout_seconds);
@@ -115,12 +110,12 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   device.synchronize().value_or_throw();
   double longest = seconds_since(begin);
   check_around(device, executable.buffers(), buffers.list());
-  // keep the outputs of the first run, because the timed runs then work on the results of earlier runs
+  // the timed runs work on the results of earlier runs
   copy_outputs(device, executable.buffers(), buffers.list(), out.outputs);
   constexpr int kWarmUps = 2;
   for (int i = -kWarmUps; i < options.num_repeats; i++) {
-    // stop early enough that another slow run, the comparison of the results and the report fit into the time limit
-    constexpr double kReport = 2e-7;  // seconds to send and sort the time of one run
+    // another slow run, the comparison of the results and the report must fit into the time limit
+    constexpr double kReport = 2e-7;  // time to send and sort the time of one run
     const double rest = 2 * longest + kReport * double(out.run_seconds.size()) + trial.limit_seconds / 10;
     if (options.num_repeats == 0 || trial.seconds_left() < rest) break;
     const Clock::time_point repeat = Clock::now();
@@ -163,7 +158,7 @@ Array array_for(const BufferSpec& spec, const Array* given, const std::string& s
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<InputDistribution> draw) {
   return catch_failures([&] {
-    double bytes = 0;  // a double, because sizes may exceed 64 bits
+    double bytes = 0;  // sizes may exceed 64 bits
     for (const BufferSpec& spec : buffers)
       bytes += double(std::max<int64_t>(spec.num_elements, 0)) * spec.dtype.itemsize();
     uint64_t free = available_memory_for(bytes);
@@ -183,7 +178,7 @@ std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& d
   struct StartedRun {
     Execution out;
     std::optional<DriverRoom> room;
-    std::optional<WorkerProcess> worker;  // none if the kernel ran in this process
+    std::optional<WorkerProcess> worker;
   };
   auto begun = std::make_shared<StartedRun>();
   auto done = catch_failures([&] {

@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// A kernel on `device` that computes data0[i] = f(a, b) for 8 ints a = data1[i], b = data2[i]; `f` is an expression.
+// A kernel that computes data0[i] = f(a, b) for 8 ints a = data1[i], b = data2[i]; `f` is an expression.
 struct Elementwise {
   Graph graph;
   Placement place;
@@ -71,7 +71,7 @@ TEST_CASE("execute returns an error if a kernel kills its worker; REF computes a
 }
 
 TEST_CASE("execute passes arrays by number if the parameters of a list are unordered; variables come last") {
-  // the list computes data0[0] = (data2[0] ^ data1[0]) * v ^ u, with the variables u and v
+  // computes data0[0] = (data2[0] ^ data1[0]) * v ^ u, with the variables u and v
   std::string text =
       // clang-format off
       "0 Ops.DEFINE_GLOBAL : dtypes.int.ptr(1)  []                               2\n"

@@ -1,5 +1,4 @@
-// Tests that malicious kernels, compiled from C, LLVM IR and OpenCL C, do no harm: each gives an error, or its system
-// call fails, and the next kernel runs. The attacks are limited: few processes, no network traffic, short times.
+// Tests that malicious kernels do no harm. The attacks are limited: few processes, no network traffic, short times.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
@@ -25,7 +24,7 @@ static long call(long n, long a, long b, long c) {
 
 std::string file_name() { return "/tmp/tgc-hostile-" + std::to_string(getpid()); }
 
-// The functions and strings below are C code of kernels. call() makes a system call; `out` has 8 longs.
+// These functions and strings are C code of kernels. call() makes a system call; `out` has 8 longs.
 std::string file_write() {
   return "static const char name[] = \"" + file_name() + "\"; out[0] = call(2, (long)name, 0101, 0600);";
 }
@@ -62,7 +61,6 @@ __attribute__((noinline)) static long deep(long n, long* out) {
 const std::string kOutside = "out[1 << 12] = 1;";
 const std::string kBeside = "((char*)out)[-3] = 1;";
 
-// Compiles C with clang, directly or through LLVM IR text.
 std::string object_of(const std::string& body, bool through_ir) {
   std::string text = kCall + kDeep + "void k(long* out, int core_id) {" + body + "}\n";
   std::vector<std::string> arguments{"-x", "c", "-O1", "-fPIC", "-ffreestanding", "-w"};
@@ -79,10 +77,9 @@ std::string object_of(const std::string& body, bool through_ir) {
 
 struct Outcome {
   std::string error;
-  int64_t value = 0;  // the value of out[0], if there is no error
+  int64_t value = 0;  // value of out[0], if there is no error
 };
 
-// Runs code on a device in a worker.
 Outcome run_on(const std::string& target, const KernelSource& source, const std::string& code, double seconds = 20) {
   auto inner = std::move(make_device(target).value_or_throw());
   ContainedDevice device(*inner, target, seconds);
@@ -134,7 +131,7 @@ TEST_CASE("execute contains malicious kernels of C and LLVM IR on the CPU") {
 }
 
 TEST_CASE("execute contains malicious OpenCL kernels, which a driver compiles and runs") {
-  // If an earlier test loaded the driver in this process, a forked worker lacks the driver's threads, so skip the test.
+  // a forked worker lacks the threads of a driver that an earlier test loaded in this process
   if (dlopen("libpocl.so.2", RTLD_NOW | RTLD_NOLOAD)) {
     MESSAGE("SKIPPED: another test has opened PoCL in this process");
     return;
@@ -160,7 +157,7 @@ TEST_CASE("execute contains malicious OpenCL kernels, which a driver compiles an
   CHECK(run(file_write()).value == -13);  // EACCES
   CHECK(access(file_name().c_str(), F_OK) != 0);
   CHECK(run(kNetwork).value == -1);  // EPERM
-  // twice: LLVM in PoCL may have a handler for the first SIGSYS, which returns from the call without executing it
+  // twice: LLVM in PoCL may handle the first SIGSYS, which returns from the call without executing it
   std::string typed = run("{" + kTypes + "} {" + kTypes + "}").error;
   CHECK_MESSAGE(typed.find("killed by SIGSYS (it called 'ioctl'") != std::string::npos, typed);
   CHECK(run(kLimits).value == -38);  // ENOSYS

@@ -6,7 +6,6 @@ namespace tgc {
 
 namespace {
 
-// Lowers the kernel to a linear list. Throws Failure if a stage or the observer refuses it, or at the deadline.
 std::vector<UOp> lowered(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
   InputGraph in{.graph = borrow_graph(kernel.root.graph()), .root = kernel.root, .info = {.stage = kernel.stage}};
   JobSpec spec{.target = target.name(), .opts = kernel.opts};

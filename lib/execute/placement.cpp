@@ -22,7 +22,7 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-// Splits DEVICE[:RENDERER[:ARCH]]; an arch may contain colons.
+// The parts of DEVICE[:RENDERER[:ARCH]]; an arch may contain colons.
 struct Parts {
   std::string device, renderer, arch;
   explicit Parts(std::string text) : device(cut(text)), renderer(cut(text)), arch(text) {}
@@ -37,7 +37,7 @@ struct Parts {
   }
 };
 
-// Returns the result of probe_device() for the text `device`. Keeps the results for the whole process.
+// Probes a device once for the whole process.
 RuntimeInfo probed(const std::string& device) {
   static std::mutex mutex;
   static std::map<std::string, RuntimeInfo> known;
@@ -47,8 +47,7 @@ RuntimeInfo probed(const std::string& device) {
   return found->second;
 }
 
-// Returns the target that kernels for `device` are lowered for. Opens a GPU in a worker to find what `device` does not
-// name.
+// Opens a GPU in a worker to find what `device` does not name.
 Result<std::string> target_of(const std::string& device, const Device& made) {
   bool is_plugin = device_part(device) == "plugin";
   Parts wanted(device), own("");
@@ -64,7 +63,7 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
                               (can_emulate ? ", or --emulate, which emulates this device" : "")};
     }
     own = Parts(found.target);
-    // an emulated GPU whose arch no environment variable selects gets the default arch
+    // an emulated GPU has the default arch, unless an environment variable selects another
     if (auto usual = parse_target(own.device, {}); usual && emulates_any_arch(device)) own.arch = usual->arch;
   }
   if (is_plugin) return own.text();
@@ -121,7 +120,7 @@ Status run_a_kernel(const Placement& place, const Settings& settings, const Exec
   return catch_failures([&] {
     Graph graph(settings);
     UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1), {}, Arg(int64_t(0)));
-    // store a random number, because the compile cache would hide a missing compiler if the source were the same
+    // the compile cache would hide a missing compiler if the source were the same
     UOp number = graph.constant(dtypes::int32, Const(int64_t(std::random_device{}() >> 1)));
     UOp zero = graph.constant(dtypes::int32, Const(int64_t(0)));
     UOp at = out.index_ptr(zero), store = at.store(number), sink = with_opts(graph.sink({store}), {});

@@ -6,7 +6,7 @@ namespace tgc {
 
 TEST_CASE("choose_placement combines --device and --target") {
   struct Row {
-    const char *device, *target, *label, *lowered;  // `lowered`: name of the target to lower for, or ""
+    const char *device, *target, *label, *lowered;
   };
   for (const Row& row : {Row{"", "", "CPU:LLVM", "CPU:LLVM"},
                          {"CPU:CLANG", "", "CPU:CLANG", "CPU:CLANG"},

@@ -19,9 +19,9 @@ namespace {
 
 constexpr const char* kClangFolder = TGC_CLANG_FOLDER;
 
-// The C program that calls the kernel. It reads buffers and variables from standard input, calls the kernel for each
-// thread in turn, and writes the buffers to standard output. It also writes the buffers' addresses to standard error,
-// because AddressSanitizer's report names addresses, not buffers.
+// The program that calls the kernel, for each thread in turn. It reads buffers and variables from standard input,
+// writes the buffers to standard output, and writes their addresses to standard error, because AddressSanitizer's
+// report names addresses.
 constexpr std::string_view kHarness = R"(#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ std::string harness(const std::string& function, size_t arguments) {
   return out;
 }
 
-// Returns the kernel's text for clang: C unchanged; LLVM IR optimized, with line numbers and sanitizer attributes.
+// Returns C unchanged; LLVM IR optimized, with line numbers and sanitizer attributes.
 std::string text_for_clang(const KernelSource& source, bool is_c) {
   if (is_c) return source.text;
   CompileJob job{.language = Language::LlvmIr, .source = source.text, .name = source.name, .annotates_lines = true};
@@ -79,7 +79,7 @@ struct RunOutcome {
   std::string out, err;
 };
 
-// Copies a file to a new executable file, because a worker may not change the mode of the file that the linker wrote.
+// Copies the linker's file, because a worker may not change the file's mode.
 void make_runnable(const std::string& from, const std::string& to) {
   std::string bytes = read_whole_file(from).value_or_throw();
   int fd = open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
@@ -90,7 +90,6 @@ void make_runnable(const std::string& from, const std::string& to) {
   if (written < bytes.size()) throw Failure("cannot write the program for AddressSanitizer");
 }
 
-// Compiles and runs the kernel and the main program. Called in the worker.
 RunOutcome compile_and_run(const DriverRoom& room, const std::string& text, const std::string& main, bool is_c,
                            const std::string& input, double seconds) {
   std::string clang = find_program("clang-19", {kClangFolder});
@@ -112,7 +111,7 @@ RunOutcome compile_and_run(const DriverRoom& room, const std::string& text, cons
   call(compiler);
   call({clang, "-w", "-O1", "-fsanitize=address", rest, folder.file("kernel.o"), "-lm", "-o", folder.file("linked")});
   make_runnable(folder.file("linked"), program);
-  rlimit data;  // raise the soft limit to the hard limit, because the sanitizer's shadow memory exceeds it
+  rlimit data;  // the sanitizer's shadow memory exceeds the soft limit
   if (getrlimit(RLIMIT_DATA, &data) == 0) data.rlim_cur = data.rlim_max, setrlimit(RLIMIT_DATA, &data);
   setenv("ASAN_OPTIONS", "detect_leaks=0:hard_rss_limit_mb=8192:allocator_may_return_null=0:color=never", 1);
   setenv("ASAN_SYMBOLIZER_PATH", (std::string(kClangFolder) + "/llvm-symbolizer").c_str(), 1);
@@ -120,7 +119,7 @@ RunOutcome compile_and_run(const DriverRoom& room, const std::string& text, cons
   return {ran.exit_code, std::move(ran.out), std::move(ran.err)};
 }
 
-// Returns the text between `begin` and `end`, searched from position `from`; empty if `begin` does not occur.
+// Returns "" if `begin` does not occur at or after `from`.
 std::string between(const std::string& text, std::string_view begin, std::string_view end, size_t from = 0) {
   size_t a = text.find(begin, from);
   if (a == text.npos) return {};
@@ -137,7 +136,7 @@ Diag sanitizer_error(const std::string& err, const Executable& kernel, const Arr
   for (std::string_view access : {"READ of size ", "WRITE of size "})
     if (std::string size = between(err, access, " ", report); !size.empty())
       out.message += ", " + std::string(access) + size;
-  // parse text such as "is located 4 bytes after 64-byte region [0x50a0000000c0,0x50a000000100)"
+  // such as "is located 4 bytes after 64-byte region [0x50a0000000c0,0x50a000000100)"
   if (std::string where = between(err, " is located ", "-byte region", report); !where.empty()) {
     where.resize(std::min(where.size(), where.rfind(' ')));
     std::string region = between(err, "-byte region [", ",", report);
@@ -150,7 +149,7 @@ Diag sanitizer_error(const std::string& err, const Executable& kernel, const Arr
                      std::to_string(inputs[i].array.nbytes()) + " bytes";
     }
   }
-  // parse the line number 11 in "SUMMARY: AddressSanitizer: heap-buffer-overflow FILE:11:17 in k"
+  // the line is 11 in "SUMMARY: AddressSanitizer: heap-buffer-overflow FILE:11:17 in k"
   std::string summary = between(err, "SUMMARY: AddressSanitizer: ", " in ", report);
   size_t colon = summary.find(':', summary.rfind('/') == summary.npos ? 0 : summary.rfind('/'));
   int line = colon == summary.npos ? 0 : std::atoi(summary.c_str() + colon + 1);

@@ -20,15 +20,15 @@ namespace tgc {
 
 namespace {
 
-// ---- unfused schedules (do_not_fuse): one kernel for each operation of a tensor graph. If every kernel of a fused
-// schedule is right, but its results differ from those of the unfused kernels, then the schedule itself is wrong.
+// ---- unfused schedules (do_not_fuse). If every kernel of a fused schedule is right, but its results differ from those
+// of the unfused kernels, then the schedule itself is wrong.
 
 bool is_operation(UOp u) {
   bool computes = u.in(ops::ALU | OpSet{Op::REDUCE_AXIS, Op::CAST});
   return computes && u.dtype().is_value() && !u.dtype().is(Scalar::Index);
 }
 
-// Returns the number of elements of the result; -1 if it is not constant.
+// Returns -1 if the number of elements is not constant.
 int64_t elements_of(UOp u) {
   auto shape = shape_or_none(u);
   if (!shape) return -1;
@@ -40,9 +40,8 @@ int64_t elements_of(UOp u) {
   return out.to_int64().value_or(INT64_MAX);
 }
 
-// Returns the graph with a CONTIGUOUS after each operation and reduction on buffers, so that the scheduler makes a
-// kernel for each of them. Results of more than `most_elements` elements, which are too large to store, and of unknown
-// size stay fused.
+// Adds a CONTIGUOUS after each operation and reduction on buffers, so that the scheduler makes a kernel for each of
+// them. Results of more than `most_elements` elements and of unknown size stay fused.
 UOp unfused(UOp sink, int64_t most_elements) {
   std::unordered_map<UOp, UOp> made;
   std::unordered_set<UOp> on_buffers;
@@ -57,8 +56,6 @@ UOp unfused(UOp sink, int64_t most_elements) {
   }
   return made.at(sink);
 }
-
-// ---- running schedules
 
 ExecuteObserver& no_observer() {
   static ExecuteObserver observer;
@@ -77,8 +74,7 @@ Arrays arrays_in(Device& device, const std::vector<BufferSpec>& specs, std::span
 
 }  // namespace
 
-// A kernel that was lowered and compiled, or the error (`trouble`). It has its own Graph, so that several kernels can
-// be lowered at once.
+// A kernel with its own Graph, so that several kernels can be lowered at once.
 struct ScheduleRunner::Prepared {
   std::unique_ptr<Graph> graph;
   std::optional<Executable> executable;
@@ -86,8 +82,7 @@ struct ScheduleRunner::Prepared {
   std::optional<Diag> trouble;
 
   void lower(UOp ast, Placement& place, const LowerOptions& options = {}) {
-    const DeadlineScope limit(options.compile_seconds);  // set here, because a deadline belongs to a thread and this
-                                                         // may be a new thread
+    const DeadlineScope limit(options.compile_seconds);  // a deadline belongs to a thread, and this may be a new thread
     graph = std::make_unique<Graph>(ast.graph().settings());
     auto made = catch_failures(
         [&] { return std::move(make_executable({.root = copy_into(*graph, ast)}, place, options).value_or_throw()); });
@@ -135,7 +130,6 @@ void ScheduleRunner::prepare_all(const Schedule& schedule) {
   parallel_for(work.size(), num_threads_, compile, tell).value_or_throw();
 }
 
-// Returns the kernel of `ast`. Lowers it now if prepare_all() did not, as when an observer watches the kernels.
 ScheduleRunner::Prepared& ScheduleRunner::lowered_kernel(UOp ast) {
   auto& slot = prepared_kernels_[ast];
   if (!slot) {
@@ -152,7 +146,7 @@ ScheduleRunner::Prepared& ScheduleRunner::prepare_kernel(UOp ast, Device& device
   return out;
 }
 
-// Prepares REF's kernels before the worker is forked, because REF's kernels are not code that could be sent later.
+// Called before the worker is forked, because REF's kernels are not code that could be sent later.
 void ScheduleRunner::prepare_ref_kernels(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds) {
   size_t number = 0;
   for (const ScheduleItem& item : schedule.items) {
@@ -165,7 +159,6 @@ void ScheduleRunner::prepare_ref_kernels(ContainedDevice& worker, const Schedule
   }
 }
 
-// One run of a schedule.
 class ScheduleRunner::Run {
  public:
   Run(ScheduleRunner& owner, Device& device, const Schedule& schedule, const BufferValues& known,
@@ -183,7 +176,7 @@ class ScheduleRunner::Run {
 
   const ScheduleMemory& memory() const { return memory_; }
 
-  // Runs one item of the schedule. Returns the seconds of a kernel if `timed` is set; else 0.
+  // Returns the seconds of a kernel if `timed` is set; else 0.
   double item(const ScheduleItem& item, bool timed) {
     if (item.ast.is(Op::COPY)) return copy(item), 0;
     if (!item.ast.is(Op::SINK)) return 0;  // a view runs no kernel
@@ -220,7 +213,6 @@ class ScheduleRunner::Run {
     options_.before_kernel({"", launched_, item.ast, values, arrays_in(device_, specs, buffers), {}});
   }
 
-  // Returns the number of the schedule's buffer that `item` passes for the kernel's parameter `spec`. Throws Failure.
   static size_t buffer_of(const ScheduleItem& item, const BufferSpec& spec) {
     if (spec.argument_number < 0 || size_t(spec.argument_number) >= item.buffers.size())
       throw Failure("the kernel has " + spec.name() + ", but only " + counted(item.buffers.size(), "buffer"));
@@ -277,7 +269,7 @@ ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferVal
   ContainedDevice worker(*place_.device, place_.label, options.timeout_seconds);
   for (const Array& a : values) worker.allow_access(a.data(), a.nbytes());
   for (auto& [buffer, data] : known) worker.allow_access(data.data, data.bytes);
-  struct Unload {  // the destructor unloads the kernels before the worker ends
+  struct Unload {  // unloads the kernels before the worker ends
     ScheduleRunner& of;
     ~Unload() {
       for (auto& [ast, p] : of.prepared_kernels_) p->kernel.reset();
@@ -327,13 +319,13 @@ ScheduleResult ScheduleRunner::run_on(Device& device, std::vector<Array> values,
 
 namespace {
 
-// Alignment of buffers in bytes: compiled kernels load vectors, REF loads single elements.
+// Alignment of buffers: compiled kernels load vectors, REF loads single elements.
 constexpr uintptr_t kCompiledAlignment = 64, kRefAlignment = 8;
 
-// Initial values of fewer bytes are copied, unless mapped from a file: copies are cheap and get guard bytes.
+// Smaller initial values are copied, unless mapped from a file.
 constexpr uint64_t kCopiedBelow = 1 << 20;
 
-// Returns the pages of mapped data to the system after the data was copied.
+// Returns the pages of mapped data to the system.
 void drop_pages(const uint8_t* data, uint64_t bytes) {
   auto page = uintptr_t(sysconf(_SC_PAGESIZE)), begin = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
   uintptr_t end = reinterpret_cast<uintptr_t>(data + bytes) / page * page;
@@ -383,7 +375,7 @@ DeviceBuffer ScheduleMemory::hold_data(const HostData& data) {
   if (worth_it && takes_host_addresses(device_) && address % (is_ref_ ? kRefAlignment : kCompiledAlignment) == 0)
     return {address, 0, data.bytes};
   DeviceBuffer out = allocate(data.bytes);
-  constexpr uint64_t kPiece = 16 << 20;  // bytes to copy before mapped pages are dropped, which limits memory use
+  constexpr uint64_t kPiece = 16 << 20;  // dropping mapped pages after each piece limits memory use
   for (uint64_t at = 0, size; at < data.bytes; at += size) {
     size = data.is_mapped ? std::min(kPiece, data.bytes - at) : data.bytes;
     device_.copy_in(out.part_of(at, size), data.data + at).value_or_throw();

@@ -1,6 +1,4 @@
-// ScheduleRunner: runs tensor graphs on a device. It executes models, tensor graphs, and the values that building a
-// model's graph needs. It schedules a graph, lowers and compiles each kernel once (through the compile cache), plans
-// the memory and runs the kernels in order, in one worker or in this process.
+// ScheduleRunner: schedules tensor graphs and runs them on a device, in one worker or in this process.
 #pragma once
 #include <functional>
 #include <map>
@@ -21,23 +19,23 @@ namespace tgc {
 class ContainedDevice;
 class Watcher;
 
-// The initial values of buffers, such as inputs and weights, by BUFFER node.
+// The initial values of buffers by BUFFER node.
 using BufferValues = std::unordered_map<UOp, HostData>;
 
-// The memory of a schedule's buffers on a device. Buffers between kernels share memory as the memory planner says. If
-// the device takes host addresses, initial values that are aligned, and that are mapped weights or at least 1 MiB
-// large, are used in place. Other initial values are copied. The destructor frees the memory.
+// The memory of a schedule's buffers on a device. Buffers between kernels share memory as the memory planner says.
+// Large initial values are used in place, if aligned and if the device takes host addresses.
 class ScheduleMemory {
  public:
-  // `device` must be open and outlive this object. `is_ref` says whether `device` is REF. Throws Failure if `known` has
-  // no value for an input buffer, or if the device has too little memory.
+  // `device` must be open and outlive this object. Throws Failure if `known` has no value for an input buffer, or if
+  // memory does not suffice.
   ScheduleMemory(Device& device, bool is_ref, const Schedule& schedule, const BufferValues& known,
                  const Settings& settings);
   ~ScheduleMemory();
   ScheduleMemory(const ScheduleMemory&) = delete;
   ScheduleMemory& operator=(const ScheduleMemory&) = delete;
 
-  const DeviceBuffer& at(size_t buffer) const { return buffer_places_[buffer]; }  // by its number in the schedule
+  const DeviceBuffer& at(size_t buffer) const { return buffer_places_[buffer]; }  // `buffer`: its number in the
+                                                                                  // schedule
   const MemoryPlan& plan() const { return plan_; }
 
  private:
@@ -50,17 +48,17 @@ class ScheduleMemory {
   std::vector<DeviceBuffer> owned_, buffer_places_;
 };
 
-// A buffer of a schedule, by its number, and the dtype and shape of the array to return with its content.
+// An array to return: the number of its buffer in the schedule, its dtype and shape.
 struct WantedArray {
   size_t buffer;
   DType dtype;
   std::vector<int64_t> shape;
 };
 
-// One run of a kernel, with its arrays data0, data1, ... before and after.
+// A run of a kernel, with its arrays data0, data1, ... before and after.
 struct KernelStep {
   std::string name;
-  size_t kernel_number = 0;  // index of the kernel among the kernels of the schedule, without copies and views
+  size_t kernel_number = 0;  // index among the schedule's kernels, without copies and views
   UOp ast;
   VariableValues variables;
   Arrays before, after;
@@ -68,28 +66,27 @@ struct KernelStep {
 
 struct TimedKernel {
   std::string name;
-  size_t item_index = 0;   // index of the kernel's item in the schedule
+  size_t item_index = 0;   // index in the schedule
   double run_seconds = 0;  // the fastest timed run
 };
 
 struct ScheduleOptions {
-  bool runs_in_process = false;  // run in this process, not in a worker
+  bool runs_in_process = false;
   double timeout_seconds = 0;    // limit for each kernel in a worker; 0: none, but REF stops after Limit::RefSeconds
-  double trial_seconds = 0;      // time limit for each kernel together with before_kernel and on_kernel; 0: no limit
-  double compile_seconds = 0;    // time limit for compiling each kernel; 0: the compiler's default limit
-  int timed_runs = 0;            // number of runs of the schedule after the first, in which each kernel is timed
-  // before_kernel is called before each kernel of the first run of the schedule, and also for a kernel that cannot be
-  // lowered or compiled: then KernelStep::name is empty. on_kernel is called after each kernel of that run. Both
-  // functions may throw Failure.
+  double trial_seconds = 0;      // limit for each kernel together with before_kernel and on_kernel; 0: none
+  double compile_seconds = 0;    // limit for compiling each kernel; 0: the compiler's default
+  int timed_runs = 0;            // number of further runs of the schedule, in which each kernel is timed
+  // Called before and after each kernel of the first run of the schedule; before_kernel also for a kernel that cannot
+  // be lowered or compiled: then KernelStep::name is empty. May throw Failure.
   std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
 };
 
 struct ScheduleResult {
-  std::vector<Array> values;                   // the wanted arrays, in order
-  size_t num_kernels = 0;                      // number of kernels in the schedule, without copies and views
-  double run_seconds = 0;                      // duration of the first run of the schedule
-  std::vector<TimedKernel> timed_kernels;      // in the order of the schedule, if runs were timed
-  uint64_t bytes_before = 0, bytes_after = 0;  // size of the buffers between kernels, without and with memory planning
+  std::vector<Array> values;
+  size_t num_kernels = 0;                      // number of kernels without copies and views
+  double run_seconds = 0;                      // time of the first run of the schedule
+  std::vector<TimedKernel> timed_kernels;
+  uint64_t bytes_before = 0, bytes_after = 0;  // buffers between kernels, without and with memory planning
 };
 
 // Caches compiled kernels by AST node, so the graphs must outlive the runner.
@@ -104,13 +101,12 @@ class ScheduleRunner {
   // From now on, makes one kernel for each operation on buffers whose result is not too large to store.
   void do_not_fuse() { fuses_kernels_ = false; }
 
-  // Sets the watcher of scheduling, which observes rewrites and may reject them; null for none.
+  // The watcher observes the rewrites of scheduling and may reject them.
   void set_watcher(Watcher* watcher) { watcher_ = watcher; }
 
-  // Schedules the tensor graph under `sink`.
   Result<Schedule> schedule(UOp sink);
-  // Runs the schedule. Fails if `known` lacks an input buffer, if memory does not suffice, if a kernel cannot be
-  // lowered, compiled or run to its end, or if a function of `options` throws.
+  // Fails if `known` lacks an input buffer, if memory does not suffice, if a kernel cannot be lowered, compiled or run
+  // to its end, or if a function of `options` throws.
   Result<ScheduleResult> run_schedule(const Schedule& schedule, const BufferValues& known,
                                       std::span<const WantedArray> wanted, const ScheduleOptions& options = {});
 
@@ -132,8 +128,8 @@ class ScheduleRunner {
   Watcher* watcher_ = nullptr;
   ExecuteObserver& observer_;
   std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_kernels_;
-  std::map<std::string, int> name_counts_;  // for each kernel name so far, how often it was used; to make names unique
-  double compile_seconds_ = 0;              // ScheduleOptions::compile_seconds of the current run
+  std::map<std::string, int> name_counts_;  // how often each kernel name was used, to make names unique
+  double compile_seconds_ = 0;
 };
 
 }  // namespace tgc

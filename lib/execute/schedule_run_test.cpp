@@ -1,4 +1,3 @@
-// Tests schedules on REF and on the CPU, their workers, and the events that an observer receives.
 #include "lib/execute/schedule_run.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +14,7 @@
 namespace tgc {
 namespace {
 
-// A schedule of two kernels: the squares of 0 1 2 3 4 5 (kept in a buffer), and their sum.
+// Two kernels: the squares of 0 1 2 3 4 5 (kept in a buffer), and their sum.
 struct SumOfSquares {
   Graph graph;
   BufferValues known;
@@ -61,7 +60,6 @@ struct Told : ExecuteObserver {
   }
 };
 
-// A kernel that crashes.
 struct DyingKernel : Kernel {
   using Kernel::Kernel;
   Status launch(const LaunchArguments&) override {
@@ -69,7 +67,6 @@ struct DyingKernel : Kernel {
     return Unit{};
   }
 };
-// A kernel that takes long.
 struct SlowKernel : Kernel {
   SlowKernel(Device& device, double seconds) : Kernel(device), seconds_(seconds) {}
   Status launch(const LaunchArguments&) override {
@@ -81,7 +78,6 @@ struct SlowKernel : Kernel {
   double seconds_;
 };
 
-// A device whose allocate() returns 16 times the requested bytes.
 struct BoastingDevice : HostDevice {
   Status open() override { return Unit{}; }
   std::string target() const override { return "CPU:CLANG"; }
@@ -109,8 +105,7 @@ TEST_CASE("ScheduleRunner: no more memory is read from a worker than was asked f
 TEST_CASE("ScheduleRunner: REF's kernels run in a worker, each with the whole time limit") {
   SKIP_TEST_IF(kSanitized, "sanitizers are on");
   auto ref = make_ref_device();
-  // Four kernels that each take half of the time limit must pass, because the limit is for each kernel. If they
-  // exceed it, repeat with longer limits, because a busy machine may wake a sleeping process late.
+  // the time limit is for each kernel: four kernels that take half of it pass; a busy machine may need longer limits
   auto run = [&](double each) -> std::string {
     ContainedDevice worker(*ref, "REF", each);
     auto dying = worker.adopt_kernel(std::make_unique<DyingKernel>(*ref), "bad"),
