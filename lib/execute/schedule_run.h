@@ -23,7 +23,8 @@ class Watcher;
 using BufferValues = std::unordered_map<UOp, HostData>;
 
 // The memory of a schedule's buffers on a device. Buffers between kernels share memory as the memory planner says.
-// Large initial values are used in place, if aligned and if the device takes host addresses.
+// Initial values that are large or mapped from a file are used in place, if aligned and if the device takes host
+// addresses.
 class ScheduleMemory {
  public:
   // `device` must be open and outlive this object. Throws Failure if `known` has no value for an input buffer, or if

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Removes numbers and bracketed text, which differ between graphs.
+// Removes numbers, bracketed text and all but the first line, which differ between graphs.
 std::string cause_of(std::string_view message) {
   std::string out;
   message = message.substr(0, message.find('\n'));

@@ -208,7 +208,7 @@ class KernelRun {
   }
   Arrays inputs_of(const Executable& kernel) { return std::move(trial_->inputs_for(kernel).value_or_throw()); }
 
-  // A function that waits for the expected arrays and returns them; it may be called once.
+  // Returns the expected arrays, after waiting for them. May be called once.
   using Expected = std::function<Arrays()>;
   static Expected already_known(Arrays arrays) {
     auto shared = std::make_shared<Arrays>(std::move(arrays));
@@ -422,7 +422,6 @@ class KernelRun {
     else if (!is_out_of_time(evaluated.diag())) throw Failure(evaluated.diag());
     else report_.runs_left_out.push_back("the number of evaluations");
   }
-  // Returns the number of UOps that REF evaluates in one run of the kernel.
   uint64_t evaluations(Placement& place) {
     RefOptions counting{.counts_evaluations = true};
     std::vector<UOp> list = in_.list;

@@ -92,7 +92,6 @@ struct FaultyOutput {
   std::string text;
 };
 
-// Finds an output whose kernel cannot run to its end in REF.
 std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t seed, bool large_integers,
                                           const ContentOfBuffer& content = {}) {
   std::string text;

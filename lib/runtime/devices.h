@@ -29,7 +29,7 @@ struct RuntimeInfo {
 // Opens every backend, each in a separate process, which a driver may crash.
 std::vector<RuntimeInfo> probe_runtimes();
 
-// Opens the named device in its own process and returns its status.
+// Opens the named device in a separate process and returns its status.
 RuntimeInfo probe_device(std::string_view text);
 
 }  // namespace tgc

@@ -26,7 +26,7 @@ Result<std::string> path_of(const Emulator& emulator);
 // Makes this process and its children use the emulators, by setting environment variables. Returns an error if a
 // library is missing or this build has no emulators.
 Status use_emulators();
-// Sets environment variables.
+// Turns on the emulators' check for data races, by setting environment variables.
 void watch_races();
 
 // Returns whether the Metal emulator, which runs in this process, checks for data races.

@@ -60,7 +60,8 @@ class Generator {
   }
 
  private:
-  // The row of fill_wide_range(); nullopt: a number as fill_random() draws it. The low `bits` bits matter.
+  // Returns the next integer of a row of fill_wide_range(); nullopt: a number as fill_random() draws it. The low `bits`
+  // bits matter.
   std::optional<uint64_t> wide_integer(int bits) {
     if (kinds_.empty()) {
       kinds_.resize(8);

@@ -176,7 +176,6 @@ int architecture_of(std::string_view target) {
 
 namespace {
 
-// Runs blocks on one host thread (run_blocks).
 class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {

@@ -162,7 +162,6 @@ struct WaveStorage {
   std::unique_ptr<std::byte, AlignedDeleter> own;
 };
 
-// Runs groups on one host thread (run_blocks).
 class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
