@@ -21,7 +21,6 @@ class ExecuteObserver {
 
   // `what` is the current activity, such as "compiling kernels: 3 of 70".
   virtual void on_progress(const std::string& /*what*/) {}
-  // Called after a tensor graph was scheduled.
   virtual void on_scheduled(const TensorJob& /*job*/, const Schedule& /*schedule*/, double /*seconds*/) {}
 
   // Returns whether to call on_kernel_begin() and on_kernel_lowered(). If so, each kernel is lowered just before it

@@ -12,7 +12,6 @@ std::string ms(double seconds) {
   return formatted(seconds < 1e-6 ? "0 ms" : seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
 }
 
-// Returns text such as "float32 (2, 5) = 0.1, 0.2, 0.3, 0.4, ...".
 std::string beginning_of(const Array& a) {
   std::string out = a.describe();
   int64_t shown = std::min<int64_t>(a.size(), 4);
@@ -29,7 +28,6 @@ std::string drawn_text(const std::set<std::string>& names) {
   return out;
 }
 
-// Returns text such as ", inputs of in.npz; data3 drawn with --seed 0".
 std::string inputs_text(const ModelReport& r) {
   std::string out = r.arrays_file.empty() ? "" : ", inputs of " + r.arrays_file;
   if (!r.seed) return out;

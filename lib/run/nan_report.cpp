@@ -95,7 +95,6 @@ class Explanation {
     return out;
   }
 
-  // Returns text such as "which no later kernel read"; "" if nothing is recorded.
   static std::string spread_text(const Json& find) {
     if (!find.contains("read_by")) return {};
     const size_t read = find["read_by"].get<size_t>(), carried = find["carried_by"].get<size_t>();
@@ -158,7 +157,6 @@ class Explanation {
     return out + ")";
   }
 
-  // Returns text such as "stored by kernel train.41 in call 274".
   std::string writer_of(const std::string& array) const {
     const Json inputs = found_.value("inputs", Json::object());
     if (!inputs.contains(array) || !inputs[array].is_object()) return "no kernel stored it";

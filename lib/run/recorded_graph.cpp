@@ -199,7 +199,7 @@ bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
   std::map<int64_t, size_t> by_slot;
   for (size_t i = 0; i < reference.input_slots.size(); i++)
     if (reference.input_slots[i] >= 0) by_slot.emplace(reference.input_slots[i], arrays.whole_arrays[i]);
-  if (schedule) {  // number the schedule's other buffers after those of the graph
+  if (schedule) {
     const Schedule& recorded = schedule->kernels.schedule;
     const size_t first = arrays.array_sizes.size();
     arrays.array_sizes.resize(first + recorded.buffers.size(), Sizes::All);

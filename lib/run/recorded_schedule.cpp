@@ -131,7 +131,6 @@ UOp buffer_below(UOp u) {
 
 constexpr int64_t kMostDevices = 1 << 12;
 
-// Returns nullopt if the argument has no MSELECT.
 std::optional<size_t> selected_device(UOp u) {
   for (; !u.in({Op::BUFFER, Op::PARAM}) && u.num_src(); u = u.src(0))
     if (u.is(Op::MSELECT) && u.arg().is_int()) {

@@ -19,7 +19,6 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Returns text such as "AMD EPYC 7B13"; empty if the processor is unknown.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)

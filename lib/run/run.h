@@ -64,7 +64,7 @@ struct ModelReport {
   std::string not_kept_reason;             // why the results of a failed run could not be saved
   // message on the first kernel that differs from REF
   std::string first_different_kernel;
-  std::string error;             // the error that ended the run
+  std::string error;
   bool is_kernel_fault = false;
 
   // Returns the text of the first array that differs, of the compared outputs or of the wrong stage.

@@ -16,7 +16,7 @@ class JsonWriter;
 struct TimedRuns {
   std::vector<double> run_seconds;
   Executable::Cost kernel_cost;
-  std::string device;           // such as "CPU"
+  std::string device;
   std::string name;             // with terminal colors
   size_t num_arguments = 0;
   uint64_t buffer_bytes = 0;
@@ -31,7 +31,7 @@ struct TimedRuns {
 };
 
 struct StageDifference {
-  std::string stage;            // empty if none was found
+  std::string stage;
   // last earlier stage of a recorded schedule after which the results are right
   std::string last_right_stage = {};
   size_t num_stages_run = 0;
@@ -53,7 +53,7 @@ struct RunReport {
   // what ran in place of the input, such as "the recorded linear list"
   std::string what_ran = {};
   std::string device;                // such as "CPU:LLVM" or "REF, lowered for CUDA:CUDA:sm_80"
-  std::string reference;             // what the results were compared with
+  std::string reference;
   std::vector<Comparison> comparisons;
   std::vector<std::string> runs_left_out;  // because no time was left
   std::string notes;                       // undefined operations that ran, and known reasons for a difference
@@ -101,7 +101,7 @@ struct KernelTime {
 
 struct KernelLine {
   std::string name;          // with terminal colors
-  std::string device;        // such as "CPU"
+  std::string device;
   size_t kernel_number = 0;  // number in this process, from 1
   size_t num_arguments = 0;
   double used_bytes = 0;

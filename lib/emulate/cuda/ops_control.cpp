@@ -69,7 +69,7 @@ void jump_by_table(Warp& w, const Op& o) {
 }
 
 void join(Warp& w, const Op&) {
-  w.num_executed -= uint64_t(std::popcount(w.active_lanes));  // a join is not a PTX instruction, so it does not count
+  w.num_executed -= uint64_t(std::popcount(w.active_lanes));  // a join is not a PTX instruction
   if (current_join(w) == w.pc - 1) pop(w);
 }
 

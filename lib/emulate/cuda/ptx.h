@@ -125,7 +125,7 @@ struct Function {
 
 struct Module {
   std::vector<char> text;                    // not std::string: moving the module must not invalidate views
-  std::string_view target;                   // such as "sm_80"
+  std::string_view target;
   std::vector<std::string> file_names = {};  // indexed by .file number
   std::deque<Function> functions = {};
   std::vector<Variable> globals = {};

@@ -80,7 +80,7 @@ class Gpu : public Driver {
  public:
   static Gpu& get_gpu();
 
-  const std::string& architecture() const { return architecture_; }  // such as "gfx1100"
+  const std::string& architecture() const { return architecture_; }
   LoadedModules& modules() { return modules_; }
 
   int load(const void* image, LoadedModule*& module);

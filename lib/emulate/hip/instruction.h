@@ -37,7 +37,7 @@ struct Instruction {
   uint32_t bytes = 0;
   uint32_t source_line = 0;  // line of the kernel's source; 0 if unknown
   std::string_view text;
-  std::string_view opcode;   // such as "v_add_f32_e32"
+  std::string_view opcode;
   std::vector<Operand> operands;
   std::vector<Modifier> modifiers;
 

@@ -78,7 +78,6 @@ TEST_CASE("CUDA on a fake driver: makes the expected calls") {
   TestBuffer a(*device, out), b(*device, in);
   std::vector<DeviceBuffer> buffers{a.buffer, b.buffer};
   std::vector<int64_t> variables{3};
-  // the time that the fake drivers report
   CHECK(kernel->time_launch({buffers, variables, {}}).value_or_throw() == doctest::Approx(1.5e-3));
 }
 
@@ -177,7 +176,6 @@ TEST_CASE("a missing driver is an error that names the library") {
     CHECK(!info.is_available);
     CHECK(info.detail_text.starts_with(words));
   }
-  // a library that is not a CUDA driver
   ScopedEnvironment other("TGC_CUDA_LIBRARY", TGC_FAKE_HIP);
   CHECK(probe_device("CUDA").detail_text.find("has no function 'cuInit'") != std::string::npos);
   CHECK(!make_device("TPU").ok());

@@ -23,7 +23,7 @@ struct Chained {
   const Chained* next = nullptr;
   uint32_t type = 0;
 };
-using Object = struct Opaque*;  // an instance, a device, a buffer, ...
+using Object = struct Opaque*;
 
 // The library passes `first` and `second` as the last two arguments of `callback`.
 template <class Callback>
