@@ -20,7 +20,7 @@ RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& o
 
 // The report of a model, tensor graph or recorded schedule.
 struct ModelReport {
-  std::string model, device;       // such as "CPU:LLVM"
+  std::string model, device;       // `device`: such as "CPU:LLVM"
   bool is_schedule = false;        // true if `model` is the id of a recorded schedule
   std::string kernel_ids;          // ids of a recorded schedule's kernels: "k.5, k.6"
   std::string device_option;

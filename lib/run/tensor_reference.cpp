@@ -61,7 +61,7 @@ class Targets {
   std::map<std::string, UOp> by_tag_;
 };
 
-// The SINK of a record that makes a call of a function, and no kernels, has values that are not stored.
+// True for a SINK of values that are not stored, as in a record that makes a call of a function, and no kernels.
 bool has_values(const GoldenRecord& record, UOp root) {
   const bool makes_call = !record.stages.empty() && record.stages[0].name == "number the uops";
   return makes_call && record.kernels.empty() && root.is(Op::SINK);

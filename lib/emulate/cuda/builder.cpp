@@ -261,7 +261,7 @@ void Builder::jump_by_table(Op op, std::string_view table) {
 }
 
 void Builder::lay_out_variables() {
-  constexpr uint64_t kMostBytes = 512 << 10;  // hardware limit of local memory
+  constexpr uint64_t kMostBytes = 512 << 10;  // hardware limit of local memory; also the limit of shared memory here
   auto place = [&](const Variable& v, uint64_t& end, Space space) {
     end = (end + v.align - 1) / v.align * v.align;
     if (!variables_.emplace(v.name, VariablePlace{space, end}).second && space != Space::Shared)

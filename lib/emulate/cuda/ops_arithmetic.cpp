@@ -6,7 +6,7 @@
 namespace tgc::ptx {
 namespace {
 
-// Computed unsigned, to avoid signed overflow: sums and products wrap around.
+// Add, Sub and MulLo compute unsigned, to avoid signed overflow: results wrap around.
 using Add = decltype([]<class T>(T a, T b) { return T(UnsignedOf<T>(a) + UnsignedOf<T>(b)); });
 using Sub = decltype([]<class T>(T a, T b) { return T(UnsignedOf<T>(a) - UnsignedOf<T>(b)); });
 using MulLo = decltype([]<class T>(T a, T b) { return T(1u * UnsignedOf<T>(a) * UnsignedOf<T>(b)); });
