@@ -202,7 +202,6 @@ UOp begin_kernel(KernelJob& job, UOp ast) {
 
 namespace {
 
-// With SPEC >= 1, checks that the input of a kernel's first stage is a kernel AST.
 void verify_input(const Stage& stage, const KernelJob& job, UOp sink) {
   if (&stage != &kernel_stages().front() || job.settings().SPEC < 1) return;
   if (auto violation = verify_graph(sink, Spec::Kernel))

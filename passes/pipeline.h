@@ -1,7 +1,6 @@
-// The pipeline: two ordered tables of stages, one for kernels and one for tensor graphs. Running, dumping, timing,
-// tracing, verifying and checking read these tables. To add a stage, add one row to pipeline.cpp. Mirrors tinygrad
-// codegen/__init__.py (full_rewrite_to_sink) for kernels, engine/schedule.py and schedule/rangeify.py
-// (get_rangeify_map) for tensor graphs.
+// The pipeline: two ordered tables of stages, one for kernels and one for tensor graphs. To add a stage, add one row to
+// pipeline.cpp. Mirrors tinygrad codegen/__init__.py (full_rewrite_to_sink) for kernels, engine/schedule.py and
+// schedule/rangeify.py (get_rangeify_map) for tensor graphs.
 #pragma once
 #include <map>
 #include <optional>
@@ -25,17 +24,16 @@ using ImageBuffers = std::map<int64_t, DType>;
 struct KernelJob {
   Graph& graph;
   const Target& target;
-  bool runs_optimizer = true;  // false if the AST is tagged (already optimized), unless a caller sets it
+  bool runs_optimizer = true;  // false if the AST is already optimized
   std::optional<std::vector<Arg>> opts = {};       // if set, the Opt records that the stage "apply opts" applies
   std::map<std::string, int> name_counts = {};     // number of uses of each kernel name: the second E_4 is named E_4n1
-  std::optional<ImageBuffers> image_buffers = {};  // used by the two image stages
+  std::optional<ImageBuffers> image_buffers = {};
 
   const Settings& settings() const { return graph.settings(); }
 };
 
 using RuleSetFunction = const RuleSet& (*)();
 
-// Distinguishes some stages that other code treats specially.
 enum class StageKind : uint8_t {
   Plain,
   Optimizer,   // applies the optimizer's opts
@@ -71,11 +69,11 @@ std::span<const TensorStage> tensor_stages();
 std::span<const Stage> kernel_stages();
 
 // Returns the AST with the KernelInfo that the first stage expects: the AST's own, or tinygrad's default if the AST has
-// none. Disables the optimizer in `job` if the AST is tagged, that is, already optimized.
+// none. Sets job.runs_optimizer to false if the AST is tagged, that is, already optimized, else to true.
 UOp begin_kernel(KernelJob& job, UOp ast);
 
-// Runs one stage. The message of an error begins with the stage's name. With SPEC >= 1, verifies the AST before the
-// first kernel stage; with SPEC >= 2, also verifies the result of every stage.
+// Runs one stage. The message of an error names the stage. With SPEC >= 1, verifies the AST before the first kernel
+// stage; with SPEC >= 2, also verifies the result of every stage.
 template <class Job>
 Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink);
 

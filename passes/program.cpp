@@ -125,8 +125,7 @@ void sort_once(std::vector<int64_t>& numbers) {
 }
 
 // Sets the size of a launch dimension: gidx0 to gidx2 are numbers of groups, lidx0 to lidx2 threads per group, and idx0
-// to idx2 numbers of threads of a kernel without a local size. Throws Failure for a name that does not end with 0, 1 or
-// 2.
+// to idx2 numbers of threads of a kernel without a local size.
 void add_dimension(ProgramInfo& info, UOp special) {
   std::string_view name = special.arg().text();
   if (name.empty() || name.back() < '0' || name.back() > '2')

@@ -27,12 +27,11 @@ struct ProgramInfo {
   std::vector<UOp> vars;                    // DEFINE_VARs, sorted by name
   // buffer numbers in ascending order: of all buffers, of those stored to, of those loaded from
   std::vector<int64_t> globals, outs, ins;
-  Arg applied_opts;                         // the applied opts, a tuple of Opt records
+  Arg applied_opts;                         // a tuple of Opt records
   Estimates estimates;
 };
 
-// Returns the launch facts of `list`, the result of linear_list(). Fails if `list` does not end with a SINK, has an END
-// without a RANGE, or has a launch dimension whose name does not end with 0, 1 or 2.
+// Returns the launch facts of `list`, the result of linear_list(). Fails if `list` is malformed.
 Result<ProgramInfo> program_info(std::span<const UOp> list);
 
 // Estimates the cost of a linear list. With `ignore_indexing`, arithmetic of addresses and gates does not count.

@@ -20,15 +20,15 @@ using Deps = std::vector<UOp>;
 
 bool contains(const Deps& deps, UOp u) { return std::find(deps.begin(), deps.end(), u) != deps.end(); }
 
-// Stores the Deps of every node. Most nodes have the same Deps as one of their sources, so each node has the number of
-// a list that several nodes may share. The union of two lists is cached.
+// Most nodes have the same Deps as one of their sources, so each node has the number of a list that several nodes may
+// share.
 class DepsOfNodes {
  public:
   explicit DepsOfNodes(UOp sink) : of_(std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1)), lists_(1) {}
 
   const Deps& of(UOp u) const { return lists_[of_[u.id()]]; }
 
-  // Computes the dependencies of `u` from those of its sources. Call add_itself() to add `u` to its own dependencies.
+  // Computes the dependencies of `u`, without `u` itself, from those of its sources.
   void compute(UOp u) {
     if (u.num_src() > kFewSources) {
       of_[u.id()] = united(u.src());
@@ -50,7 +50,6 @@ class DepsOfNodes {
   static constexpr uint32_t kEmpty = 0;
   static constexpr size_t kFewSources = 8;  // for nodes with more sources, uniting lists two by two is quadratic
 
-  // Returns the number of the list of all dependencies of `sources`, in order.
   uint32_t united(std::span<const UOp> sources) {
     UOpSet seen(sources[0].graph());
     Deps all;
@@ -86,7 +85,7 @@ class DepsOfNodes {
 
   std::unique_ptr<uint32_t[]> of_;  // for each node id, the index into lists_
   std::vector<Deps> lists_;
-  std::unordered_map<uint64_t, uint32_t> united_;  // results of united(a, b), with a << 32 | b as key
+  std::unordered_map<uint64_t, uint32_t> united_;  // key: a << 32 | b
 };
 
 UOp range_of(UOp end) {
@@ -122,8 +121,7 @@ std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
 
 using Ordered = std::vector<std::pair<size_t, UOp>>;
 
-// Throws Failure if two sibling ENDs end the same RANGE, which would then have to come after itself. In this case,
-// tinygrad fails an assertion or, if another loop is between the two ENDs, does not terminate.
+// Throws Failure if two sibling ENDs end the same RANGE, which would then have to come after itself.
 void refuse_ended_twice(const Ordered& ends) {
   if (ends.size() < 2) return;
   UOpSet ended(ends[0].second.graph());
@@ -180,7 +178,7 @@ UOp waiting(UOp range, UOp before) {
 
 const RuleSet& add_control_flow_rules() {
   static const RuleSet set("add control flow", {
-      // RANGE(x...) -> RANGE(x..., before): the new source `before` makes the range come after that node
+      // RANGE(x...) -> RANGE(x..., before)
       rule("range-waits", node(Op::RANGE).as(x), with_ctx<const CfgContext>(x, [](const CfgContext& ctx, UOp x) {
              UOp before = ctx.predecessor_of(x);
              return before ? waiting(x, before) : UOp();

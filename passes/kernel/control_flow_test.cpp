@@ -7,17 +7,15 @@ using namespace tgc;
 
 namespace {
 
-// Builds kernels of loops that store into one buffer.
 struct Kernel {
   Graph g;
   UOp buffer = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(64), {}, 0);
 
   UOp loop(int64_t axis) { return g.range(Const(8), axis, AxisType::LOOP); }
-  // buffer[r] = value
   UOp store(UOp r, double value) { return buffer.index_ptr(r).store(g.constant(dtypes::float32, value)); }
 };
 
-// Returns the END or RANGE that must come before the RANGE of `axis`: the source that the stage appended to the RANGE.
+// Returns the source that the stage appended to the RANGE of `axis`.
 UOp before(UOp sink, int64_t axis) {
   for (UOp u : toposort(sink))
     if (u.is(Op::RANGE) && u.arg()[0] == Arg(axis)) return u.num_src() > 1 ? u.src(1) : UOp();

@@ -35,15 +35,12 @@ FoldingResult fast_idiv_by_const(const Target& target, UOp x, UOp c) { return fa
 template <UOp (*expansion)(UOp)>
 const RuleSet& transcendental(Op op, std::string_view own, std::string_view others) {
   static const RuleSet set(own, {
-      // f(x) -> the expansion of f into simpler ops
       rule(own, node(op, d).of(kTranscendental), with<expansion>(d)),
       // f(x) -> cast(f(float32(x))), for narrow floats; the cast is to the dtype of x
       rule(others, node(op, d).of(kOtherFloats).as(x), cast(alu(op, cast(d, dtypes::float32)), dtype_of(x))),
   });
   return set;
 }
-
-// ---- groups of rules; each group is for targets that have or lack certain ops
 
 std::vector<Rule> late_threefry() {
   return {
@@ -53,35 +50,30 @@ std::vector<Rule> late_threefry() {
 
 std::vector<Rule> late_max() {
   return {
-      // max(x, y) -> x < y ? y : x
       rule("max-to-where", node(Op::MAX, x, y), where(x < y, y, x)),
   };
 }
 
 std::vector<Rule> late_sqrt() {
   return {
-      // sqrt(x) -> x ** 0.5
       rule("sqrt-to-pow", each(Op::SQRT, d), with<xpow>(d, const_like(d, 0.5))),
   };
 }
 
 std::vector<Rule> late_and() {
   return {
-      // x % 2**k -> x & (2**k - 1)
       rule("mod-to-and", x.of(dtypes::ints) % c, x & fold(c - 1), when<is_power_of_two>(c)),
   };
 }
 
 std::vector<Rule> late_or() {
   return {
-      // !x & !y -> !(x | y)
       rule("not-and-not", logical_not(x.of(kBool)) & logical_not(y.of(kBool)), logical_not(x | y)),
   };
 }
 
 std::vector<Rule> late_shl() {
   return {
-      // x * 2**k -> x << k
       rule("mul-to-shl", x.of(dtypes::ints) * c, x << fold<log2_exact>(c), when<is_power_of_two_above_one>(c)),
   };
 }
@@ -89,7 +81,6 @@ std::vector<Rule> late_shl() {
 std::vector<Rule> late_shr() {
   auto shift = fold<log2_exact>(c);
   return {
-      // x / 2**k -> x >> k, for unsigned x
       rule("unsigned-idiv-to-shr", x.of(dtypes::uints) / c, x >> fold<log2_exact>(c), when<is_power_of_two_above_one>(c)),
       // x / 2**k -> (x + (x < 0 ? 2**k - 1 : 0)) >> k: the shift rounds down, the division towards zero
       rule("idiv-to-shr", x.of(dtypes::ints) / c,
@@ -101,7 +92,6 @@ std::vector<Rule> late_shr() {
 
 std::vector<Rule> late_fast_idiv() {
   return {
-      // x / c -> (x * m) >> s, plus 1 for x < 0 if x may be negative; x % d -> x - d * (x / d)
       rule("fast-idiv", x.of(dtypes::ints) / c.scalar(),
            with<fast_idiv_by_const>(x, c).branches({"multiply", "twos-first", "wider"})),
       rule("mod-to-idiv", x.of(dtypes::ints) % d, x - d * (x / d)),
@@ -110,27 +100,21 @@ std::vector<Rule> late_fast_idiv() {
 
 std::vector<Rule> late_neg() {
   return {
-      // x * -1 -> -x
       rule("mul-to-neg", x * -1, alu(Op::NEG, x)),
   };
 }
 
 std::vector<Rule> late_sub() {
   return {
-      // x + -y -> x - y
       rule("add-neg-to-sub", x + node(Op::NEG, y), alu(Op::SUB, x, y)),
   };
 }
 
 std::vector<Rule> late_cmplt() {
   return {
-      // !(x < c) -> c - 1 < x
       rule("not-lt-const", logical_not(x.of(dtypes::sints) < c.of(dtypes::sints)), c - 1 < x),
-      // !(c < x) -> x < c + 1
       rule("not-const-lt", logical_not(c.of(dtypes::sints) < x.of(dtypes::sints)), x < c + 1),
-      // -x < y * c -> y * -c < x
       rule("neg-lt-mul", x.of(dtypes::sints) * -1 < y.of(dtypes::sints) * c, y * -c < x),
-      // -x < c -> -c < x
       rule("neg-lt-const", x.of(dtypes::sints) * -1 < c, -c < x),
       // c - 1 < x & x < c + 1 -> x == c
       rule("between-to-eq", (c1.scalar() < x.of(dtypes::sints)) & (x.of(dtypes::sints) < c2.scalar()),
@@ -140,28 +124,23 @@ std::vector<Rule> late_cmplt() {
 
 std::vector<Rule> late_cmpeq() {
   return {
-      // !(x != y) -> x == y
       rule("not-ne-to-eq", logical_not(x != y), alu(Op::CMPEQ, x, y)),
   };
 }
 
 std::vector<Rule> late_mulacc() {
   return {
-      // a * b + d -> mulacc(a, b, d)
       rule("mul-add-to-mulacc", a * b + d, alu(Op::MULACC, a, b, d)),
   };
 }
 
 std::vector<Rule> late_fdiv() {
   return {
-      // reciprocal(x) -> 1 / x
       rule("reciprocal-to-fdiv", reciprocal(x), alu(Op::FDIV, 1, x)),
-      // a * (1 / b) -> a / b
       rule("mul-fdiv-one", a.of(dtypes::floats) * alu(Op::FDIV, constant(1).of(dtypes::floats), b), alu(Op::FDIV, a, b)),
   };
 }
 
-// Returns the rule set of one group of rules. The first call builds the rule set.
 template <std::vector<Rule> (*rules)()>
 const RuleSet& late_rules(std::string_view name) {
   static const RuleSet set(name, rules());
@@ -195,7 +174,7 @@ std::vector<const RuleSet*> late_parts(const LateRules& choice) {
   return parts;
 }
 
-// A thread-safe cache of rule sets by Key. Each rule set is built when it is first needed.
+// A thread-safe cache of rule sets by Key.
 template <class Key>
 class RuleSetCache {
  public:

@@ -43,7 +43,7 @@ TEST_CASE("magicgu gives known multipliers") {
   CHECK(magicgu(most, most) == std::pair(Int::pow2(63) + 1, 127));
 }
 
-// Evaluates an expression of one variable with the value `x`, rounding each step to its dtype.
+// Evaluates an expression of one variable with the value `x`.
 Int value_at(UOp root, int64_t x) {
   UOpMap<Const> known(root.graph());
   for (UOp u : toposort(root)) {

@@ -11,8 +11,6 @@ using namespace pat;
 
 namespace {
 
-// ---- WMMA
-
 int64_t num_elements(Arg axes) {
   int64_t n = 1;
   for (Arg pair : axes.items()) n = product_within(Limit::Nodes, n, pair[1].small_int());
@@ -38,8 +36,6 @@ UOp no_vectorized_wmma(UOp wmma) {
   }
   return graph.node(Op::VECTORIZE, wmma.dtype(), elements);
 }
-
-// ---- functions of the rules of devectorize_buf_and_index
 
 UOp no_vectorized_buf(UOp buf) {
   DType p = buf.dtype();
@@ -70,8 +66,6 @@ UOp no_vectorized_index_broadcast(UOp buf, UOp vector, UOp many, UOp idx) {
 
 constexpr OpSet kOnChip{Op::DEFINE_LOCAL, Op::DEFINE_REG};
 
-// ---- functions of the rules of pm_render
-
 UOp vectorize_elements(UOp constant) {
   Graph& graph = constant.graph();
   DType scalar = constant.dtype().scalar();
@@ -89,7 +83,7 @@ UOp vectorize_gep(UOp gep) {
   return gep.graph().node(Op::VECTORIZE, gep.dtype(), src);
 }
 
-// Adds the alternative value 0, which a masked load returns if its gate is false, to a load without such a value.
+// Adds the alternative value 0 to a masked load that has none.
 UOp add_alt_value(UOp x) {
   if (x.num_src() > 1 && !x.src(1).in({Op::CUSTOM, Op::STORE, Op::BARRIER})) return {};
   std::vector<UOp> src{x.src(0), x.const_like(0)};
@@ -138,12 +132,10 @@ const RuleSet& devectorize_buf_and_index() {
 
 const RuleSet& devectorize() {
   static const RuleSet own("devectorize", {
-      // after(cast(x), deps) -> cast(after(x, deps))
       rule("cast-after-after", any_len(Op::AFTER, node(Op::CAST).as(x)).as(a),
            with(x, a, [](UOp x, UOp a) { return x.src(0).after(a.src().subspan(1)).cast(x.dtype()); })),
       // op(x, y) on vectors -> {op(x.0, y.0), op(x.1, y.1), ...}
       rule("scalar-alu", node(ops::Elementwise).as(alu_node), with<no_vectorized_alu>(alu_node)),
-      // wmma on long vectors -> several WMMAs, one per tensor core operation
       rule("short-wmma", node(Op::WMMA).as(wmma), with<no_vectorized_wmma>(wmma)),
   });
   static const RuleSet set("devectorize", {&own, &devectorize_buf_and_index()});
@@ -152,18 +144,13 @@ const RuleSet& devectorize() {
 
 const RuleSet& pm_render() {
   static const RuleSet set("pm_render", {
-      // a vector of one constant -> {c, c, ...}
       rule("vectorize-const", node(Op::CONST).as(a), with(a, [](UOp a) { return a.dtype().vcount() > 1 ? vectorize_elements(a) : UOp(); })),
-      // a vector of constants -> {c0, c1, ...}
       rule("vectorize-vconst", node(Op::VCONST).as(a), with<vectorize_elements>(a)),
-      // x.gep(i, j, ...) -> {x.i, x.j, ...}
       rule("vectorize-gep", node(Op::GEP).as(g), with<vectorize_gep>(g)),
-      // x.gep(0) -> x, for scalars
       rule("gep-of-scalar", node(Op::GEP).as(g), with(g, [](UOp g) {
              auto picks = g.arg().items();
              return g.src(0).dtype().vcount() == 1 && picks.size() == 1 && picks[0] == Arg(0) ? g.src(0) : UOp();
            })),
-      // {x} -> x
       rule("vectorize-one", node(Op::VECTORIZE, x), x),
       // load(&buf[i, gate]) -> load(&buf[i, gate], 0)
       rule("masked-load-alt", any_len(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything()))).as(x), with<add_alt_value>(x)),

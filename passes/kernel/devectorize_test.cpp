@@ -25,7 +25,6 @@ TEST_CASE("each devectorize rule applies and declines") {
   t.check_declines("scalar-alu", x + x);
   UOp pixel = t.load(3, dtypes::index.vec(2));
   t.check_declines("scalar-alu", pixel.valid(t.load(4, dtypes::bool_)));  // the gated index of an image is not split
-  // The rule declines a cast from a scalar pointer to a vector pointer.
   t.check_declines("scalar-alu", p.cast(wide));
 
   auto axes = [&](int n) { return t.graph.tuple({t.graph.tuple({0, n})}); };

@@ -37,8 +37,7 @@ Arg to_arg(Graph& graph, const Axes& axes) {
   return graph.tuple(pairs);
 }
 
-// Returns the product of the sizes. Throws Failure if the product exceeds the limit of nodes, because each element may
-// become a node.
+// Throws Failure if the product of the sizes exceeds the limit of nodes.
 int64_t num_elements(const Axes& axes) {
   int64_t n = 1;
   for (Axis a : axes) n = product_within(Limit::Nodes, n, a.size);
@@ -79,7 +78,7 @@ std::vector<int64_t> wmma_axes(UOp wmma) {
   return out;
 }
 
-// Returns the common arg of all UNROLLs among the sources; None if they differ. At least one source must be an UNROLL.
+// Returns the common arg of all UNROLLs among the sources; None if they differ.
 Arg shared_axes(UOp root) {
   Arg out;
   for (UOp s : root.src()) {
@@ -90,7 +89,6 @@ Arg shared_axes(UOp root) {
   return out;
 }
 
-// Returns the sorted union of the axes of all UNROLLs among the sources, without the axes in `excluded`.
 Axes union_of_axes(UOp root, std::span<const int64_t> excluded) {
   Axes out;
   for (UOp s : root.src()) {
@@ -103,8 +101,8 @@ Axes union_of_axes(UOp root, std::span<const int64_t> excluded) {
   return out;
 }
 
-// Returns source `i`, which has no expanded axis, repeated `count` times. Sources that must not become vectors (ranges,
-// the index of a value) stay unchanged.
+// Returns source `i`, which has no expanded axis, repeated `count` times. Ranges and the index of a value stay
+// unchanged.
 UOp repeated(UOp root, size_t i, int64_t count) {
   UOp s = root.src(i);
   bool is_range = range_start(root.op()) >= 0 && int(i) >= range_start(root.op());
@@ -175,7 +173,6 @@ FoldingResult do_contract(UOp con) {
   return {graph.node(Op::UNROLL, con.dtype(), ex.src(0).gep(swizzle(order, own)), to_arg(graph, kept)), "take-out"};
 }
 
-// Partitions the sources from number `first` on into those for which `is_first` is true and the others.
 template <class Predicate>
 std::pair<std::vector<UOp>, std::vector<UOp>> split_sources(UOp u, size_t first, Predicate is_first) {
   std::pair<std::vector<UOp>, std::vector<UOp>> out;
@@ -185,7 +182,6 @@ std::pair<std::vector<UOp>, std::vector<UOp>> split_sources(UOp u, size_t first,
 
 bool is_unroll(UOp u) { return u.is(Op::UNROLL); }
 
-// Returns the concatenated axes of several UNROLLs.
 Arg all_axes(Graph& graph, const std::vector<UOp>& unrolls) {
   std::vector<Arg> pairs;
   for (UOp u : unrolls) pairs.insert(pairs.end(), u.arg().items().begin(), u.arg().items().end());
@@ -222,7 +218,6 @@ UOp fix_store_unroll(UOp x) {
 
 bool has_axis_type(UOp u, AxisType type) { return u.is(Op::RANGE) && u.arg()[1] == Arg(type); }
 
-// Replaces a RANGE of an UPCAST or UNROLL axis with one id by an UNROLL of its values.
 UOp unroll_range(UOp r) {
   if (!has_axis_type(r, AxisType::UNROLL) && !has_axis_type(r, AxisType::UPCAST)) return {};
   Graph& graph = r.graph();
@@ -284,7 +279,6 @@ const RuleSet& expander() {
            broadcast(with_first_src(a, x), num_src(b))),
       // end(x, unroll) -> end(contract(x))
       rule("end-unrolled", node(Op::END).as(u), with<end_unrolls>(u)),
-      // bufferize(unroll, unroll) -> bufferize(contract, contract)
       rule("bufferize-unrolled", node(Op::BUFFERIZE, node(Op::UNROLL), node(Op::UNROLL)).as(x), with<contract_bufferize>(x)),
       // unroll(unroll(x, inner), outer) -> unroll(x, inner + outer)
       rule("unroll-unroll", node(Op::UNROLL, node(Op::UNROLL).as(i)).as(u), with<merge_unrolls>(u, i)),
@@ -292,7 +286,6 @@ const RuleSet& expander() {
       rule("expand", node(kExpanded).early_reject({Op::UNROLL}).as(root), with<do_expand>(root)),
       // contract(unroll(x, axes), some axes) -> unroll(x, the other axes); contract(x) without an UNROLL -> {x, x, ...}
       rule("contract", node(Op::CONTRACT).as(x), with<do_contract>(x).branches({"repeat", "take-out"})),
-      // unroll(x) over no axes -> x
       rule("unroll-nothing", node(Op::UNROLL, x).arg_ints({}), x),
   });
   return set;
@@ -312,7 +305,6 @@ const RuleSet& pm_pre_expander() {
 
 const RuleSet& pm_group_for_reduce() {
   static const RuleSet set("pm_group_for_reduce", {
-      // reduce(x, group, range) -> reduce(local buffer of reduce(x, range), loop over the group)
       rule("group-for-reduce", node(Op::REDUCE).as(x), with<fix_group_for_reduce>(x)),
   });
   return set;

@@ -64,8 +64,8 @@ Int small_divisor(Int n) {
   return 1;
 }
 
-// Moves factors from each dim that does not fit to the next: (b * c,) -> (b, c). The first dim gets those of the third,
-// and is not checked again. Throws Failure if a dim that does not fit is symbolic or has no small divisor.
+// Moves factors from each dim that does not fit to the next; the first dim follows the third. Throws Failure if a dim
+// that does not fit is symbolic or has no small divisor.
 Dims split_dims(const Dims& original, const Limits& limits) {
   if (all_fit(original, limits)) return original;
   Dims dims = original;
@@ -127,14 +127,14 @@ std::vector<UOp> ungroup_dims(const std::vector<UOp>& raw, const Dims& dims, con
   return out;
 }
 
-// Combines the SPECIALs into dims, for a target whose limits need more SPECIALs than there are dims.
+// Combines the SPECIALs into fewer dims.
 std::vector<UOp> unsplit_dims(const std::vector<UOp>& raw, size_t num_dims, const Dims& limited) {
   if (raw.size() == 2) return {times(raw[0], limited[1]) + raw[1]};
   if (num_dims == 1) return {times(times(raw[0], limited[1]) + raw[1], limited[2]) + raw[2]};
   return {times(raw[0], limited[1]) + raw[1], raw[2]};
 }
 
-// If there are as many SPECIALs as dims, combines the SPECIALs into one flat index and splits that index by the dims.
+// Combines the SPECIALs into one flat index and splits this index by `dims`.
 std::vector<UOp> reshape_dims(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
   if (dims.size() == 2) {
     UOp flat = times(raw[0], limited[1]) + raw[1];
@@ -209,8 +209,8 @@ Dims sizes(const std::vector<GridAxis>& axes) {
   return out;
 }
 
-// Gates a store to a global buffer whose address does not depend on a local axis, so that only the first thread of the
-// axis executes it. Adds the replacement of the store's INDEX to `out`.
+// Gates a store to a global buffer, so that only the first thread of each local axis that its address does not depend
+// on executes it. Adds the replacement of the store's INDEX to `out`.
 void mask_store(UOp store, const std::vector<GridAxis>& local, Substitution& out) {
   if (buf_target(store).dtype().addrspace() != AddrSpace::GLOBAL) return;
   UOp idx = store.src(0), mask;

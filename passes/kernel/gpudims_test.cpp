@@ -71,8 +71,6 @@ TEST_CASE("symbolic dims that are known to fit stay unchanged") {
   CHECK_THROWS_AS(get_grouped_dims(g, "g", {Sint(m)}, kSmall), Failure);
 }
 
-// ---- the rule grid-to-specials
-
 struct GridTest {
   explicit GridTest(std::string_view target_text) : target(*parse_target(target_text, {})) {}
   Graph graph;
@@ -141,7 +139,6 @@ TEST_CASE("grid-to-specials replaces the ranges of the grid by SPECIALs") {
   t.check_rule("grid-to-specials", kernel(r, r, l), kernel(s.eq(0).where(g, t.graph.invalid()), g, s), cuda);
   t.check_declines("grid-to-specials", kernel(g * 2 + s, g, s), cuda);
   t.check_declines("grid-to-specials", kernel(loop, loop, loop), cuda);
-  // the SINK has no KernelInfo
   t.check_declines("grid-to-specials", t.graph.sink(kernel(r * 2 + l, r, l).src()), cuda);
 }
 

@@ -49,31 +49,22 @@ const RuleSet& pm_lower_index_dtype() {
   static const RuleSet set("pm_lower_index_dtype", {
       // index(x) op index(y) -> index(x op y), in a dtype that fits x, y and result; index() casts to dtypes::index
       rule("lower-binary", node(ops::Binary, cast(x, kIndex), cast(y, kIndex)).as(u), cast(alu(op_of(u), cast(x, wide), cast(y, wide)), dtype_of(u))),
-      // c -> index(c), for a constant or a vector of constants that is not Invalid
       rule("lower-const", node({Op::CONST, Op::VCONST}).of(kIndex).as(u), 
            cast(with_dtype(u, dtype_by<select_dtype>(u)), dtype_of(u)), unless<is_invalid>(u)),
-      // cond ? index(x) : index(y) -> index(cond ? x : y)
       rule("lower-where", node(Op::WHERE, cond, cast(x, kIndex), cast(y, kIndex)).of(kIndex),
            cast(where(cond, cast(x, common), cast(y, common)), dtypes::index)),
-      // range(index(end)) -> index(range(end))
       rule("lower-range", each(Op::RANGE, cast(end_, kIndex)).as(r), cast(replace(r, dtype_of(end_), end_), dtypes::index)),
-      // {index(x), index(y)} -> index({x, y})
       rule("lower-vectorize", each(Op::VECTORIZE, cast(anything(), kIndex)).as(v), with<lower_vectorize>(v)),
-      // special(index(n)) -> index(special(n)): a launch dimension is an int32
+      // a launch dimension is an int32
       rule("lower-special", node(Op::SPECIAL, cast(x, kIndex)).as(u), cast(replace(u, dtypes::int32, x), dtypes::index)),
-      // var -> index(var as an int32)
       rule("lower-variable", node(Op::DEFINE_VAR).of(kIndex).as(u), cast(with_dtype(u, dtypes::int32), dtypes::index)),
-      // bind(index(var), index(c)) -> index(bind(var, c))
       rule("lower-bind", node(Op::BIND, cast(x, kIndex), cast(c, kIndex)), with<lower_bind>(x, c)),
       // buf[cond ? i : invalid] -> buf[i, cond]
       rule("invalid-to-gate", node(Op::INDEX, buf, where(cond, idx, node(Op::CONST).arg(Const::invalid()))),
            uop(Op::INDEX, dtype_of(buf), buf, idx, cond)),
-      // buf[index(i)] -> buf[i]
       rule("index-drops-cast", node(Op::INDEX, buf, cast(idx.of(dtypes::ints))), uop(Op::INDEX, dtype_of(buf), buf, idx)),
-      // buf[index(i), gate] -> buf[i, gate]
       rule("gated-index-drops-cast", node(Op::INDEX, buf, cast(idx.of(dtypes::ints)), gate),
            uop(Op::INDEX, dtype_of(buf), buf, idx, gate)),
-      // sink(index(x), ...) -> sink(x, ...), and the same for NOOP and END
       rule("root-drops-casts", node({Op::SINK, Op::NOOP, Op::END}).as(n), with<drop_index_casts>(n)),
   });
   return set;

@@ -26,7 +26,7 @@ TEST_CASE("each rule of pm_lower_index_dtype applies and declines") {
   t.check_declines("lower-binary", idx(x) + t.var("n", 0, 5));
   t.check_declines("lower-binary", x + y);
 
-  UOp of_sum = t.graph.node(Op::BIND, dtypes::index, {idx(x + y), idx(t.constant(dtypes::int32, 3))});  // BIND of a sum
+  UOp of_sum = t.graph.node(Op::BIND, dtypes::index, {idx(x + y), idx(t.constant(dtypes::int32, 3))});
   CHECK_THROWS_AS(t.check_declines("lower-bind", of_sum), Failure);
 
   t.check_rule("lower-const", t.constant(dtypes::index, 5), idx(t.constant(dtypes::int32, 5)));

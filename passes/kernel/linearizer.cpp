@@ -63,7 +63,7 @@ struct NodeList {
 // Groups the nodes of a list by kind. Two nodes are of one kind if they have the same op, arg and dtype.
 class Kinds {
  public:
-  std::vector<uint32_t> numbers;  // for each list position, the number of the node's kind (op, arg, dtype)
+  std::vector<uint32_t> numbers;  // for each list position, the number of the node's kind
 
   explicit Kinds(const NodeList& list) {
     std::vector<uint32_t> table(std::bit_ceil(2 * list.size()), kNone);

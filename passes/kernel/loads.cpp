@@ -1,5 +1,4 @@
-// Memory accesses of a kernel (tinygrad codegen/late/devectorizer.py): pm_add_loads, correct_load_store,
-// load_store_folding, load_store_indexing, and the stage "early movement ops".
+// Memory accesses of a kernel (tinygrad codegen/late/devectorizer.py), and the stage "early movement ops".
 
 #include "passes/kernel/stages.h"
 
@@ -22,7 +21,6 @@ using namespace pat;
 const RuleSet& pm_add_loads() {
   static const RuleSet set("pm_add_loads",
                            {
-      // buf[i] -> load(&buf[i])
                                rule("load-index", node(Op::INDEX).as(idx),
                                     with(idx,
                                          [](UOp idx) {
@@ -80,8 +78,6 @@ UOp split_load_store(const Target& target, UOp ls, UOp idx) {
   return ls.is(Op::LOAD) ? graph.node(Op::CAT, ls.dtype(), parts) : graph.group(parts);
 }
 
-// ---- images: a pixel has four channels
-
 // Returns the access `ls` widened to the whole pixel, which is indexed by its coordinates (x, y).
 UOp pixel_access(UOp ls, UOp idx, DType result) {
   UOp x = idx.src(1).get_idx(), valid = idx.src(1).get_valid();
@@ -93,7 +89,7 @@ UOp pixel_access(UOp ls, UOp idx, DType result) {
   return ls.replace({.dtype = result, .src = src});
 }
 
-// Loads a single channel of a pixel: loads the whole pixel and selects element x % 4, where x is the flat index.
+// Loads the whole pixel and selects element x % 4, where x is the flat index.
 UOp channel_load(UOp ls, UOp idx) {
   if (!ls.is(Op::LOAD)) throw Failure("a store to an image must write all four channels of a pixel");
   UOp pixel = pixel_access(ls, idx, ls.dtype().vec(4)), channel = idx.src(1).get_idx() % Const(4);
@@ -141,15 +137,12 @@ using namespace pat;
 
 namespace {
 
-// {buf, buf, ...}[vec] -> {&buf[vec.0], &buf[vec.1], ...}
 UOp expand_index(UOp buf, UOp vec) {
   if (buf.graph().settings().UNSAFE_DISABLE_MASK) vec = vec.get_idx();
   std::vector<UOp> src;
   for (int64_t i = 0; i < vec.dtype().count(); i++) src.push_back(buf.index_ptr(vec.gep(i)));
   return buf.graph().node(Op::VECTORIZE, buf.dtype(), src);
 }
-
-// ---- the function of the rule fold-expanded-index
 
 // An index as base + offset, under the gate `valid`. The base of a constant index is the empty UOp.
 struct SplitIndex {
@@ -194,7 +187,6 @@ std::vector<std::vector<Lane>> group_lanes(UOp midx) {
   return groups;
 }
 
-// Casts `pointer` to a pointer to a vector of `count` elements.
 UOp widened(UOp pointer, UOp buf, int64_t count) {
   DType p = buf.dtype();
   return pointer.cast(p.base().vec(count).ptr(p.size(), p.addrspace()));
@@ -229,8 +221,6 @@ UOp fold_expanded_index(UOp midx) {
   DType element = buf.dtype().base().ptr(buf.dtype().size(), buf.dtype().addrspace());
   return midx.graph().node(Op::PTRCAT, element.vec(total), pointers).gep(position);
 }
-
-// ---- loads from and stores to a PTRCAT or GEP of pointers
 
 UOp load_of_gep(UOp gep, UOp ld) {
   std::vector<UOp> src(ld.src().begin(), ld.src().end());
@@ -281,9 +271,7 @@ const RuleSet& load_store_folding() {
                with<expand_index>(buf, vec)),
           // {&buf[i], &buf[i+1], ...} -> gep(ptrcat(wide pointers))
           rule("fold-expanded-index", each(Op::VECTORIZE, node(Op::INDEX)).as(i), with<fold_expanded_index>(i)),
-          // load(p.gep) -> load(p).gep
           rule("load-gep", any_len(Op::LOAD, node(Op::GEP).as(g)).as(l), with<load_of_gep>(g, l)),
-          // store(p.gep, x) -> store(p, x.inverse gep)
           rule("store-gep", any_len(Op::STORE, node(Op::GEP).as(g), v).as(s), with<store_to_gep>(g, v, s)),
           // load(ptrcat(p, q)) -> cat(load(p), load(q))
           rule("load-cat", any_len(Op::LOAD, node(Op::PTRCAT).as(cat)).as(l), with<load_of_cat>(cat, l)),
@@ -352,14 +340,11 @@ const RuleSet& load_store_indexing() {
   static const RuleSet set(
       "load_store_indexing",
       {
-          // buf[cond ? x : invalid]: simplifies x under the assumption cond; for images, drops clauses of cond that the
-          // image's bounds make redundant
           rule("index-given-valid", node(Op::INDEX, buf, where(cond, x, node(Op::CONST).arg(Const::invalid()))),
                with<simplify_valid_load>(buf, x, cond)),
           // buf[x, cond] -> buf[cond ? x : invalid], with the int64 x simplified under the assumption cond
           rule("long-index-given-gate", node(Op::INDEX, buf, x.of(dtypes::int64), cond.of(dtypes::bool_)),
                with<simplify_valid_load>(buf, x, cond)),
-          // buf[x, true] -> buf[x]
           rule("drop-true-gate", node(Op::INDEX, buf, x, constant(true, dtypes::bool_)),
                with(buf, x, [](UOp buf, UOp x) { return buf.index_ptr(x); })),
       });

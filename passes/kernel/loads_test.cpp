@@ -90,7 +90,6 @@ TEST_CASE("each rule of load_store_folding applies and declines") {
                t.graph.node(Op::VECTORIZE, buf.dtype(), {after.index_ptr(r), after.index_ptr(r)}));
   t.check_declines("expand-index", t.vectorize({buf, t.buffer(1, dtypes::float32)}).index_ptr(vec));
 
-  // pointers to neighbouring elements become one wide pointer
   t.check_rule("fold-expanded-index", t.vectorize({at(0), at(1), at(2), at(3)}),
                gep(cat({t.wide(at(0), 4)}, 4), {0, 1, 2, 3}));
   // the pointers may be in any order, and may repeat

@@ -28,8 +28,6 @@ UOp flatten_range(UOp r) {
   return r.with_src(src);
 }
 
-// ---- merging
-
 size_t count_divmod(UOp u) {
   constexpr OpSet kDivMod{Op::IDIV, Op::MOD};
   if (!u.graph().ops().intersects(kDivMod)) return 0;
@@ -117,8 +115,6 @@ UOp simplify_merge_adjacent(UOp u) {
   return out;
 }
 
-// ---- splitting a range at the divisor of a remainder
-
 UOp mark_range_mod(SplitRangesContext& ctx, UOp r, UOp c) {
   if (!c.is_const()) throw Failure("a range modulo a vector");
   bool known = std::any_of(ctx.marked_ranges.begin(), ctx.marked_ranges.end(), [&](auto& m) { return m.first == r; });
@@ -155,8 +151,6 @@ UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
   }
   return {};
 }
-
-// ---- cutting a range at the constants that it is compared with
 
 // Returns 0, the constants that `r` is compared with in the expressions of `store`, and the end of `r`, sorted; an
 // empty list if there are no such comparisons.
@@ -197,8 +191,8 @@ const RuleSet& pm_flatten_range() {
 
 const RuleSet& pm_simplify_ranges() {
   static const RuleSet set("pm_simplify_ranges", {
-      // loops r0 to s0 and r1 to s1, of one type and in the same REDUCEs -> one loop r to s0 * s1, with r0 = r / s1 and
-      // r1 = r % s1, if this does not increase the number of divisions and remainders
+      // loops r0 to s0 and r1 to s1 -> one loop r to s0 * s1, with r0 = r / s1 and r1 = r % s1, if this does not
+      // increase the number of divisions and remainders
       rule("merge-adjacent-ranges", node({Op::END, Op::REDUCE}).as(u), with<simplify_merge_adjacent>(u)),
   });
   return set;
@@ -206,7 +200,6 @@ const RuleSet& pm_simplify_ranges() {
 
 const RuleSet& pm_split_ranges() {
   static const RuleSet set("pm_split_ranges", {
-      // r % c: marks the range r to be split by c, if c divides the size of r and r is not marked yet
       rule("mark-range-mod", node(Op::RANGE).as(r) % c, with<mark_range_mod>(r, c)),
       rule("keep-ranges-of-image", node(Op::STORE).as(x), with<keep_ranges_of_image>(x)),
       // sink(...r...) -> sink(...r0 * c + r1...), for every range r that is marked to be split

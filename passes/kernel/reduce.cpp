@@ -73,7 +73,6 @@ const RuleSet& pm_reduce() {
   static const RuleSet set("pm_reduce", {
       // reduce(x, ranges) -> a register that is initialized before the loops, accumulates x and is read after them
       rule("reduce-to-accumulator", node(Op::REDUCE).as(red), with<reduce_to_accumulator>(red)),
-      // wmma(a, b, c) + x -> wmma(a, b, c + x)
       rule("wmma-accumulates", node(Op::WMMA).as(wmma) + x, with(wmma, x, [](UOp wmma, UOp x) {
              return wmma.graph().node(Op::WMMA, wmma.dtype(), {wmma.src(0), wmma.src(1), wmma.src(2) + x}, wmma.arg());
            })),
@@ -192,8 +191,6 @@ const RuleSet& pm_reduce_unparented() {
 
 const RuleSet& pm_reduce_collapse() {
   static const RuleSet own("pm_reduce_collapse", {
-      // ---- comparisons: isolate the loop's range on the left side
-      // x + y < c -> x < c - y, when y and c do not depend on a range
       rule("lt-lift-add", or_casted(x + y) < n, with(x, y, n, [](UOp x, UOp y, UOp n) { return lift_add(Op::CMPLT, x, y, n); })),
       // x * y < c -> x < (c + y - 1) / y, when y and c do not depend on a range and y is a positive integer
       rule("lt-lift-mul", (x * y) < n, with<lift_mul>(x, y, n)),
@@ -205,12 +202,9 @@ const RuleSet& pm_reduce_collapse() {
            with<fold_between>(r, lower, upper, val)),
       // sum(r < cut ? val : 0) -> count * val
       rule("sum-to-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, val, 0), r).arg(Op::ADD), with<fold_from_above>(r, cut, val)),
-      // ---- splitting sums
-      // sum(x + y) -> sum(x) + sum(y)
       rule("sum-of-sum", any_len(Op::REDUCE, x + y).arg(Op::ADD).as(r), with<reduce_of_sum>(x, y, r)),
       // sum(v & y ? val : 0) -> sum(y ? val : 0) * v, for a variable v
       rule("sum-of-gate", any_len(Op::REDUCE, where(node(Op::DEFINE_VAR).as(x) & y, val, 0)).arg(Op::ADD).as(r), with<reduce_of_gate>(x, y, val, r)),
-      // x * gate -> gate ? x : 0
       rule("mul-gate", x * cast(gate.of(dtypes::bool_)), where(gate, x, 0)),
   });
   static const RuleSet set("pm_reduce_collapse", {&pm_reduce_unparented(), &own, &symbolic()});
@@ -219,9 +213,7 @@ const RuleSet& pm_reduce_collapse() {
 
 const RuleSet& pm_reduce_load_collapse() {
   static const RuleSet own("pm_reduce_load_collapse", {
-      // x + y != c -> x != c - y, when y and c do not depend on a range
       rule("ne-lift-add", or_casted(x + y) != n, with(x, y, n, [](UOp x, UOp y, UOp n) { return lift_add(Op::CMPNE, x, y, n); })),
-      // sum over r of (idx != r ? 0 : val) -> val with r = idx; 0 if idx is no value of r
       rule("sum-of-one-element", node(Op::REDUCE, where(idx != or_casted(node(Op::RANGE).as(r)), 0, val), r).arg(Op::ADD), with<pick_element>(r, idx, val)),
   });
   static const RuleSet set("pm_reduce_load_collapse", {&pm_reduce_collapse(), &own});

@@ -1,5 +1,4 @@
-// The rules and functions of the stages that compile a kernel. The files of this folder implement them: ranges.cpp,
-// expander.cpp, and so on.
+// The rule sets and stages that compile a kernel.
 #pragma once
 #include <array>
 #include <optional>
@@ -30,12 +29,10 @@ const RuleSet& pm_split_store();       // CPU only: cuts a loop at the constants
 // image that is stored to.
 const RuleSet& pm_split_ranges();
 struct SplitRangesContext {
-  // Each marked range and the constant to split the range by; the empty UOp if the range must not be split. In the
-  // order of marking.
+  // Each marked range and the constant to split it by; the empty UOp if the range must not be split.
   std::vector<std::pair<UOp, UOp>> marked_ranges;
 };
 
-// Return the rules of the stages "split ranges" and "initial symbolic".
 const RuleSet& split_ranges();
 const RuleSet& initial_symbolic();
 
@@ -45,22 +42,19 @@ const RuleSet& initial_symbolic();
 const RuleSet& pm_pre_expander();      // RANGE -> UNROLL; adds CONTRACT to a REDUCE or STORE over unrolled axes
 const RuleSet& pm_group_for_reduce();  // computes a REDUCE over GROUP_REDUCE axes through a local buffer
 const RuleSet& expander();
-const RuleSet& expander_stage();       // all rules of the stage "expander"
+const RuleSet& expander_stage();
 
-// The stage "remove_reduce": replaces every REDUCE by arithmetic. If over ranges, an accumulator register is
-// initialized before the reduce loops, updated inside and read after them (tinygrad
-// codegen/late/devectorizer.py:pm_reduce).
+// The stage "remove_reduce": replaces every REDUCE by arithmetic, with an accumulator register if it is over ranges
+// (tinygrad codegen/late/devectorizer.py:pm_reduce).
 struct ReduceContext {
   int64_t num_accumulators = 0;
 };
 
 const RuleSet& pm_reduce();            // context: ReduceContext
-const RuleSet& remove_reduce_stage();  // all rules of the stage "remove_reduce"
-UOp remove_reduce(UOp sink);           // runs the stage "remove_reduce"
+const RuleSet& remove_reduce_stage();
+UOp remove_reduce(UOp sink);
 
-// Removes reductions that need no loop: reductions over a range that the value does not depend on, sums of comparisons
-// with a range (an arange), and sums in which a comparison selects one loaded element (tinygrad codegen/simplify.py:
-// reduce_unparented to pm_load_collapse).
+// Removes reductions that need no loop (tinygrad codegen/simplify.py: reduce_unparented to pm_load_collapse).
 const RuleSet& pm_reduce_unparented();     // drops ranges that the reduced value does not depend on
 const RuleSet& pm_reduce_collapse();       // replaces a sum over one range by arithmetic
 const RuleSet& pm_reduce_load_collapse();  // pm_reduce_collapse, and sums that select the one element with idx == range
@@ -87,7 +81,6 @@ const RuleSet& pm_add_gpudims();  // context: const Target
 // Memory accesses in the kernel pipeline (tinygrad codegen/late/devectorizer.py): lowers INDEX nodes to loads and
 // stores of widths that the target supports.
 
-// Returns `count` consecutive numbers from `first`, as indices for UOp::gep.
 inline std::vector<int64_t> consecutive(int64_t first, int64_t count) {
   std::vector<int64_t> out;
   for (int64_t i = 0; i < count; i++) out.push_back(first + i);
@@ -103,10 +96,9 @@ const RuleSet& correct_load_store();
 // The stage "early movement ops": an INDEX of a movement op or of a pointer becomes an INDEX of the buffer
 // (tinygrad codegen/__init__.py).
 const RuleSet& pm_syntactic_sugar();  // merges an INDEX of a pointer INDEX into one INDEX
-const RuleSet& early_movement_ops();  // all rules of "early movement ops": pm_mops() and pm_syntactic_sugar()
+const RuleSet& early_movement_ops();
 
-// The devectorizer (tinygrad codegen/late/devectorizer.py): splits vector ALU ops and buffers of vectors into scalar
-// ones and long WMMAs into shorter ones, and rewrites the remaining vectors to the form that renderers print.
+// The devectorizer (tinygrad codegen/late/devectorizer.py).
 
 // Rewrites op(x, y) on vectors to {op(x.0, y.0), op(x.1, y.1), ...}. Returns the empty UOp (declines) for scalars and
 // for a gated index.
@@ -116,14 +108,14 @@ const RuleSet& devectorize_buf_and_index();  // local and register buffers of ve
 const RuleSet& devectorize();
 const RuleSet& pm_render();                  // vectors and masked loads -> the form that renderers print
 
-// Returns the rules of the stage "devectorize" for the setting DEVECTORIZE (0, 1 or 2).
+// Returns the rules of the stage "devectorize" for the setting DEVECTORIZE.
 const RuleSet* devectorize_stage(const KernelJob& job);
 
 // The stage "lower all index dtypes": expressions of dtype index become int32, or int64 if their bounds require it
 // (tinygrad uop/ops.py:pm_lower_index_dtype). A cast to index marks the border between lowered sources and users that
 // are not lowered yet. The casts move towards the users, until a comparison, INDEX, SINK, NOOP or END removes them.
 const RuleSet& pm_lower_index_dtype();
-const RuleSet& lower_index_dtype_stage();  // all rules of the stage "lower all index dtypes"
+const RuleSet& lower_index_dtype_stage();
 
 // Decompositions (tinygrad uop/decompositions.py): replace ops that the target cannot render by ops that it can, and
 // integer divisions by constants by multiplications and shifts.
@@ -139,7 +131,6 @@ struct LateRules {
 // Returns the late rules in tinygrad's order (get_late_rewrite_patterns), cached per choice. Context: const Target.
 const RuleSet& late_rewrite_patterns(const LateRules& choice);
 
-// Return the rules of the stages "decompositions" and "final rewrite".
 const RuleSet* decompositions_stage(const KernelJob& job);
 const RuleSet* final_rewrite_stage(const KernelJob& job);
 

@@ -33,7 +33,7 @@ class Summand {
   Int vmax() const { return int_vmax(like_term_); }
 
  private:
-  UOp u_, like_term_;  // like_term_ has the same bounds as term()
+  UOp u_, like_term_;
   Int factor_;
 };
 
@@ -131,7 +131,6 @@ class DivMod {
     return sum_from_zero(quotients) + floor_div(constant_ - floor_mod(constant_, c_) + q * c_, c_);
   }
 
-  // Returns the greatest common divisor of the denominator and all summands.
   UOp common_divisor() const {
     auto plainly_one = [&]() -> std::optional<UOp> {
       if (!y_.is_const()) return std::nullopt;
@@ -228,8 +227,6 @@ FoldingResult fold_divmod_general(UOp d) {
   return memoize<DivModOnce>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
 }
 
-// ---- guards (conditions) of the rules below
-
 bool same_sign(UOp x, UOp a) {
   return (never_negative(x) && never_negative(a)) || (never_positive(x) && never_positive(a));
 }
@@ -239,11 +236,8 @@ bool not_reduced(UOp c, UOp d) { return floor_mod(value(c), value(d)) != value(c
 
 const RuleSet& div_and_mod_symbolic() {
   static const RuleSet set("div_and_mod_symbolic", {
-      // (x / c + a) / d -> (x + a * c) / (c * d)
       rule("div-of-div-plus-const", (x / c + ca) / cd, (x + ca * c) / (c * cd), when<always_positive>(c), when<always_positive>(cd), when<same_sign>(x, ca)),
-      // x / d -> -(x / -d), when d < 0
       rule("div-negative-denominator", x.of(dtypes::index) / d, -(x / -d), when<always_negative>(d)),
-      // x / d -> -(-x / d), when x <= 0
       rule("div-negative-numerator", x.of(dtypes::index) / d, -(-x / d), when<never_positive>(x)),
       // (x + c) / d -> (x + c % d) / d + c / d
       rule("div-reduce-const", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(),
@@ -258,9 +252,7 @@ const RuleSet& div_and_mod_symbolic() {
            with<fold_divmod_general>(d).branches({"cancel", "nested-mod", "binary-numerator", "congruence",
                                                    "gcd-with-remainder", "nest-by-factor",
                                                   "divide-by-gcd", "factor-remainder"})),
-      // x % d -> -(-x % d), when x <= 0
       rule("mod-negative-numerator", x.of(dtypes::index) % d, -(-x % d), when<never_positive>(x)),
-      // x % d -> x % -d, when d < 0
       rule("mod-negative-denominator", x.of(dtypes::index) % d, x % -d, when<always_negative>(d)),
   });
   return set;

@@ -1,6 +1,5 @@
-// GEP pushing: moves a GEP (element selection) from the result of an op to its sources; folds GEPs of vectors,
-// vectors of GEPs, and CATs.
-// Mirrors tinygrad uop/symbolic.py: gep_pushing, gep_through_wmma.
+// GEP pushing: moves a GEP (element selection) from the result of an op to its sources. Mirrors tinygrad
+// uop/symbolic.py: gep_pushing, gep_through_wmma.
 #include "lib/uop/graph.h"
 #include "passes/symbolic/symbolic.h"
 
@@ -51,7 +50,6 @@ UOp gep_of_vconst(UOp gep, UOp c) {
   return gep.const_like(picked);
 }
 
-// Returns true if the GEP selects all elements of its source in order.
 bool takes_all_in_order(UOp g) {
   if (g.dtype().is_ptr()) return false;
   auto items = g.arg().items();
@@ -130,21 +128,15 @@ const RuleSet& gep_pushing() {
       rule("gep-of-gep", node(Op::GEP, node(Op::GEP).as(x)).as(y), with<gep_of_gep>(x, y)),
       // {a, b, ...}[i] -> the i-th source
       rule("gep-of-vectorize", node(Op::GEP, node(Op::VECTORIZE).as(vec)).as(g), with<gep_of_vectorize>(g, vec)),
-      // c[i] -> c
       rule("gep-of-const", node(Op::GEP, c.scalar()).as(g), const_like(g, c)),
-      // {c0, c1, ...}[i] -> the i-th constant
       rule("gep-of-vconst", node(Op::GEP, node(Op::VCONST).as(c)).as(g), with<gep_of_vconst>(g, c)),
-      // x[i] -> x, if x has the dtype void
       rule("gep-of-void", node(Op::GEP, x.of(dtypes::void_)), x),
-      // x[0, 1, ..., n - 1] -> x
       rule("gep-in-order", node(Op::GEP, x).as(g), x, when<takes_all_in_order>(g)),
       // (x + y)[i] -> x[i] + y[i], for every elementwise op
       rule("gep-through-alu", node(Op::GEP, node(ops::Elementwise).as(alu_node)).as(g), with<gep_through_alu>(g, alu_node)),
-      // cat(x, y, ...) -> one VECTORIZE of all elements
       rule("cat-to-vectorize", node(Op::CAT).as(x), with<expand_cat>(x)),
       // {x[i], x[j], ...} -> x[i, j, ...]
       rule("vectorize-of-geps", each(Op::VECTORIZE, node(Op::GEP, x)).as(v), with<vectorize_of_geps>(v, x)),
-      // WMMA(a, b, acc)[i] -> WMMA(a[..], b[..], acc[..])
       rule("gep-through-wmma", node(Op::GEP, node(Op::WMMA).as(wmma)).as(g), with<gep_through_wmma>(g, wmma)),
   });
   return set;

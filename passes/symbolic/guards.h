@@ -9,16 +9,13 @@ namespace tgc {
 inline Const value_of_const(UOp c) { return c.arg().to_const(); }
 inline Int int_of_const(UOp c) { return c.arg().as_int(); }  // throws Failure unless the value is an integer
 
-// ---- predicates on dtypes
 inline bool same_dtype(UOp x, UOp y) { return x.dtype() == y.dtype(); }
 inline bool dtype_holds(UOp wide, UOp narrow) { return can_lossless_cast(narrow.dtype(), wide.dtype()); }
 
-// ---- predicates on constants
 inline bool truthy(UOp c) { return value_of_const(c).truthy(); }
 inline bool is_positive(UOp c) { return int_of_const(c) > 0; }
 inline bool is_not_positive(UOp c) { return int_of_const(c) <= 0; }
 
-// ---- predicates on bounds
 inline bool never_negative(UOp u) { return !py_less(u.vmin(), 0); }
 inline bool never_positive(UOp u) { return !py_less(0, u.vmax()); }
 inline bool always_positive(UOp u) { return py_less(0, u.vmin()); }

@@ -72,8 +72,6 @@ UOp fold_bitcast(UOp root, UOp c) {
   return root.const_like(values);
 }
 
-// ---- guards (conditions) of the rules below
-
 bool products_match(UOp a, UOp b, UOp product) { return py_equal(py_mul(value(a), value(b)), value(product)); }
 bool not_finite(UOp x) { return x.is_const() && x.arg().is_float() && !std::isfinite(value(x).as_float()); }
 bool below_zero(UOp c) { return value(c).to_double() < 0; }
@@ -104,7 +102,6 @@ const RuleSet& propagate_invalid() {
       rules.push_back(rule("compare-drops-invalid", alu(op, gated, y), alu(op, x, y)));
     });
     kNumbers.for_each([&](Op op) {
-      // invalid op y -> invalid
       rules.push_back(rule("alu-of-invalid", alu(op, invalid, anything().of(dtypes::index)), inv));
     });
     return rules;
@@ -115,14 +112,12 @@ const RuleSet& propagate_invalid() {
 const RuleSet& symbolic_simple() {
   auto half_power = pow(x, const_like(c, fold(floor_div(c, 2))));
   static const RuleSet own("symbolic_simple", {
-      // ---- neutral elements, equal operands, quotients with remainders, choices of true and false, trunc of integers
       rule("add-zero", x + 0, x),
       rule("mul-one", x * 1, x),
       rule("xor-zero", x.of(kDiscrete) ^ 0, x),
       rule("div-self", x / x, const_like(x, 1)),
       rule("div-one", x / 1, x),
       rule("div-minus-one", x / -1, -x),
-      // (x % y) % y -> x % y
       rule("mod-mod", (anything() % y).as(base) % y, base),
       rule("mod-plus-div", x % c + (x / c) * c, x),
       // ((x / a) % c) + (x / b) * c -> x / a, when a * c = b
@@ -139,57 +134,37 @@ const RuleSet& symbolic_simple() {
       // (y + (x % c1) * c2) + (x / c1) * c3 -> y + x * c2, when c1 * c2 = c3
       rule("sum-scaled-mod-then-div", (y + x % c1 * c2) + (x / c1) * c3,
            y + x * c2, when<products_match>(c1, c2, c3)),
-      // x & true -> x, x & false -> false
       rule("and-const", x.of(kBool) & c.scalar(), branch("true", x, when<truthy>(c)), branch("false", c)),
-      // x | true -> true, x | false -> x
       rule("or-const", x.of(kBool) | c.scalar(), branch("true", c, when<truthy>(c)), branch("false", x)),
-      // x op x -> x, for and, or, max
       rule("idempotent", node(ops::Idempotent, x, x), x),
-      // !!x -> x
       rule("not-not", logical_not(logical_not(x.of(kBool))), x),
-      // x ? true : false -> x
       rule("where-true-false", where(x.of(kBool), constant(true, dtypes::bool_), constant(false, dtypes::bool_)), x),
-      // x ? false : true -> !x
       rule("where-false-true", where(x.of(kBool), constant(false, dtypes::bool_), constant(true, dtypes::bool_)), logical_not(x)),
-      // trunc(x) -> x, for integers and bools
       rule("trunc-int", trunc(x.of(kDiscrete)), x),
-      // ---- the result is 0 or false
-      // x < x -> false
       rule("lt-self", x < x, cast(const_like(x, false), dtypes::bool_)),
       rule("mod-self", x % x, const_like(x, 0)),
       rule("xor-self", x ^ x, const_like(x, 0)),
       // x != x -> false, for integers and bools: a float may be NaN
       rule("ne-self", x.of(kDiscrete) != x, cast(const_like(x, false), dtypes::bool_)),
-      // ---- constant operands; arithmetic on bools
       rule("fold-unary", node(ops::Unary, node({Op::CONST, Op::VCONST})).as(a), with<fold_alu>(a)),
       rule("fold-binary", node(ops::Binary - Op::THREEFRY, node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST})).as(a), with<fold_alu>(a)),
       rule("fold-ternary", node(ops::Ternary, node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST}), node({Op::CONST, Op::VCONST})).as(a),
            with<fold_alu>(a)),
-      // x * y -> x & y, for bools
       rule("mul-bool", x.of(kBool) * y.of(kBool), x & y),
-      // x + y -> x | y, for bools
       rule("add-bool", x.of(kBool) + y.of(kBool), x | y),
-      // max(x, y) -> x | y, for bools
       rule("max-bool", maximum(x.of(kBool), y.of(kBool)), x | y),
-      // ---- division of floats, and products with 0
-      // 0 * (1 / 0) -> nan
       rule("zero-over-zero", fdiv(c.arg(0), 0), const_like(c, kNan)),
-      // (x * 0) * (1 / 0) -> nan
       rule("scaled-zero-over-zero", fdiv(x * 0, 0), const_like(x, kNan)),
       // x * (1 / x) -> 1
       rule("fdiv-self", fdiv(x, x), const_like(x, 1)),
-      // (x * y) * (1 / y) -> x
       rule("mul-fdiv", fdiv(x * x2, x2), x),
       // x * 0 -> 0, or nan when x is a constant infinity or NaN
       rule("mul-zero", x * 0, branch("nan", const_like(x, kNan), when<not_finite>(x)), branch("zero", const_like(x, 0))),
-      // ---- casts
       rule("cast-const", cast(c).as(root), const_like(root, c)),
-      // cast(x) -> x and bitcast(x) -> x, when x has the same dtype
       rule("cast-noop", node({Op::CAST, Op::BITCAST}, x).as(root), x, when<same_dtype>(root, x)),
       rule("bitcast-const", node(Op::BITCAST, c).as(root), with<fold_bitcast>(root, c)),
       // cast(cast(x, a), b) -> x, when x has the dtype b and a can represent all values of b
       rule("cast-there-and-back", cast(cast(x).as(a)).as(b), x, when<same_dtype>(x, b), when<dtype_holds>(a, b)),
-      // ---- powers
       rule("pow-const", pow(x, c.scalar()),
            branch("negative", pow(reciprocal(x), -c), when<below_zero>(c)),
            branch("zero", const_like(x, 1), when<is_zero>(c)),
@@ -206,12 +181,8 @@ const RuleSet& symbolic_simple() {
       rule("high-half-of-mul", ((x.of(kUInt64) * (int64_t(1) << 32)) | cast(anything().of(kUInt32), kUInt64)) / (int64_t(1) << 32), x),
       rule("low-half-of-shl", cast((anything().of(kUInt64) << 32) | cast(y.of(kUInt32), kUInt64), kUInt32), y),
       rule("high-half-of-shl", ((x.of(kUInt64) << 32) | cast(anything().of(kUInt32), kUInt64)) >> 32, x),
-      // ---- where
-      // _ ? x : x -> x
       rule("where-same", where(anything(), val, val), val),
-      // true ? x : y -> x, false ? x : y -> y
       rule("where-const", where(c.scalar(), x, y), branch("true", x, when<truthy>(c)), branch("false", y)),
-      // a ? (b ? x : y) : y -> (a & b) ? x : y
       rule("where-where", where(a, where(b, x, y), y), where(a & b, x, y)),
   });
   static const RuleSet set("symbolic_simple", {&propagate_invalid(), &own});

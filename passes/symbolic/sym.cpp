@@ -56,47 +56,29 @@ UOp flatten_sink(UOp root) {
 
 const RuleSet& sym() {
   static const RuleSet own("sym", {
-      // {x, ..., x} op {y, ..., y} -> {x op y, ...}
       rule("alu-of-broadcasts", node(ops::ALU, each(Op::VECTORIZE, x), each(Op::VECTORIZE, y)).as(alu_node),
            broadcast(uop(op_of(alu_node), element_dtype_of(alu_node), x, y), count(alu_node))),
-      // x != 0 -> bool(x)
       rule("ne-zero", x != 0, cast(x, dtypes::bool_)),
-      // cast(s ? a : b) -> s ? cast(a) : cast(b)
       rule("cast-of-where", cast(where(s, a, b)).as(u), where(s, cast(a, dtype_of(u)), cast(b, dtype_of(u)))),
       rule("pow", node(Op::POW, x, y), with<xpow>(x, y)),
-      // ---- loads and stores
-      // store(buf[i], load(buf[i])) -> nothing
       rule("store-of-own-load", node(Op::STORE, node(Op::INDEX).as(idx), node(Op::LOAD, node(Op::INDEX).as(idx))), noop()),
-      // store(buf[i], gate ? alt : load(buf[i])) -> store(buf[gate ? i : invalid], alt)
       rule("store-of-gated-load", any_len(Op::STORE, node(Op::INDEX).as(idx), where(gate, alt, node(Op::LOAD, node(Op::INDEX).as(idx)))).as(s),
            with<gate_store>(idx, gate, alt, s)),
       // load(buf[invalid]) -> 0; store(buf[invalid], x) -> nothing
       rule("access-invalid", any_len({Op::LOAD, Op::STORE}, or_casted(node(Op::INDEX, anything(), constant(Const::invalid(), dtypes::index)))).as(x),
            branch("store", noop(), when<is_store>(x)), branch("load", const_like(x, 0))),
-      // ---- reciprocals
-      // 1 / (x * x) -> (1 / x) * (1 / x)
       rule("reciprocal-of-square", reciprocal(x * x), reciprocal(x) * reciprocal(x)),
-      // 1 / (x * x * x) -> (1 / x) * (1 / x) * (1 / x)
       rule("reciprocal-of-cube", reciprocal(x * x * x), reciprocal(x) * reciprocal(x) * reciprocal(x)),
-      // 1 / (x * c) -> (1 / x) * (1 / c)
       rule("reciprocal-of-scaled", reciprocal(x * c), reciprocal(x) * reciprocal(c)),
       // x * (1 / (1 + x)) -> 1 - 1 / (1 + x)
       rule("mul-sigmoid", x * reciprocal(1 + x).as(d), 1 - d),
-      // x * (d * y) -> y * (1 - d), for d = 1 / (1 + x)
       rule("mul-scaled-sigmoid", x * (reciprocal(1 + x).as(d) * y), y * (1 - d)),
-      // x * (d + y) -> (1 - d) + x * y, for d = 1 / (1 + x)
       rule("mul-sigmoid-plus", x * (reciprocal(1 + x).as(d) + y), (1 - d) + x * y),
-      // ---- reductions
-      // sum(x * c) -> sum(x) * c, for a constant c
       rule("reduce-of-scaled", any_len(Op::REDUCE, x * c.scalar()).arg(Op::ADD).as(r), with_first_src(r, x) * fold(c)),
       rule("reduce-of-product", any_len(Op::REDUCE, node(Op::MUL)).as(r), with<reduce_mul_chain>(r)),
-      // ---- groups and ends
-      // group(x) -> x
       rule("group-of-one", node(Op::GROUP, x), x),
       rule("sink-flatten", node({Op::SINK, Op::GROUP}).as(root), with<flatten_sink>(root)),
-      // end(noop, ranges...) -> noop
       rule("end-of-nothing", any_len(Op::END, leaf(Op::NOOP).as(x)), x),
-      // ---- distribute factors over sums (tinygrad: "combine terms (opinionated)")
       rule("neg-of-sum", -1 * (x + y), (-x) + (-y)),
       // (x + y) * c -> x * c + y * c, for indices only: wrong for floats that overflow to infinity
       rule("mul-distribute", (x.of(dtypes::index) + y) * c, x * c + y * c),

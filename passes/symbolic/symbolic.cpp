@@ -18,8 +18,6 @@ constexpr DTypeSet kIndexLike = dtypes::index_like, kBool{Scalar::Bool};
 
 Const value(UOp c) { return value_of_const(c); }
 
-// ---- guards (conditions) of the rules below
-
 bool differ(UOp x, UOp y) { return !(x == y); }
 bool is_invalid(UOp x) { return x.is_invalid(); }
 bool both_const(UOp a, UOp b) { return a.is_const() && b.is_const(); }
@@ -29,8 +27,6 @@ bool below_minus_one(UOp c) { return int_of_const(c) < -1; }
 bool fits_int32(UOp u) { return !overflows(u, dtypes::int32); }
 bool dtype_holds_values(UOp wide, UOp x) { return !overflows(x, wide.dtype()); }
 bool out_of_order(UOp x, UOp y) { return tuplize_less(y, x); }
-
-// ---- functions that compute the right sides of rules
 
 // Let r be the sum of the terms of x with factor 1, and d > 1 a common divisor of c and the factors of the other terms.
 // If 0 <= r < d, r cannot change the result of the comparison: x < c -> (other terms / d) < c / d.
@@ -69,7 +65,7 @@ UOp canonicalize_simplex(UOp x) {
   return changed ? sum(terms).lt(1).ne(true) : UOp();
 }
 
-// For an AFTER, replaces each dependency that has no side effect by the sources of that dependency.
+// For an AFTER, replaces each dependency that has no side effect by its sources.
 UOp after_effects(UOp x) {
   constexpr OpSet kEffects{Op::RANGE, Op::STORE, Op::KERNEL, Op::BARRIER, Op::END, Op::UNROLL};
   std::vector<UOp> src{x.src(0)};
@@ -88,10 +84,7 @@ UOp vector_of_consts(UOp vec) {
 
 std::vector<Rule> rules_of_terms() {
   return {
-      // ---- boolean algebra
-      // x | !x -> true
       rule("or-not-self", x.of(kBool) | logical_not(x), const_like(x, true)),
-      // ---- combine terms, and distribute factors over sums
       rule("add-same-term", x * c0 + x * c1, x * (c0 + c1)),
       rule("add-same-term-in-sum", (y + x * c0) + x * c1, y + x * (c0 + c1)),
       rule("add-scaled-self", x + x * c, x * (c + 1)),
@@ -99,12 +92,9 @@ std::vector<Rule> rules_of_terms() {
       rule("add-self-to-scaled-in-sum", (y + x * c) + x, y + x * (c + 1)),
       rule("add-self", x + x, x * 2),
       rule("add-self-in-sum", (y + x) + x, y + x * 2),
-      // (x / x2) / x3 -> x / (x2 * x3), for floats
       rule("fdiv-fdiv", fdiv(fdiv(x, x2), x3), fdiv(x, x2 * x3), when<differ>(x2, x3)),
       rule("neg-sum", -1 * (x + c), (-x) + (-c)),
       rule("mul-distribute-const", c0 * (x.of(dtypes::index) + c), (c0 * x) + (c0 * c)),
-      // ---- where
-      // !cond ? t : f -> cond ? f : t
       rule("where-not", where(logical_not(cond.of(kBool)), t, f), where(cond, f, t), unless<is_invalid>(f)),
       // (cond ? t : f) op (cond ? tt : ff) -> cond ? t op tt : f op ff, when t and tt, or f and ff, are constants
       rule("alu-of-wheres", node(ops::Binary, where(cond, t, f), where(cond, tt, ff)).as(alu_node),
@@ -112,11 +102,8 @@ std::vector<Rule> rules_of_terms() {
       // (y + (cond ? t : f)) + (cond ? tt : ff) -> y + (cond ? t + tt : f + ff), if t and tt or f and ff are constants
       rule("add-wheres-in-sum", (y + where(cond, t, f)) + where(cond, tt, ff),
            y + where(cond, t + tt, f + ff), when<a_pair_is_const>(t, tt, f, ff)),
-      // ---- bounds
-      // x -> c, when the bounds of x allow only the value c
       rule("alu-one-value", node(ops::ALU | OpSet{Op::DEFINE_VAR, Op::SPECIAL}).as(x), const_like(x, vmin(x)), when<has_one_value>(x)),
       rule("range-one-value", each(Op::RANGE, node(Op::CONST)).as(x), const_like(x, vmin(x)), when<has_one_value>(x)),
-      // max(x, y) -> the operand that is never less than the other, by the bounds of x and y
       rule("max-by-bounds", maximum(x, y), branch("first", x, when<never_less>(x, y)), branch("second", y, when<never_less>(y, x))),
   };
 }
@@ -124,13 +111,11 @@ std::vector<Rule> rules_of_terms() {
 std::vector<Rule> rules_of_constants() {
   std::vector<Rule> rules;
   ops::Associative.for_each([&](Op op) {
-    // (x op c1) op c2 -> x op (c1 op c2)
     rules.push_back(rule("gather-consts", alu(op, alu(op, x, c1), c2), alu(op, x, alu(op, c1, c2))));
   });
   for (Rule r : {
            rule("lt-move-const", (c0 + x) < c1, x < (c1 - c0)),
            rule("div-div", (x / c1) / c2, x / (c1 * c2)),
-           // ---- less than
            // c0 * x < c1 -> x < ceil(c1 / c0), when both are positive
            rule("lt-scaled", (c0.scalar() * x.of(dtypes::index)) < c1.scalar(), x < fold(ceil(true_div(c1, c0))), when<are_positive>(c0, c1)),
            // c0 * x < c1 -> -x < -floor(-c1 / -c0), when c0 < -1 and c1 <= 0
@@ -140,15 +125,11 @@ std::vector<Rule> rules_of_constants() {
            rule("lt-div", (x.of(dtypes::index) / cd.scalar()) < c.scalar(),
                 branch("positive", x < fold(c * cd), when<is_positive>(cd), when<is_positive>(c)),
                 branch("not-positive", x < fold(c * cd - (cd - 1)), when<is_positive>(cd))),
-           // ---- moving constants to the end
            rule("add-const-last", (x + c1) + y, (x + y) + c1),
            rule("mul-const-last", (x * c1) * y, (x * y) * c1),
-           // ---- comparisons of sums and of negated values; remainders and quotients of ranges
            // a0 * x0 + ... + y < c -> (a0 / d) * x0 + ... < c / d, when d divides c and all ai, and 0 <= y < d
            rule("lt-fold-terms", x.of(dtypes::index) < c.scalar(), with<lt_folding>(x, c), when<is_positive>(c)),
-           // -x < -y -> y < x
            rule("lt-neg-neg", x.of(dtypes::index) * -1 < y * -1, y < x),
-           // !(a0 * x0 + ... < 1) -> !(x0 + ... < 1)
            rule("simplex-drops-factors", logical_not(x.of(dtypes::index) < 1), with<canonicalize_simplex>(x)),
            // r % n -> r, r / n -> 0, for a range r with end n
            rule("range-mod-end", each(Op::RANGE, y).as(r) % y, r),
@@ -171,12 +152,8 @@ std::vector<Rule> rules_of_casts() {
            when<fits_int32>(u), when<fits_int32>(x), when<fits_int32>(y)),
       // int(x + c) -> int(x) + int(c), for an index x
       rule("cast-of-index-sum", cast(x.of(dtypes::index) + c, dtypes::sints).as(u), cast(x, dtype_of(u)) + cast(c, dtype_of(u))),
-      // ---- dependencies and constant vectors
-      // after(x, y) -> after(x, sources of y), when y has no side effect
       rule("after-effects", node(Op::AFTER).as(x), with<after_effects>(x)),
-      // after(x) -> x
       rule("after-nothing", node(Op::AFTER, s), s),
-      // {c0, c1, ...} -> a constant vector
       rule("vectorize-consts", each(Op::VECTORIZE, node(Op::CONST)).as(vec), with<vector_of_consts>(vec)),
   };
 }

@@ -17,10 +17,9 @@ UOp xsin(UOp d);
 // base ** exponent by exp2 and log2, with the signs and special cases of a float pow (xpow).
 UOp xpow(UOp base, UOp exponent);
 
-// Builds arithmetic on the bits of floats, for the transcendental functions (tinygrad uop/decompositions.py).
-// A float is float16, float32 or float64; its integer is int16, int32 or int64. Vectors are handled per element.
+// Arithmetic on the bits of floats (tinygrad uop/decompositions.py). A float is float16, float32 or float64; its
+// integer is int16, int32 or int64. Vectors are handled per element.
 
-// The bit layout of a float dtype.
 struct FloatLayout {
   int mantissa_bits;
   int64_t exponent_bias, exponent_mask;

@@ -254,10 +254,8 @@ const RuleSet& pm_move_where_on_load() {
   static const RuleSet set(
       "pm_move_where_on_load",
       {
-          // cond ? buf[x] : 0 -> buf[cond ? x : invalid]
           rule("where-on-load", where(cond, node(Op::INDEX, buf, x), 0),
                with<where_on_load>(cond, buf, x).branches({"moved-clauses", "known-clauses"})),
-          // cond ? 0 : buf[x] -> buf[!cond ? x : invalid]
           rule("where-not-on-load", where(cond, 0, node(Op::INDEX, buf, x)),
                with<where_on_load>(logical_not(cond), buf, x).branches({"moved-clauses", "known-clauses"})),
       });

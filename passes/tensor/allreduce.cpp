@@ -1,5 +1,4 @@
-// Expands ALLREDUCE with one of three algorithms (naive: copy all parts; ring; all-to-all), and copies between one
-// device and several. Mirrors tinygrad schedule/multi.py: handle_allreduce, replace_allreduce.
+// Mirrors tinygrad schedule/multi.py: handle_allreduce, replace_allreduce.
 #include <algorithm>
 
 #include "lib/uop/debug.h"
@@ -14,14 +13,11 @@ using namespace pat;
 
 namespace {
 
-// tinygrad's rule for an allreduce in two steps, first within groups of devices and then between groups. The rule never
-// applies, because tinygrad 0.12.0 puts all devices in one group.
+// tinygrad's rule declines if all devices are in one group, which tgc assumes.
 UOp handle_allreduce_multirank(UOp, UOp) { return {}; }
 
 enum class Algorithm { Naive, Ring, AllToAll };
 
-// Chooses the algorithm. Ring and all-to-all pay off for more than two devices and more than RING_ALLREDUCE_THRESHOLD
-// elements.
 Algorithm choose(const Settings& settings, size_t devices, Int numel) {
   bool large = devices > 2 && numel > Int(settings.RING_ALLREDUCE_THRESHOLD);
   if (settings.ALL2ALL >= 2 || (large && settings.ALL2ALL >= 1)) return Algorithm::AllToAll;
@@ -61,8 +57,8 @@ class ChunkedAllreduce {
  private:
   using Chunk = std::pair<int64_t, int64_t>;
 
-  // Divides the elements into n chunks [begin, end) of nearly equal size. Chunk sizes are multiples of the largest
-  // power of two up to 32 that divides the number of elements.
+  // Divides the elements into n chunks [begin, end). Chunk sizes are multiples of the largest power of two up to 32
+  // that divides the number of elements.
   std::vector<Chunk> divide() const {
     int64_t factor = 1;
     for (int64_t f : {32, 16, 8, 4, 2})
@@ -157,7 +153,7 @@ UOp shrink_for_device(UOp u, UOp shrink_op, int64_t device) {
   return shrink(u, bounds);
 }
 
-// Shrinks each part of an MSTACK. If a part is a COPY whose source is not on DISK or NPY, shrinks the source instead.
+// Shrinks each part of an MSTACK, below a COPY where possible.
 UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
   std::vector<UOp> src;
   for (size_t i = 0; i < ms.num_src(); i++) {
@@ -208,11 +204,9 @@ const RuleSet& replace_allreduce() {
                with<handle_allreduce>(buf, red).branches({"naive", "ring", "all-to-all"})),
           // copy(x) to several devices -> mstack(copy(x) to each...)
           rule("copy-to-many", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<copy_to_each>(y, x)),
-          // copy(x on several devices) -> copy(mselect(x, 0))
+          // copy(x on several devices) to one device -> copy(mselect(x, 0))
           rule("copy-to-one", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<copy_first_part>(y, x)),
-          // mselect(mstack(x0, x1, ...), i) -> xi
           rule("select-of-stack", node(Op::MSELECT, node(Op::MSTACK).as(s)).as(m), with<part_of_stack>(s, m)),
-          // shrink(mstack(x...)) -> mstack(shrink(x)...)
           rule("shrink-of-stack", any_len(Op::SHRINK, node(Op::MSTACK).as(m)).as(s), with<mstack_early_shrink>(m, s)),
           // mselect(movement(x)) -> movement(mselect(x))
           rule("select-below-movement", node(Op::MSELECT, any_len(ops::Movement, s).as(v)).as(m),

@@ -14,7 +14,7 @@ TEST_CASE("copies between one device and several, MSELECT and MSTACK are lowered
   t.check_throws("copy-to-one", t.copied(t.var("n", 0, 3), "B"));  // a variable has no device
   t.check_rule("select-of-stack", mselect(stack, 1), other);
   t.check_throws("select-of-stack", mselect(stack, 2));
-  UOp flat = part.src(0);  // `part` is a reshape of `flat`
+  UOp flat = part.src(0);
   t.check_rule("select-below-movement", mselect(part, 1), reshape(mselect(flat, 1), ShapeVec{2, 4}));
   t.check_declines("select-below-movement", mselect(flat, 1));
   t.check_rule("shrink-of-stack", t.shrunk(stack, {{0, 1}, {0, 4}}),
@@ -30,7 +30,7 @@ TEST_CASE("a small allreduce copies every part to every device") {
   t.check_rule("allreduce", of_value, copy(0).maximum(copy(1)));
   // a value on one device
   t.check_declines("allreduce", t.node(Op::ALLREDUCE, part.dtype(), {t.tensor(1, {2, 4}), one}, Op::MAX));
-  t.check_noted("allreduce-in-groups", red, {});  // the rule never applies: tinygrad 0.12.0 has one group of devices
+  t.check_noted("allreduce-in-groups", red, {});  // the rule always declines
 }
 
 }  // namespace

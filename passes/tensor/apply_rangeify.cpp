@@ -1,5 +1,4 @@
-// The rules of the stage "apply rangeify", which insert the ranges of the IndexingContext into the graph (tinygrad
-// schedule/indexing.py:pm_apply_rangeify).
+// The rules of the stage "apply rangeify" (tinygrad schedule/indexing.py:pm_apply_rangeify).
 
 #include "lib/uop/facts.h"
 #include "passes/tensor/stages.h"
@@ -18,7 +17,7 @@ Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
   throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
 }
 
-// Returns the `ranges` whose axes are stored in a buffer: `ranges` itself if all are stored, else a subset in `some`.
+// Returns the `ranges` of the realized axes. If not all axes are realized, `some` owns the result.
 std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::RealizedAxes& realized, std::vector<UOp>& some) {
   size_t first_out = 0;
   while (first_out < ranges.size() && realized.has_axis(first_out)) first_out++;
@@ -104,8 +103,7 @@ const RuleSet& mark_movements() {
 
 namespace {
 
-// Adds the ASSIGN's target, with its movement ops, as a third source of the ASSIGN, so that users can read the assigned
-// value through these movement ops.
+// Adds the target with its movement ops as a third source, which assign_to_store() uses.
 UOp assign_with_movements(Ctx& ctx, UOp assign) {
   if (assign.src(1).is(Op::KERNEL)) return {};
   Ranges ranges = ranges_or_throw(ctx, assign);
@@ -122,16 +120,13 @@ const RuleSet& pm_apply_rangeify() {
       rule("reduce-over-ranges", node(Op::REDUCE_AXIS).as(x), with<reduce_over_ranges>(x)),
       // pad(x) -> valid ? x : 0
       rule("pad-to-where", node(Op::PAD).as(x), with<pad_to_where>(x)),
-      // assign(t, x) -> assign(t, x, movements of t)
       rule("assign-with-movements", node(Op::ASSIGN, anything(), anything()).as(a), with<assign_with_movements>(a)),
-      // f(buffer) -> f(buffer[ranges]), f(realized x) -> f(bufferize(x, ranges of x)[ranges])
       rule("read-sources", node(OpSet::all()).as(x), with<read_sources>(x)),
-      // movement(x) -> x, because the ranges now express the movement
+      // movement(x) -> x, because the ranges express the movement
       rule("drop-movement", node(ops::Movement).as(x),
            with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) {
              return ctx.range_map.contains(x) || x.src(0).is(Op::INDEX) ? x.src(0) : UOp();
            })),
-      // const(device, ...) -> const, and the same for variables
       rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
            with_ctx<Ctx>(x, [](Ctx& ctx, UOp x) { return ctx.range_map.contains(x) ? x.with_src({}) : UOp(); })),
   });

@@ -31,14 +31,13 @@ namespace {
 
 UOp store(UOp to, UOp value, Arg tag) { return to.graph().node(Op::STORE, dtypes::void_, {to, value}, {}, tag); }
 
-// Makes a new numbered BUFFER in global memory. `size` is in elements.
+// `size` is in elements.
 UOp new_buffer(LocalAddBufferContext& ctx, UOp x, Int size, Arg device) {
   Graph& graph = x.graph();
   UOp number = graph.node(Op::LUNIQUE, dtypes::void_, {}, ctx.next_buffer++);
   return graph.node(Op::BUFFER, x.dtype(), {number, graph.node(Op::DEVICE, dtypes::void_, {}, device)}, size);
 }
 
-// Returns the ranges of an index, sorted by their args.
 std::vector<UOp> ordered_ranges(UOp index) {
   auto ranges = ranges_of(index);
   std::vector<UOp> out(ranges.begin(), ranges.end());
@@ -46,7 +45,7 @@ std::vector<UOp> ordered_ranges(UOp index) {
   return out;
 }
 
-// Applies the movement ops between `from` and the base of `from` to the node `to`.
+// Applies the movement ops between `from` and its base to `to`.
 UOp same_movements(UOp from, UOp to) {
   std::vector<UOp> movements;
   for (UOp base = base_of(from); !(from == base); from = from.src(0)) movements.push_back(from);
@@ -60,8 +59,7 @@ UOp same_movements(UOp from, UOp to) {
   return to;
 }
 
-// Stores the assigned value into its target. Users read the target after the store, through the movement ops of the
-// original target, which the ASSIGN keeps as its third source.
+// Returns the target after the store, with the movement ops of the ASSIGN's third source.
 UOp assign_to_store(UOp x, DType pointer, const std::vector<UOp>& ranges) {
   UOp assign = x.src(0);
   if (assign.num_src() != 3)
@@ -136,8 +134,7 @@ bool has_index(UOp u) {
   return std::any_of(u.src().begin(), u.src().end(), [](UOp s) { return s.is(Op::INDEX); });
 }
 
-// Replaces a CONTIGUOUS or BITCAST of data on a file device (DISK, TINYFS) by a BUFFER_VIEW. Returns `b` unchanged for
-// other devices.
+// Replaces a CONTIGUOUS or BITCAST `t` of file data by a BUFFER_VIEW. Returns `b` unchanged for other devices.
 UOp late_buffer_view(UOp t, UOp b) {
   if (!on_file(device_or_throw(b))) return b;
   Shape shape = shape_of(b);
@@ -161,7 +158,6 @@ UOp late_buffer_view(UOp t, UOp b) {
   return with_first_source(b, graph.node(Op::BUFFER_VIEW, t.dtype(), base_of(x), size_and_offset, t.tag()));
 }
 
-// mselect(reshape(x)) -> reshape(mselect(x)), and the same for MSTACK
 UOp reshape_above_choice(UOp m) {
   std::vector<UOp> src;
   for (UOp s : m.src()) src.push_back(base_of(s.src(0)));
@@ -174,7 +170,7 @@ UOp kernel_without_reshapes(UOp k) {
   return k.with_src(src);
 }
 
-// Drops a CONTIGUOUS. If the CONTIGUOUS has a tuple of Opts as its arg, they become the kernel's opts_to_apply.
+// A tuple of Opts in the arg of the CONTIGUOUS becomes the kernel's opts_to_apply.
 UOp drop_contiguous(LocalAddBufferContext& ctx, UOp x) {
   Arg a = x.arg();
   if (a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), [](Arg o) { return o.is(RecordClass::Opt); }))
@@ -203,10 +199,8 @@ const RuleSet& to_bufferview() {
   static const RuleSet set(
       "to_bufferview",
       {
-      // bufferize(contiguous(file)) -> bufferize(view(file)), and the same for BITCAST
           rule("bufferize-of-file", any_len(Op::BUFFERIZE, node({Op::BITCAST, Op::CONTIGUOUS}).as(t)).as(b),
                with<late_buffer_view>(t, b)),
-      // view(contiguous(x)) -> view(x), and the same for BITCAST
           rule("view-drops-contiguous", node(Op::BUFFER_VIEW, node({Op::BITCAST, Op::CONTIGUOUS})).as(b),
                with(b, [](UOp b) { return b.with_src(b.src(0).src()); })),
       });
@@ -216,7 +210,6 @@ const RuleSet& to_bufferview() {
 const RuleSet& pm_add_buffers() {
   static const RuleSet own("pm_add_buffers",
                            {
-      // bufferize(v, i) -> after(buffer, store(buffer[i], v))
                                rule("bufferize-to-store", node(Op::BUFFERIZE, anything(), idx).as(x),
                                     with_ctx<LocalAddBufferContext>(x, idx,
                                                                     [](LocalAddBufferContext& ctx, UOp x, UOp idx) {
@@ -225,7 +218,6 @@ const RuleSet& pm_add_buffers() {
       // mstack(reshape(x), reshape(y)) -> reshape(mstack(x, y)), and the same for MSELECT
                                rule("reshape-above-choice", each({Op::MSELECT, Op::MSTACK}, node(Op::RESHAPE)).as(m),
                                     with<reshape_above_choice>(m)),
-      // kernel(reshape(x)) -> kernel(x)
                                rule("kernel-drops-reshapes", node(Op::KERNEL).as(x), with<kernel_without_reshapes>(x)),
                            });
   static const RuleSet set("pm_add_buffers", {&pm_mops(), &pm_flatten_bufferize(), &to_bufferview(), &own});
@@ -234,7 +226,6 @@ const RuleSet& pm_add_buffers() {
 
 const RuleSet& pm_add_buffers_local() {
   static const RuleSet own("pm_add_buffers_local", {
-      // bufferize(v, i) -> after(buffer, store(buffer[i], v)), with a barrier for a local buffer
       rule("bufferize-to-local-store", node(Op::BUFFERIZE, anything(), idx).as(x),
            with_ctx<LocalAddBufferContext>(x, idx, [](LocalAddBufferContext& ctx, UOp x, UOp idx) {
              return bufferize_to_store(ctx, x, idx, true);
@@ -249,9 +240,7 @@ const RuleSet& rangeify_codegen() {
   static const RuleSet set(
       "rangeify_codegen",
       {
-      // contiguous(x) -> x
           rule("drop-contiguous", node(Op::CONTIGUOUS).as(x), with<drop_contiguous>(x)),
-      // noop(x) -> x
           rule("drop-noop", node(Op::NOOP).as(x),
                with(x,
                     [](UOp x) {

@@ -72,7 +72,7 @@ TEST_CASE("rangeify_codegen removes ops of the tensor level from a kernel") {
   t.check_declines("store-drops-arg", at.store(x));
 
   UOp both = done.broadcast(2), typed = both.with_dtype(dtypes::float32.vec(2));
-  t.check_rule("broadcast-of-after", typed, both);  // the VECTORIZE now has the AFTER's dtype
+  t.check_rule("broadcast-of-after", typed, both);
   t.check_declines("broadcast-of-after", both);
   t.check_rule("load-broadcast-local", both.index(i, dtypes::float32.vec(2)),
                both.index(i, both.dtype()).load({}, dtypes::float32.vec(2)));

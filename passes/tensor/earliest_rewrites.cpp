@@ -25,7 +25,7 @@ namespace {
 
 using Numbered = std::vector<UOp>;
 
-// Ops that the rule "number" skips. The rule "number-choice" numbers some MSTACKs and MSELECTs.
+// Ops that the rule "number" skips.
 constexpr OpSet kUntagged = OpSet{Op::BUFFER, Op::CONST,  Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_VAR,
                                   Op::BIND,   Op::KERNEL, Op::END,    Op::MSTACK, Op::MSELECT, Op::RANGE} |
                             ops::Movement;
@@ -61,7 +61,7 @@ class Numbering {
   }
 
  private:
-  // Numbers the nodes in the order of graph_rewrite's visits: pushes sources in reverse order, visits no node twice.
+  // Numbers the nodes in the order in which graph_rewrite visits them.
   void number(UOp sink) {
     std::vector<UOp> stack{sink};
     tags_[sink] = sink.tag();
@@ -88,8 +88,7 @@ class Numbering {
   UOpMap<UOp> results_;
 };
 
-// If the assigned value `b` has a PERMUTE or FLIP that depends on the buffer that the assignment overwrites, computes
-// `b` into another buffer first.
+// If `b` permutes or flips a value of the assigned buffer, computes `b` into another buffer first.
 UOp realize_before_permuting_assign(UOp a, UOp b, UOp assign) {
   UOp target = base_of(a);
   for (UOp p : toposort(b, [](UOp s) { return !s.in(kAlwaysContiguous); })) {
@@ -109,8 +108,7 @@ const RuleSet& split_reduceop_rules() {
 
 namespace {
 
-// For each axis of `x`, returns true if the axis has size 1 or is expanded, that is, if the index into the base of `x`
-// does not depend on the axis.
+// For each axis of `x`, returns true if the index into the base of `x` does not depend on the axis.
 std::vector<bool> expanded_axes(UOp x, Shape shape) {
   Graph& graph = x.graph();
   if (shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // every axis of a scalar is expanded
@@ -129,8 +127,7 @@ struct Split {
   int64_t axis, divisor;
 };
 
-// Returns the first reduced axis that can be split, and the largest allowed divisor of its size; nullopt if there is
-// none.
+// Returns the first reduced axis that can be split, and the largest allowed divisor of its size.
 std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size) {
   const Settings& settings = x.graph().settings();
   auto expanded = expanded_axes(x, shape);
@@ -148,8 +145,7 @@ std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size)
 }
 
 // Splits a reduction of many elements to few into two kernels, because one kernel with few outputs would use few of the
-// device's threads. Declines with SPLIT_REDUCEOP=0, without outputs, if a size is symbolic, if each output has few
-// elements, or if no reduced axis can be split.
+// device's threads.
 UOp split_reduceop(UOp reduce, UOp x) {
   const Settings& settings = x.graph().settings();
   Shape shape = shape_of(x), out = shape_of(reduce);
@@ -197,9 +193,8 @@ UOp assign_to_no_buffer(UOp x, UOp target, UOp assign) {
   return x.graph().node(Op::CONTIGUOUS, x.dtype(), x, {}, assign.tag());
 }
 
-// If `src` is a permuted or reshaped view of its base and `contig` the contiguous copy of `src`, undoes these movements
-// on `contig` and records the result, so that ALU ops can read the result instead of the base. Does not replace the
-// CONTIGUOUS.
+// If `src` only permutes and reshapes its base, undoes these movements on `contig`, the contiguous copy of `src`, and
+// records the result for the base.
 UOp found_contiguous(ContiguousViews& views, UOp contig, UOp src) {
   UOp base = base_of(src);
   for (UOp x = src; !(x == base); x = x.src(0)) {
@@ -230,7 +225,6 @@ UOp read_contiguous_views(ContiguousViews& views, UOp alu) {
 
 const RuleSet& add_tags() {
   static const RuleSet set("add_tags", {
-      // x -> x tagged with the next number, unless x has a tag or the dtype index, or its op is in kUntagged
       rule("number", node(OpSet::all() - kUntagged).as(x), with<tag_uop>(x)),
       rule("number-choice", node({Op::MSTACK, Op::MSELECT}).as(x),
            with_ctx<Numbered>(x, [](Numbered& numbered, UOp x) {
@@ -255,10 +249,8 @@ const RuleSet& earliest_rewrites() {
   static const RuleSet own(
       "earliest_rewrites",
       {
-          // detach(x) -> x, and the same for CONTIGUOUS_BACKWARD
           rule("drop-detach", node({Op::DETACH, Op::CONTIGUOUS_BACKWARD}).as(x),
                with(x, [](UOp x) { return x.src(0); })),
-          // throws Failure, because the kernel of a CUSTOM_KERNEL is a Python function
           rule("custom-kernel", node(Op::CUSTOM_KERNEL).as(x),
                with(x,
                     [](UOp) -> UOp {
@@ -269,7 +261,6 @@ const RuleSet& earliest_rewrites() {
                with(r, x, [](UOp r, UOp x) { return r.rtag(x.tag()); })),
           // reduce(x) -> reduce(contiguous(reduce(x split into parts))), for many elements per output
           rule("split-reduce", node(Op::REDUCE_AXIS, x).as(red), with<split_reduceop>(red, x)),
-          // reduce(x without elements) -> the identity element
           rule("reduce-of-nothing", node(Op::REDUCE_AXIS, x).as(red),
                with(red, x,
                     [](UOp red, UOp x) {
@@ -279,12 +270,11 @@ const RuleSet& earliest_rewrites() {
           // a tensor without elements -> a constant 0
           rule("empty", node(OpSet::all() - Op::SINK).as(x),
                with(x, [](UOp x) { return is_empty(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
-          // copy(contiguous(swizzle(file))) -> copy(swizzle(file)), for a PERMUTE, EXPAND, PAD or FLIP
+          // copy(contiguous(swizzle(file))) -> copy(swizzle(file))
           rule("disk-copy-drops-contiguous", any_len(Op::COPY, node(Op::CONTIGUOUS, node(kSwizzles).as(x))).as(y),
                with(x, y, [](UOp x, UOp copy) { return on_disk(x) ? with_first_source(copy, x) : UOp(); })),
-          // copy(swizzle(file)) -> swizzle(copy(file)), for a PERMUTE, EXPAND, PAD or FLIP
+          // copy(swizzle(file)) -> swizzle(copy(file))
           rule("disk-copy-first", any_len(Op::COPY, node(kSwizzles).as(x)).as(y), with<copy_below_movement>(x, y)),
-          // copy(c) -> c
           rule("copy-of-const", node(Op::COPY, s, anything()).as(x),
                with(x, s,
                     [](UOp x, UOp s) {
@@ -304,10 +294,9 @@ const RuleSet& earliest_rewrites() {
                       bool is_on_device = device_or_throw(x) == device_or_throw(copy);
                       return is_on_device ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
                     })),
-          // assign(t, x) -> contiguous(x), when the base of t is neither a buffer nor an MSTACK of buffers
+          // assign(t, x) -> contiguous(x)
           rule("assign-to-no-buffer", node(Op::ASSIGN, node(OpSet::all() - Op::BUFFER).as(t), x).as(y),
                with<assign_to_no_buffer>(x, t, y)),
-          // assign(a, f(permuted a)) -> assign(a, contiguous(f(permuted a)))
           rule("assign-from-permuted", node(Op::ASSIGN, a, b).as(y), with<realize_before_permuting_assign>(a, b, y)),
       });
   static const RuleSet set("earliest_rewrites", {&mop_cleanup(), &own});

@@ -16,8 +16,7 @@ TEST_CASE("values that are already in memory and empty tensors are folded") {
   t.check_rule("empty", none.exp2().rtag(7), none.const_like(0).rtag(7));
   t.check_declines("empty", x.exp2());
   auto reduced = [&](UOp u, Op op) { return reduce_axis(u, op, std::array<int64_t, 1>{0}); };
-  // `none` has shape (0, 4) and its reduction shape (1, 4). The reduction of the transpose has shape (1, 0), without
-  // elements.
+  // `none` has shape (0, 4), its reduction (1, 4), and the reduction of its transpose (1, 0).
   UOp most = reduced(t.permuted(none), Op::MAX), sum = reduced(none, Op::ADD);
   t.check_rule("reduce-of-nothing", sum, sum.const_like(0));
   t.check_rule("reduce-of-nothing", reduced(none, Op::MAX), sum.const_like(-std::numeric_limits<double>::infinity()));

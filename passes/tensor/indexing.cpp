@@ -133,7 +133,7 @@ class RangeAssigner {
     ctx_.range_map[x] = {in, *out};
   }
 
-  // Prints the ranges of `x` as tinygrad does under DEBUG_RANGEIFY=1: "*** 1 Ops.ADD (4, 4) 0 [r0][r1]".
+  // Prints the ranges of `x` in tinygrad's format of DEBUG_RANGEIFY=1.
   void print(UOp x, size_t users, std::span<const UOp> in, std::span<const UOp> out, size_t ending) const {
     auto text = [](std::span<const UOp> a, const std::span<const UOp>* b) {
       std::string all;
@@ -156,7 +156,7 @@ class RangeAssigner {
                  visible(apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
   }
 
-  // Returns the union of `ending_` over the `users` of a node, which are indices into `nodes_`.
+  // `users` are indices into `nodes_`.
   std::span<const UOp> ending_of(std::span<const uint32_t> users) {
     std::span<const UOp> all;
     for (uint32_t user : users) all = joined(all, ending_[user]);
@@ -179,8 +179,8 @@ class RangeAssigner {
     return ctx_.store_indices(std::move(all));
   }
 
-  // Returns the ranges of x's output: new ranges if `x` is realized, else the merged ranges of the users. Returns
-  // nullopt if no user has ranges, and for MSTACK and MSELECT. Clears `ending` if `x` is realized.
+  // Returns the ranges of x's output: new ranges if `x` is realized, else the merged ranges of the users; nullopt if
+  // there are none. Clears `ending` if `x` is realized.
   std::optional<std::span<const UOp>> output_ranges(UOp x, std::span<const uint32_t> users,
                                                     std::span<const UOp>& ending) {
     if (auto* realized = ctx_.realize_map.find(x)) {
@@ -233,7 +233,7 @@ class RangeAssigner {
     return ctx_.store_indices(std::move(out));
   }
 
-  // Returns true if all users index the axis with one RANGE or constant, which minimum_valid() would not change.
+  // Returns true if all users have the same index for the axis, which minimum_valid() would not change.
   bool is_unchanged_index(const std::vector<std::span<const UOp>>& used, size_t axis) const {
     UOp index = used[0][axis];
     bool simple = index.is(Op::RANGE) ? index.src(0).is_const() && py_less(0, index.vmax())
@@ -265,7 +265,6 @@ class RangeAssigner {
     ctx_.realize_map[x] = std::move(realized);
     out = ctx_.store_indices(std::move(fresh));
   }
-  // Returns true if the index depends on a range that is nested inside one of the ending ranges.
   static bool nests_inside(UOp index, std::span<const UOp> ending) {
     for (UOp r : ranges_of(index))
       for (UOp e : ending)
@@ -273,8 +272,8 @@ class RangeAssigner {
     return false;
   }
 
-  // Returns the input ranges of `x`. For a movement op, maps the output ranges to indices of the source. For a
-  // reduction, makes new ranges for the reduced axes.
+  // For a movement op, maps the output ranges to indices of the source. For a reduction, makes new ranges for the
+  // reduced axes.
   std::span<const UOp> input_ranges(UOp x, std::span<const UOp> out, std::span<const UOp>& ending) {
     if (x.in(ops::Movement)) {
       auto in = apply_movement_op(x, out);
@@ -309,7 +308,7 @@ class RangeAssigner {
   IndexingContext& ctx_;
   Graph& graph_;
   const int64_t pcontig_;
-  const bool prints_ranges_;  // true with DEBUG_RANGEIFY
+  const bool prints_ranges_;
   const std::vector<UOp>& nodes_;
   const Consumers consumers_;
   std::vector<std::span<const UOp>> ending_;  // for each node, the ranges that end at the node or at its users
@@ -321,18 +320,13 @@ class RangeAssigner {
 const RuleSet& pm_generate_realize_map() {
   using Ctx = IndexingContext;
   static const RuleSet set("pm_generate_realize_map", {
-      // realizes (stores in buffers) the outputs, which are the bases of the sink's sources
       rule("realize-outputs", node(Op::SINK).as(s), with<realize_bases>(s)),
-      // realizes ops that run as separate kernels or copies
       rule("realize", node({Op::COPY, Op::BUFFER_VIEW, Op::CONTIGUOUS, Op::STORE, Op::ENCDEC}).as(t),
            with_ctx<Ctx>(t, [](Ctx& ctx, UOp t) { return realize(ctx, t); })),
-      // realizes a reduction over an OUTER range (a loop around kernels)
       rule("realize-outer-reduce", node(Op::REDUCE).as(r), with_ctx<Ctx>(r, [](Ctx& ctx, UOp r) {
              return std::any_of(r.src().begin() + 1, r.src().end(), is_outer) ? realize(ctx, r) : UOp();
            })),
-      // realizes the sources of COPY, MSELECT, MSTACK and ENCDEC
       rule("realize-sources", node({Op::COPY, Op::MSELECT, Op::MSTACK, Op::ENCDEC}).as(r), with<realize_sources>(r)),
-      // realizes an assignment and the assigned value
       rule("realize-assign", node(Op::ASSIGN).as(a), with<realize_assign>(a)),
   });
   return set;
@@ -340,7 +334,7 @@ const RuleSet& pm_generate_realize_map() {
 
 UOp run_rangeify(UOp sink, IndexingContext& ctx) {
   auto nodes = toposort(sink);
-  // record in `ctx` which values are realized; these do not depend on the order in which nodes are visited
+  // the order of the visits does not matter
   try_on_each(nodes, pm_generate_realize_map(), {.ctx = ctx, .name = "get realize"});
   RangeAssigner(nodes, ctx).run();
   return graph_rewrite(sink, pm_apply_rangeify(), {.ctx = ctx, .bottom_up = true, .name = "apply rangeify"});

@@ -42,13 +42,12 @@ class Planner {
     explicit Device(int64_t size) : allocator(size, kPage, 32) {}
     TlsfAllocator allocator;
     int64_t peak = 0;
-    size_t number = 0;  // index of the device's shared buffer in the plan
+    size_t number = 0;
   };
 
   size_t root(size_t b) const { return s_.buffers[b].view_of.value_or(b); }
 
-  // Returns for each buffer true if the plan leaves the buffer in separate memory: inputs and outputs, because they
-  // outlive the schedule, and the buffers of copies and views, so that copies can overlap kernels.
+  // Inputs and outputs outlive the schedule. Copies with separate buffers can overlap kernels.
   std::vector<bool> separate_buffers() const {
     std::vector<bool> is_separate(s_.buffers.size());
     for (size_t b = 0; b < is_separate.size(); b++)
@@ -103,8 +102,8 @@ class Planner {
     device.peak = std::max(device.peak, at.offset_bytes + buffer.nbytes());
   }
 
-  // Handles an event of a buffer that cannot be part of a shared buffer. When its lifetime begins, reuses the memory of
-  // an unused buffer of the same device, dtype and size; when it ends, marks the memory as unused.
+  // Handles an event of a buffer that cannot be part of a shared buffer: reuses whole buffers of the same device, dtype
+  // and size.
   void reuse_whole(size_t b, bool is_begin) {
     const ScheduleBuffer& buffer = s_.buffers[b];
     auto& unused = unused_[{buffer.device, std::string(buffer.dtype.repr()), buffer.nbytes()}];
@@ -193,7 +192,6 @@ void TlsfAllocator::link_back(int64_t next, int64_t start) {
   if (auto it = blocks_.find(next); it != blocks_.end()) it->second.previous = start;
 }
 
-// Splits a free block into a block of `size` bytes and the rest.
 void TlsfAllocator::split(int64_t start, int64_t size) {
   Block whole = blocks_.at(start);
   TGC_CHECK(whole.is_free, "a block that is split must be free");

@@ -14,7 +14,7 @@ namespace tgc {
 // The memory of one buffer: part of a shared buffer, the memory of another buffer, or (neither is set) separate memory.
 struct BufferPlace {
   std::optional<size_t> shared_index = {};  // index of the shared buffer in the plan
-  int64_t offset_bytes = 0;                 // byte offset in the shared buffer
+  int64_t offset_bytes = 0;
   std::optional<size_t> shared_with = {};   // number of the schedule buffer whose memory this buffer reuses
 };
 
@@ -28,15 +28,16 @@ struct MemoryPlan {
   std::vector<SharedBuffer> shared_buffers;
   // total bytes of the buffers whose place has a shared_index or shared_with; total bytes of the shared buffers
   int64_t planned_bytes_before = 0, planned_bytes_after = 0;
-  int64_t total_bytes_before = 0, total_bytes_after = 0;      // total bytes of all buffers, without and with sharing
+  int64_t total_bytes_before = 0, total_bytes_after = 0;      // bytes of all buffers except views, without and with
+                                                              // sharing
 };
 
 // Plans the memory of all buffers of `schedule`. With NO_MEMORY_PLANNER=1, plans separate memory for each buffer.
 MemoryPlan plan_memory(const Schedule& schedule, const Settings& settings);
 
-// A two-level segregated fit (TLSF) allocator of one address range, for the memory planner. The first level of free
-// lists has one class for each power of two of block sizes; the second level divides each class into equal intervals.
-// allocate() uses the block of a list that was freed first. Mirrors tinygrad runtime/support/memory.py:TLSFAllocator.
+// A two-level segregated fit (TLSF) allocator of one address range. The first level of free lists has one class for
+// each power of two of block sizes; the second level divides each class into equal intervals. Mirrors tinygrad
+// runtime/support/memory.py:TLSFAllocator.
 class TlsfAllocator {
  public:
   // Manages `size` bytes and allocates blocks of at least `block_size` bytes. The second level has

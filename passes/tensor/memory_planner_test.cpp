@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-// A buffer of `bytes` bytes with its lifetime, from the kernel that writes it to the last kernel that reads it.
+// A buffer, and the first and last kernel that use it.
 struct Life {
   int64_t bytes;
   size_t first, last;

@@ -65,7 +65,7 @@ Shape keep(Graph& graph, Shape shape) {
   return {copy, shape.size()};
 }
 
-// Replaces ranges in index expressions. Equivalent to substitute(), but faster for small expressions.
+// Replaces ranges in small index expressions faster than substitute().
 class RangeReplacer {
  public:
   RangeReplacer(std::span<const UOp> from, std::span<const UOp> to) : from_(from), to_(to) {}
@@ -90,7 +90,7 @@ class RangeReplacer {
     return out;
   }
 
-  // Appends each of `all`, with its ranges replaced, to `out`. Returns false if a node or symbolic size prevents this.
+  // Appends each of `all`, with its ranges replaced, to `out`. Returns false if that is impossible.
   bool replace(std::span<const UOp> all, std::vector<UOp>& out) {
     auto simple_size = [](UOp r) { return r.src(0).is_const(); };
     if (!std::ranges::all_of(from_, simple_size)) return false;
@@ -122,8 +122,6 @@ std::vector<UOp> replace_ranges(Graph& graph, std::span<const UOp> indices, std:
     return std::vector<UOp>(sink.src().begin(), sink.src().end());
   });
 }
-
-// ---- indices that a reshape leaves unchanged
 
 UOp without_constant(UOp sum) { return sum.is(Op::ADD) && sum.src(1).is_const() ? sum.src(0) : sum; }
 
@@ -224,8 +222,6 @@ std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape 
   return out;
 }
 
-// ---- any other reshape, and paddings
-
 UOp times(Sint s, UOp u) { return s.is_int() ? s.as_int() * u : s.uop() * u; }
 UOp mod(UOp u, Sint s) { return s.is_int() ? u % Const(s.as_int()) : u % s.uop(); }
 UOp div(UOp u, Sint s) { return s.is_int() ? u / Const(s.as_int()) : u / s.uop(); }
@@ -258,8 +254,8 @@ UOp bounds_of_padding(UOp r, Sint begin, Sint end) {
   return graph_rewrite(above & below, pad_condition_rules(), {.name = "pad"});
 }
 
-// Returns the simplified condition begin <= r < end. The same padding often recurs with other ranges, so the condition
-// is simplified over placeholders, for which the rewrite results are cached.
+// Returns the simplified condition begin <= r < end. Simplifies over placeholders, for which rewrite results are
+// cached.
 UOp in_bounds(UOp r, Sint begin, Sint end) {
   Graph& graph = r.graph();
   auto in_general = [&]() -> std::optional<UOp> {
@@ -296,8 +292,6 @@ std::vector<UOp> reshape_as_a_whole(Graph& graph, Shape from, Shape to, std::spa
   UOp result = shortcut(kReshapeOnce, graph, once, reshape);
   return replace_ranges(graph, result.src(), placeholders, ranges);
 }
-
-// ---- a reshape in blocks
 
 // A block of a reshape: the axes [from, from_end) of the source have as many elements as the axes [to, to_end) of the
 // result, so the block can be reshaped independently of the other axes.
@@ -337,8 +331,8 @@ bool is_simple_and_within(UOp index, Sint size) {
   return !py_less(index.vmin(), 0) && py_less(index.vmax(), size.as_int());
 }
 
-// Reshapes block by block, so that blocks that recur elsewhere hit the cache. Returns nullopt if the reshape cannot be
-// divided, if blocks share a range, or if an index is neither unchanged nor a RANGE or constant within its axis.
+// Reshapes block by block, so that blocks that recur hit the cache. Returns nullopt where this is not possible or does
+// not help.
 std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto blocks = indices.size() == to.size() ? blocks_of(from, to) : std::nullopt;
   if (!blocks || (blocks->size() == 1 && blocks->front().to_end - blocks->front().to == to.size())) return std::nullopt;
@@ -449,7 +443,6 @@ const RuleSet& pm_mops() {
                                            src[0] = a.replace({.src = after, .tag = Arg()});
                                            return r.replace({.src = src, .tag = a.tag()});
                                          })),
-                               // end(movement(x), ranges...) -> end(x, ranges...)
                                rule("end-drops-movement", any_len(Op::END, node(ops::Movement).as(r)).as(a),
                                     with(r, a, [](UOp r, UOp a) { return with_first_source(a, r.src(0)); })),
                            });

@@ -10,7 +10,7 @@
 namespace tgc {
 
 // Maps `indices` into the result of `movement`, for all or its first axes, to indices into its source. The index of an
-// element that a PAD adds is Invalid. Throws Failure if `movement` is not a movement op.
+// element that a PAD adds is Invalid. Throws Failure if the indices cannot be mapped.
 std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices);
 
 // Maps `indices` into the shape `to`, one per axis, to indices into the shape `from`, which has as many elements.
@@ -18,12 +18,10 @@ std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<con
 
 UOp with_first_source(UOp u, UOp first);  // returns `u` with another first source
 
-// Rules that merge a movement op into the INDEX that reads the op, move a movement op from the source of an AFTER to
-// the result of the AFTER, and drop a movement op that is the source of an END.
+// Rules that move INDEX, AFTER and END below a movement op.
 const RuleSet& pm_mops();
 
-// The rules of the graph rewrites that apply_movement_op() starts: for the indices of a RESHAPE, and for the condition
-// of a PAD.
+// Rules of nested rewrites of apply_movement_op(): for the indices of a RESHAPE, and for the condition of a PAD.
 const RuleSet& reshape_index_rules();
 const RuleSet& pad_condition_rules();
 

@@ -15,7 +15,6 @@ struct Tensors {
   Graph g;
   UOp r0 = g.range(Const(6), 0, AxisType::LOOP), r1 = g.range(Const(4), 1, AxisType::LOOP);
 
-  // Makes a tensor of this shape.
   UOp tensor(ShapeVec shape) {
     Int size = 1;
     for (Sint s : shape) size = size * s.vmax();

@@ -9,8 +9,6 @@ namespace tgc {
 
 using namespace pat;
 
-// ---- functions that create nodes for several devices
-
 UOp device_node(Graph& graph, Arg device) { return graph.node(Op::DEVICE, dtypes::void_, {}, device); }
 UOp mselect(UOp u, int64_t device) { return u.graph().node(Op::MSELECT, u.dtype(), u, device); }
 UOp mstack(UOp like, std::span<const UOp> parts) { return like.graph().node(Op::MSTACK, like.dtype(), parts); }
@@ -73,8 +71,6 @@ UOp shard(UOp u, int64_t axis) {
   bounds[size_t(axis)] = {begin, begin + part};
   return shrink(u, bounds);
 }
-
-// ---- ops on MULTI
 
 namespace {
 
@@ -223,13 +219,11 @@ const RuleSet& multi_pm() {
       // copy(multi(x)) -> allreduce(x, padded with zeros to the whole size)
           rule("copy-multi", node(Op::COPY, multi_m, node(Op::DEVICE).as(d)),
                with(m, d, [](UOp m, UOp d) { return allreduce(unshard(m.src(0), axis_of_multi(m)), Op::ADD, d); })),
-      // allreduce(multi(x)) -> multi(allreduce(x))
           rule("allreduce-multi", node(Op::ALLREDUCE, multi_m, node(Op::DEVICE).as(d)).as(red),
                with(m, d, red,
                     [](UOp m, UOp d, UOp red) {
                       return multi(allreduce(m.src(0), red.arg().op(), d), axis_of_multi(m));
                     })),
-      // cast(multi(x)) -> multi(cast(x)), and the same for the other ops of this rule
           rule("pass-through-multi",
                node({Op::CAST, Op::BITCAST, Op::CONTIGUOUS, Op::DETACH, Op::CONTIGUOUS_BACKWARD}, multi_m).as(root),
                with(root, m,

@@ -17,11 +17,10 @@ using namespace pat;
 
 namespace {
 
-// Ops whose value must be stored in memory. A NOOP is a copy whose source already is on the copy's device.
+// Ops whose value must be stored in memory (rangeify.py:ALWAYS_RUN_OPS).
 constexpr OpSet kAlwaysStored{Op::CONTIGUOUS, Op::COPY, Op::ASSIGN, Op::ENCDEC, Op::NOOP};
 
 // Removes from the buffer the axes over which the value does not vary, and expands the smaller buffer to the old shape.
-// Declines if there are no such axes, if a range is symbolic, or if the value must be stored.
 UOp cleanup_dead_axes(UOp b) {
   UOp value = b.src(0);
   if (value.in(kAlwaysStored)) return {};
@@ -48,7 +47,6 @@ Arg joined_tags(UOp a, UOp b) {
   return tags.empty() ? Arg() : a.graph().tuple(tags);
 }
 
-// bufferize(buffer[ranges], ranges) -> buffer, shrunk to the BUFFERIZE's shape; not for a BUFFER_VIEW
 UOp remove_noop_bufferize(UOp idx, UOp b) {
   UOp source = idx.src(0);
   if (!std::ranges::equal(idx.src().subspan(1), b.src().subspan(1)) || source.is(Op::BUFFER_VIEW)) return {};
@@ -60,10 +58,7 @@ UOp remove_noop_bufferize(UOp idx, UOp b) {
   return shrink(tagged, bounds);
 }
 
-// ---- recomputing a value in place of its buffer, if that is cheap
-
-// The nodes that determine the cost of recomputing a value: the buffers and INDEX nodes that it reads, and its
-// reductions.
+// The nodes that determine the cost of recomputing a value.
 struct RecomputeCost {
   std::vector<UOp> buffers, indexes, reduces;
 };
@@ -105,7 +100,6 @@ UOp gate_substitute(const SubstituteContext& ctx, UOp b) {
 
 const RuleSet& pm_gate_substitute() {
   static const RuleSet set("pm_gate_substitute", {
-      // stops the rewrite at nodes that depend on none of the ranges to be replaced
       rule("gate-substitute", node(OpSet::all()).as(b), with<gate_substitute>(b)),
   });
   return set;
@@ -132,7 +126,6 @@ bool varies_in_reduce(UOp index) {
 
 // With PCONTIG > 2, shrinks the buffer of a value that has a reduction to a local buffer. The local buffer has the axes
 // that index a local buffer inside the value, or whose new index varies in a REDUCE range. Other axes are substituted.
-// Declines if there are none, and unless the buffer is much larger than the buffers that the value reads.
 UOp partial_contiguous(UOp src, UOp buf, UOp idx, const RecomputeCost& cost) {
   Int in = 1;
   for (UOp b : cost.buffers) in = in + size_of(b);
@@ -183,8 +176,6 @@ FoldingResult remove_bufferize(UOp src, UOp buf, UOp idx) {
   return {substitute(src, ranges_to_indexes(buf, idx), &gated_substitute()), "whole"};
 }
 
-// ---- images, buffer requirements, rule sets
-
 UOp image_to_base(UOp x) { return x.dtype().is_image() ? x.with_dtype(x.dtype().base()) : UOp(); }
 
 // Replaces an image dtype by its base dtype if the buffer has another size or rows that are not whole pixels.
@@ -225,15 +216,11 @@ const RuleSet& pm_const_buffer_folding() {
                   any_len(Op::BUFFERIZE, any_of(index_cast.as(s), logical_not(index_cast != anything()).as(s))).as(buf))
                   .as(idx),
               with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
-          // bufferize(c) -> c
           rule("bufferize-of-const", any_len(Op::BUFFERIZE, node(Op::CONST).as(x)).as(b),
                with(x, b, [](UOp x, UOp b) { return b.const_like(x.arg().to_const()).rtag(b.tag()); })),
-          // c[] -> c
           rule("index-of-const", node(Op::INDEX, node(Op::CONST).as(x)), x),
-          // copy(c) -> c
           rule("fold-copy-of-const", node(Op::COPY, c, anything()).as(y),
                with(c, y, [](UOp c, UOp copy) { return const_like_arg(copy, c.arg()); })),
-          // bufferize(noop(c)) -> bufferize(c)
           rule("noop-of-const", any_len(Op::BUFFERIZE, node(Op::NOOP, c)).as(buf),
                with(c, buf, [](UOp c, UOp buf) { return with_first_source(buf, c); })),
           // mstack(c, ...)[ranges] -> c
@@ -252,7 +239,6 @@ const RuleSet& pm_remove_bufferize() {
   static const RuleSet set(
       "pm_remove_bufferize",
       {
-          // bufferize(x, ranges)[indexes] -> x with the ranges replaced by the indexes, if recomputing x is cheap
           rule("remove-bufferize", any_len(Op::INDEX, any_len(Op::BUFFERIZE, s).as(buf)).as(idx),
                with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
       });
@@ -264,8 +250,6 @@ const RuleSet& remove_bufferize_stage() {
                            {&symbolic(), &pm_reduce_simplify(), &pm_const_buffer_folding(), &pm_remove_bufferize()});
   return set;
 }
-
-// ---- limit buffers
 
 namespace {
 
@@ -292,8 +276,7 @@ size_t buffers_read(UOp root) {
   return count;
 }
 
-// Stores the operand `s` in a new buffer, which a kernel with new LOOP ranges fills. Returns an INDEX that reads the
-// buffer.
+// Stores the operand `s` in a new buffer, which a kernel with new LOOP ranges fills.
 UOp through_buffer(IndexingContext& ctx, UOp s) {
   Graph& graph = s.graph();
   auto from = ranges_of(s);

@@ -86,7 +86,7 @@ TEST_CASE("limit-buffers buffers operands of a kernel that binds too many buffer
   t.check_rule("limit-buffers", sum(t, r), through.index(r, dtypes::float32) + t.tensor(1, {8}).index(r), ctx);
   t.check_declines("limit-buffers", t.tensor(0, {8}).index(r) + t.tensor(0, {8}).index(r), ctx);
   free.check_declines("limit-buffers", sum(free, free.range(8, 5)), free_ctx);
-  // the stage accepts a node without a device: like tinygrad, it looks up the devices of some nodes only
+  // the stage accepts a node without a device
   UOp part = mselect(free.var("n", 0, 3), 1);
   UOp sink = free.graph.sink(bufferize(part, {}, {.device = free.graph.str("A")}));
   CHECK(limit_buffers(sink, free_ctx) == sink);

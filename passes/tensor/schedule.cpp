@@ -11,8 +11,6 @@
 namespace tgc {
 namespace {
 
-// ---- the original sink, in which the AFTER of a buffer replaces each computed value
-
 UOp apply_kernels(TensorJob& job, UOp kernels) {
   Substitution tensors = job.multi_map;
   for (size_t i = 0; i < kernels.num_src() && i < job.sink_tags.size(); i++) {
@@ -22,8 +20,6 @@ UOp apply_kernels(TensorJob& job, UOp kernels) {
   }
   return substitute(job.scheduled_sink, tensors, nullptr, "Apply Kernelize Map");
 }
-
-// ---- the order of the kernels
 
 // Orders the steps of the schedule topologically. A step is a KERNEL, an OUTER RANGE (a loop around kernels), or an END
 // of such a range with its kernel.
@@ -36,8 +32,7 @@ class KernelOrder {
     }
   }
 
-  // Returns the steps in execution order. Among the steps whose dependencies have run, the one that became ready first
-  // is next. Throws Failure if the steps depend on each other in a cycle.
+  // Returns the steps in execution order. Among the steps that are ready, the one that became ready first is next.
   std::vector<UOp> run() {
     std::deque<UOp> ready;
     for (UOp k : order_)
@@ -139,8 +134,6 @@ std::vector<Run> unroll(const std::vector<UOp>& steps) {
   }
   return out;
 }
-
-// ---- the buffers and items of the schedule
 
 class Buffers {
  public:
@@ -261,7 +254,6 @@ bool in_memory(UOp s) {
   return base.in({Op::AFTER, Op::BUFFER});
 }
 
-// Returns the buffer with the value of a source of the sink; the empty UOp for a constant.
 UOp holder_of(UOp s) { return in_memory(s) ? buf_uop(base_of(s)) : UOp(); }
 
 // Renumbers the buffers in order of first use by the items. Buffers that no item uses are last.

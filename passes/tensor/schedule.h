@@ -24,10 +24,10 @@ struct ScheduleBuffer {
   int64_t nbytes() const { return num_elements * dtype.itemsize(); }
 };
 
-// One launch of a kernel, one copy, or the creation of one view.
+// One launch of a kernel, or one other operation on buffers, such as a copy.
 struct ScheduleItem {
   UOp ast;                                                    // a SINK for a kernel; or COPY, BUFFER_VIEW, ENCDEC
-  // by DEFINE_GLOBAL number; the first one is an output, or the destination of a copy or view
+  // by DEFINE_GLOBAL number; a copy or view writes the first one
   std::vector<size_t> buffers;
   // values of the variables that differ between the launches of a kernel: loops of the schedule, and _device_num
   std::vector<std::pair<std::string, int64_t>> fixed_vars = {};
@@ -35,18 +35,17 @@ struct ScheduleItem {
 
 struct Schedule {
   std::vector<ScheduleItem> items;                            // in execution order
-  std::vector<ScheduleBuffer> buffers;                        // in order of first use
-  std::vector<std::pair<std::string, int64_t>> var_vals;      // values of the bound variables
+  std::vector<ScheduleBuffer> buffers;
+  std::vector<std::pair<std::string, int64_t>> var_vals;
   // for each source of the sink, its buffers, one per device; empty for a constant
   std::vector<std::vector<size_t>> output_buffers;
-  UOp result_sink;  // the original sink, with each computed value replaced by an AFTER of its buffer
+  UOp result_sink;  // job.scheduled_sink, with the computed values replaced by AFTERs of their buffers
 };
 
-// Returns the schedule of `kernels`, the result of the last tensor stage of `job`.
-// Throws Failure if the kernels depend on each other in a cycle.
+// Returns the schedule of `kernels`, the result of the last tensor stage of `job`. Throws Failure if the kernels cannot
+// be ordered or their buffers are malformed.
 Schedule create_schedule(TensorJob& job, UOp kernels);
 
-// Whether an item reads and writes a buffer.
 struct BufferAccess {
   bool is_read = false, is_written = false;
 };

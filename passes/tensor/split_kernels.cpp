@@ -18,9 +18,9 @@ using Ctx = LocalAddBufferContext;
 bool is_outer(UOp range) { return range.arg().items().back() == Arg(AxisType::OUTER); }
 bool is_empty_tuple(Arg a) { return a.is_tuple() && a.items().empty(); }
 
-// Throws Failure if a kernel reads a buffer both before and after another kernel writes the buffer. Replaces no node.
+// Throws Failure if a kernel reads a buffer both before and after another kernel writes the buffer.
 UOp find_bufs(UOp store) {
-  std::vector<std::pair<UOp, Op>> read_from;  // a vector, because a kernel binds few buffers
+  std::vector<std::pair<UOp, Op>> read_from;
   auto may_be_read = [](UOp u) { return !u.is(Op::AFTER); };
   UOp buffer;  // the buffer of the INDEX that the walk visited last
   auto reads_another_state = [&](UOp u) {
@@ -75,7 +75,7 @@ UOp renumber_range(Ctx& ctx, UOp r) {
   return r.replace({.arg = graph.tuple(arg), .tag = Arg()});
 }
 
-// Returns the COPY, BUFFER_VIEW or ENCDEC in the AST, which replaces the loop nest; the empty UOp if there is none.
+// Returns the COPY, BUFFER_VIEW or ENCDEC in the AST, which replaces the loop nest.
 UOp find_device_op(UOp ast) {
   constexpr OpSet kDeviceOps{Op::COPY, Op::BUFFER_VIEW, Op::ENCDEC};
   if (!ast.graph().ops().intersects(kDeviceOps)) return {};
@@ -146,15 +146,12 @@ const RuleSet& to_define_global() {
       "to_define_global",
       {
           rule("one-state-of-a-buffer", node(Op::STORE).as(x), with<find_bufs>(x)),
-      // buffer -> the next DEFINE_GLOBAL
           rule("define-global", node(Op::BUFFER).as(buf), with<define_global>(buf)),
-      // bind(v, _) -> v
           rule("unbind", node(Op::BIND).as(b), with<unbind>(b)),
-      // after(buffer, kernel) -> buffer, and the same for MSELECT and MSTACK; the node becomes a source of the kernel
+      // after(buffer, kernel) -> buffer; the AFTER becomes a source of the kernel
           rule("buffer-of-after", node({Op::MSTACK, Op::MSELECT, Op::AFTER}).as(a), with<buffer_of_after>(a)),
           rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
                with(x, [](UOp x) { return x.with_src({}); })),
-      // a range of one iteration -> 0
           rule("range-of-one", node(Op::RANGE).as(r),
                with(r, [](UOp r) { return py_equal(r.vmax(), 0) ? r.graph().constant(dtypes::index, 0) : UOp(); })),
       // tagged range -> range with the next number from 0, so that equal kernels have equal ASTs; if OUTER, a BIND
@@ -180,7 +177,6 @@ const RuleSet& kernel_split() {
 
 const RuleSet& split_kernels_rules() {
   static const RuleSet set("split_kernels", {
-      // a STORE, or the ENDs of its ranges -> a KERNEL of it, or of the COPY, BUFFER_VIEW or ENCDEC that it stores
       rule("split-store", node({Op::STORE, Op::END}).as(x), with<split_store>(x)),
   });
   return set;

@@ -49,7 +49,7 @@ TEST_CASE("range tags are added and removed, and a store becomes a KERNEL") {
   UOp ast = t.graph.sink(store(t.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0), own).end(own));
   t.check_rule("split-store", store(a, loop).end(loop),
                t.node(Op::KERNEL, dtypes::void_, a, t.graph.record(RecordClass::Kernel, {ast, t.graph.tuple({})})));
-  t.check_declines("split-store", store(a, loop));  // the store is inside a loop
+  t.check_declines("split-store", store(a, loop));
 }
 
 TEST_CASE("a kernel that reads a buffer both before and after a write is an error") {

@@ -1,5 +1,4 @@
-// The rules and functions of the stages that make kernels of a tensor graph. The files of this folder implement them:
-// earliest_rewrites.cpp, multi.cpp, and so on.
+// The rule sets and stages that make kernels of a tensor graph.
 #pragma once
 #include <span>
 #include <unordered_map>
@@ -15,9 +14,8 @@
 
 namespace tgc {
 
-// The stages "number the uops" and "earliest rewrites": number the nodes of a tensor graph, remove ops that need no
-// kernel (detach, no-op copies, empty tensors) and split large reductions into two kernels.
-// Mirrors tinygrad schedule/rangeify.py (earliest_rewrites, add_tags, replace_contiguous).
+// The stages "number the uops" and "earliest rewrites". Mirror tinygrad schedule/rangeify.py (earliest_rewrites,
+// add_tags, replace_contiguous).
 
 // Ops whose value is contiguous in memory or needs no memory (schedule/indexing.py:ALWAYS_CONTIGUOUS).
 inline constexpr OpSet kAlwaysContiguous{Op::CONTIGUOUS,  Op::ASSIGN, Op::COPY,          Op::BUFFER,
@@ -27,30 +25,28 @@ inline constexpr OpSet kAlwaysContiguous{Op::CONTIGUOUS,  Op::ASSIGN, Op::COPY, 
 
 UOp contiguous(UOp u);  // CONTIGUOUS of `u`; `u` itself if it is one, or a BUFFER below RESHAPEs and MULTIs
 
-// Runs the stage "number the uops": tags each node that may become a buffer with a number, and appends the node to
-// `numbered` at this index. Returns the sink of the tagged nodes.
+// Runs the stage "number the uops": tags each node that may become a buffer with a number, its index in `numbered`.
+// Returns the tagged sink.
 UOp number_uops(UOp sink, std::vector<UOp>& numbered);
 const RuleSet& add_tags();
 
-// Runs the stage "earliest rewrites".
 UOp rewrite_earliest(UOp sink);
-const RuleSet& earliest_rewrites_stage();  // all rules of the stage "earliest rewrites"
+const RuleSet& earliest_rewrites_stage();
 const RuleSet& split_reduceop_rules();     // rules of a nested rewrite of split-reduce: move an index to the base
 const RuleSet& mop_cleanup();
 const RuleSet& earliest_rewrites();
 const RuleSet& replace_contiguous();
 
-// The context of replace_contiguous() and of "earliest rewrites". If a permuted or reshaped view of a value has a
-// contiguous copy, maps the value to this copy with the movements undone.
+// The context of replace_contiguous(): if a permuted or reshaped view of a value has a contiguous copy, maps the value
+// to this copy with the movements undone.
 struct ContiguousViews {
   std::unordered_map<UOp, UOp> view_of;
 };
 
-// Tensors on several devices. A MULTI is a tensor sharded along one axis: each device holds one part. Each op on a
-// MULTI becomes an op on the parts. Mirrors tinygrad schedule/multi.py and the multi-device helpers of uop/ops.py.
+// Tensors on several devices. A MULTI is a tensor sharded along one axis: each device holds one part. Mirrors tinygrad
+// schedule/multi.py and the multi-device helpers of uop/ops.py.
 
-// ---- functions that create nodes for several devices
-UOp device_node(Graph& graph, Arg device);                 // DEVICE; `device` is a name or a tuple of names
+UOp device_node(Graph& graph, Arg device);                 // `device` is a name or a tuple of names
 UOp mselect(UOp u, int64_t device);                        // the part of `u` on device number `device`
 UOp mstack(UOp like, std::span<const UOp> parts);          // one value from a part per device; has the dtype of `like`
 UOp multi(UOp part, int64_t axis);                         // MULTI; throws Failure unless `part` is on several devices
@@ -58,27 +54,25 @@ UOp copy_to_device(UOp u, Arg device);
 UOp copy_to_device(UOp u, Arg device, int64_t from);       // copies the part of `u` on device number `from`
 UOp allreduce(UOp u, Op op, UOp device);
 UOp device_number_in(UOp u);                               // the variable _device_num that `u` depends on, or empty
-// `u` is a value of which every device has a full copy. Shrinks each copy along `axis` to the device's part
-// (UOp._shard). Throws Failure if the number of devices does not divide the axis.
+// Shrinks each device's full copy of `u` along `axis` to the device's part (UOp._shard). Throws Failure if the number
+// of devices does not divide the axis.
 UOp shard(UOp u, int64_t axis);
 // Pads each device's part along `axis` with zeros to the size of the whole value (UOp._unshard).
 UOp unshard(UOp u, int64_t axis);
 
-// ---- rule sets and stages
 const RuleSet& multi_pm();           // ops on MULTI -> ops on the parts; includes replace_allreduce()
 const RuleSet& replace_allreduce();  // expands ALLREDUCE, and copies between one device and several
 
-// Runs the stage "multi_pm": replaces every MULTI by its parts. Records job.scheduled_sink and job.multi_map. Returns
+// Runs the stage "multi_pm": replaces every MULTI by its parts. Sets job.scheduled_sink and job.multi_map. Returns
 // `sink` unchanged if no node is on several devices.
 UOp rewrite_multi(TensorJob& job, UOp sink);
 bool is_multi_device(UOp sink);  // true if some node is on several devices
 
-// Rangeify: decides which values are realized (stored in buffers) and which loop ranges index the input and output of
+// Rangeify: decides which values are realized (stored in buffers), and which loop ranges index the input and output of
 // each node. Mirrors tinygrad schedule/indexing.py.
 struct IndexingContext {
   explicit IndexingContext(Graph& graph) : graph(graph), realize_map(graph), range_map(graph) {}
 
-  // Why a value is stored in a buffer.
   enum class StoreReason : uint8_t {
     Output,       // the value is the base of a source of the sink
     OwnKernel,    // the op of the value needs a kernel or copy of its own, such as CONTIGUOUS, COPY or ASSIGN
@@ -86,12 +80,11 @@ struct IndexingContext {
     UsersDiffer,  // the users of the value read it at different indices
     LoopsEnd,     // an EXPAND would make each iteration of the expanded loops compute the value again
   };
-  // The axes over which a value is stored in a buffer.
   struct RealizedAxes {
-    bool has_axes = false;  // false if "get realize" has marked the value, but `axes` (all axes) is not yet filled in
+    bool has_axes = false;  // false if `axes` is not yet filled in
     std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
     StoreReason reason = StoreReason::OwnKernel;
-    UOp reading_op = {};  // the op that reads the value, if the reason is Source; else empty
+    UOp reading_op = {};  // if the reason is Source: the op that reads the value
     bool has_axis(size_t axis) const;
   };
   // The index expressions of a node, one per axis of its input and of its output.
@@ -109,22 +102,20 @@ struct IndexingContext {
   std::span<const UOp> store_indices(std::vector<UOp>&& indices);  // copies `indices` into the graph's arena
 };
 
-// The rules of the nested pass "get realize": record in the context which values must be realized.
 const RuleSet& pm_generate_realize_map();
 
-// Runs the stage "apply rangeify": assigns ranges to the nodes, from the sink to the sources. Movement ops become
-// index expressions; realized values become BUFFERIZEs read by INDEX.
+// Runs the stage "apply rangeify". Movement ops become index expressions; realized values become BUFFERIZEs read by
+// INDEX.
 UOp run_rangeify(UOp sink, IndexingContext& ctx);
 const RuleSet& pm_apply_rangeify();
 const RuleSet& mark_movements();     // rules of a nested rewrite: tag the movement ops of an ASSIGN's target
 
-// A BUFFERIZE marks a value that is stored in a buffer, indexed by the ranges that the BUFFERIZE ends. The rules here
-// replace the BUFFERIZE by a buffer, a STORE and an AFTER. Mirrors tinygrad schedule/indexing.py:BufferizeOpts and
-// schedule/rangeify.py (bufferize_to_store, rangeify_codegen).
+// A BUFFERIZE marks a value that is stored in a buffer, indexed by the ranges that the BUFFERIZE ends. Mirrors tinygrad
+// schedule/indexing.py:BufferizeOpts and schedule/rangeify.py (bufferize_to_store, rangeify_codegen).
 
 // The argument of a BUFFERIZE.
 struct BufferizeOpts {
-  Arg device = {};                          // None for a local buffer that rangeify makes
+  Arg device = {};                          // None for a local buffer
   AddrSpace addrspace = AddrSpace::GLOBAL;
   bool is_removable = true;  // false if a COPY reads the value, or if its op (CONTIGUOUS, ...) needs the buffer
 
@@ -135,14 +126,13 @@ UOp bufferize(UOp value, std::span<const UOp> ranges, const BufferizeOpts& opts,
 
 // State of the rules that create buffers or split a graph into kernels (rangeify.py:LocalAddBufferContext).
 struct LocalAddBufferContext {
-  int64_t next_buffer = 0;        // number of the next buffer
-  int64_t next_global = 0;        // number of the next DEFINE_GLOBAL
-  int64_t next_range_number = 0;  // number of the next RANGE
-  // Each buffer, and the node that becomes the kernel's source for it (a BUFFER, an AFTER, an MSTACK or an MSELECT); in
-  // order of first use.
+  int64_t next_buffer = 0;
+  int64_t next_global = 0;
+  int64_t next_range_number = 0;
+  // Each buffer, and the node that becomes the kernel's source for it; in order of first use.
   std::vector<std::pair<UOp, UOp>> buffers;
   std::unordered_map<UOp, size_t> buffer_indices;  // index of each buffer in `buffers`
-  std::vector<UOp> vars;                           // the BINDs, without duplicates
+  std::vector<UOp> vars;
   Arg opts = {};                                   // opts_to_apply of the kernel: the arg of a CONTIGUOUS
 };
 
@@ -153,7 +143,6 @@ const RuleSet& pm_add_buffers_local();   // pm_add_buffers, and BUFFERIZE in loc
 const RuleSet& rangeify_codegen();       // removes CONTIGUOUS and NOOP from a kernel; adds LOADs from local buffers
 const RuleSet& add_local_buffers_rules();
 
-// Runs the kernel stage "add local buffers".
 UOp add_local_buffers(UOp sink);
 
 // The stages "symbolic+reduce_collapse+debuf", which removes the BUFFERIZEs whose value is cheap to recompute, and
@@ -161,27 +150,26 @@ UOp add_local_buffers(UOp sink);
 const RuleSet& pm_const_buffer_folding();  // removes BUFFERIZEs of constants and buffers, and axes of equal values
 const RuleSet& pm_remove_bufferize();      // recomputes a value instead of storing it, if recomputing is cheap
 const RuleSet& gated_substitute();         // nested rewrite: substitutes ranges; skips nodes without these ranges
-const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_collapse+debuf"
+const RuleSet& remove_bufferize_stage();
 
 // The properties of a BUFFERIZE that can keep pm_remove_bufferize() from recomputing its value.
 struct BufferRequirements {
-  bool is_removable = true;     // false if its BufferizeOpts or the op of its value require the buffer
-  size_t num_buffers = 0;       // number of buffers that its value reads; if it is large, the value is not recomputed
-  bool reduces_buffer = false;  // true if its value has a reduction of a buffer, which would be recomputed for each use
+  bool is_removable = true;     // false if the value must be stored
+  size_t num_buffers = 0;       // number of buffers that its value reads
+  bool reduces_buffer = false;  // true if its value has a reduction of a buffer
 };
 BufferRequirements buffer_requirements(UOp bufferize);
 
 // Runs the stage "limit buffers": if a kernel would bind more buffers than its device allows, stores some operands in
-// new buffers, which other kernels fill.
+// new buffers.
 UOp limit_buffers(UOp sink, IndexingContext& ctx);
 const RuleSet& pm_limit_bufs();
 
 // The stages from BUFFERIZEs to kernels: "bufferize to store", "split kernels", "fix_assign", "remove all tags".
 // Mirrors tinygrad schedule/rangeify.py (split_store, get_rangeify_map).
 
-// Runs the stage "bufferize to store": replaces every BUFFERIZE in global memory by a STORE to a buffer, a new one
-// unless its value is an ASSIGN, and tags every RANGE. Returns
-// a SINK of the nodes with the values of tensors of the input graph.
+// Runs the stage "bufferize to store": replaces every BUFFERIZE in global memory by a STORE to a buffer, and tags every
+// RANGE. Returns a SINK of the nodes with the values of tensors of the input graph.
 UOp bufferize_to_store(UOp sink);
 const RuleSet& bufferize_to_store_stage();
 const RuleSet& pm_add_range_tags();
@@ -189,9 +177,9 @@ const RuleSet& pm_add_range_tags();
 // Runs the stage "split kernels": each store with its ranges becomes a KERNEL whose AST uses DEFINE_GLOBALs.
 UOp split_kernels(UOp sink);
 const RuleSet& split_kernels_rules();
-const RuleSet& to_define_global();   // numbers buffers and ranges in the order of the rewrite; collects bound variables
+const RuleSet& to_define_global();   // numbers buffers and ranges; collects bound variables
 const RuleSet& pm_remove_tags();
-const RuleSet& kernel_split();       // all rules that turn a store into an AST
+const RuleSet& kernel_split();
 
 // Runs the stage "fix_assign": makes each assignment to a buffer wait for the kernels that read the old contents.
 // Throws Failure on a cycle.
@@ -200,15 +188,14 @@ UOp fix_assign(UOp sink);
 const RuleSet& remove_all_tags();
 
 // The stage "rewrite for sched cache": normalizes a tensor graph so that graphs with the same schedule have equal cache
-// keys. Renumbers buffers in rewrite order and removes the values of bound variables.
-// Mirrors tinygrad engine/schedule.py:pm_pre_sched_cache.
+// keys. Mirrors tinygrad engine/schedule.py:pm_pre_sched_cache.
 
-// Runs the stage. Records job.original_sink, job.normalized_sink, job.input_buffers and job.var_vals. Throws Failure if
-// a variable is bound to two values.
+// Renumbers buffers and removes the values of bound variables. Sets job.original_sink, job.normalized_sink,
+// job.input_buffers and job.var_vals. Throws Failure if a variable is bound to two values.
 UOp rewrite_for_sched_cache(TensorJob& job, UOp sink);
 const RuleSet& pm_pre_sched_cache();
 
-// Returns the cache key of `rewritten`, the result of rewrite_for_sched_cache().
+// Returns the cache key of the result of rewrite_for_sched_cache().
 Sha256 sched_cache_key(UOp rewritten);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// TensorJob: the state of the stages that schedule one tensor graph.
+// The state of the stages that schedule one tensor graph.
 #pragma once
 #include <memory>
 #include <string>
@@ -21,17 +21,13 @@ struct TensorJob {
 
   // set by "rewrite for sched cache"
   UOp original_sink = {};                                              // the sink before this stage
-  // the normalized sink, which determines the cache key
   UOp normalized_sink = {};
-  // Pairs, in order of appearance, of a node of `original_sink` (input buffer, unique constant or bound variable) and
-  // its node in `normalized_sink`.
+  // pairs of a node of `original_sink` (input buffer, unique constant or bound variable) and its normalized node
   Substitution input_buffers = {};
-  // Returns the BUFFER of `original_sink` whose node in `normalized_sink` is `buffer`; `buffer` itself if a stage made
-  // it.
+  // Returns the BUFFER of `original_sink` that was normalized to `buffer`; `buffer` itself if a stage made it.
   UOp original_buffer(UOp buffer) const;
   std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, in order of appearance
-  // set by "multi_pm": `scheduled_sink` is the resulting sink, without MULTIs; `multi_map` maps each node to its
-  // replacement
+  // set by "multi_pm": the sink without MULTIs, and the replacements
   UOp scheduled_sink = {};
   Substitution multi_map = {};
   // set by "number the uops": numbered_nodes[i] is the node with the tag i

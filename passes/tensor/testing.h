@@ -1,4 +1,4 @@
-// Builds tensors and movement ops for the rule tests of this folder.
+// Helpers for the rule tests of this folder.
 #pragma once
 #include <array>
 
@@ -17,7 +17,7 @@ class TensorTest : public RuleTest {
     return graph.node(op, dtype, src, arg);
   }
   UOp device(std::string_view name) { return device_node(graph, graph.str(name)); }
-  // Returns a BUFFER of `size` float32 elements with the unique number `number`, on a device or a tuple of devices.
+  // Returns a BUFFER of `size` float32 elements on a device or a tuple of devices.
   UOp buffer_on(Arg devices, int64_t number, int64_t size) {
     return node(Op::BUFFER, dtypes::float32, {node(Op::UNIQUE, dtypes::void_, {}, number), device_node(graph, devices)},
                 size);
@@ -25,7 +25,7 @@ class TensorTest : public RuleTest {
   UOp tensor(int64_t number, ShapeVec shape, std::string_view on = "CPU") {
     return reshape(buffer_on(graph.str(on), number, small(prod(shape))), shape);
   }
-  Arg pair() { return graph.tuple({graph.str("A"), graph.str("B")}); }  // the names of two devices
+  Arg pair() { return graph.tuple({graph.str("A"), graph.str("B")}); }
   UOp on_pair(int64_t number, ShapeVec shape) { return reshape(buffer_on(pair(), number, small(prod(shape))), shape); }
 
   UOp permuted(UOp u) { return permute(u, std::array<int64_t, 2>{1, 0}); }

@@ -8,7 +8,6 @@ namespace {
 constexpr AxisTypes kUpcasts{AxisType::UPCAST, AxisType::UNROLL};
 constexpr AxisTypes kLocals{AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE};
 
-// Appends an opt `op` for each of `amounts` and each axis from 0 to axes - 1.
 void add_each(std::vector<Opt>& out, OptOps op, std::initializer_list<int64_t> amounts, int64_t axes) {
   for (int64_t amount : amounts)
     for (int64_t axis = 0; axis < axes; axis++) out.push_back({op, axis, amount});

@@ -37,8 +37,6 @@ Int upcastable_outputs(const Scheduler& k) {
 
 bool has_term(const std::vector<UOp>& terms, UOp u) { return std::find(terms.begin(), terms.end(), u) != terms.end(); }
 
-// ---- tensor cores
-
 // Returns the kernel with a tensor core and, where the sizes are divisible, with upcasts of M and N and a LOCAL of N.
 // Returns nullopt if no tensor core is to be used or fits, and with AMX, whose kernel is discarded as in tinygrad.
 std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
@@ -64,8 +62,6 @@ std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
   return k;
 }
 
-// ---- images
-
 // For each image access, if possible upcasts or unrolls by 4 the first axis that is a term of the image's index and
 // whose size 4 divides, so that the four channels of a pixel are accessed at once.
 void upcast_images(Scheduler& k) {
@@ -86,11 +82,6 @@ void upcast_images(Scheduler& k) {
   }
 }
 
-// ---- matrix times vector
-
-// Returns true if the kernel, of two axes or more and for a target with shared memory, is a sum of products of two
-// loads, where the index of the first load has the first reduced axis as a term, and the index of the second load
-// depends on all ranges of the first one.
 bool is_matvec(const Scheduler& k) {
   UOp reduce = k.reduceop();
   if (!reduce || !reduce.arg().is(Op::ADD) || k.full_shape().size() < 2 || !k.target().has_shared) return false;
@@ -130,8 +121,6 @@ bool optimize_matvec(Scheduler& k) {
   return false;
 }
 
-// ---- groups
-
 // If the kernel has few outputs, makes groups of 16 threads share a reduce, because most threads would be idle
 // otherwise.
 bool group_reduce(Scheduler& k) {
@@ -140,8 +129,6 @@ bool group_reduce(Scheduler& k) {
       if (try_opt(k, {OptOps::GROUPTOP, axis, 16})) break;
   return k.has_axis_of({AxisType::GROUP_REDUCE});
 }
-
-// ---- upcasts and unrolls
 
 // Upcasts small axes that WHERE conditions depend on (from stacking or padding), so that the conditions fold.
 void upcast_masked(Scheduler& k) {
@@ -176,7 +163,6 @@ struct UpcastChoice {
   }
 };
 
-// Prints all choices in order, for DEBUG=4.
 void show_choices(std::vector<UpcastChoice> choices) {
   std::stable_sort(choices.begin(), choices.end());
   std::string line;
@@ -201,7 +187,6 @@ struct AxisUse {
   Int sum_strides = 0;
 };
 
-// Computes the uses of all axes in one pass over the accesses, because a kernel may have many axes and many accesses.
 std::vector<AxisUse> uses_of_axes(const Scheduler& k) {
   std::vector<AxisUse> out(k.rngs().size());
   UOpMap<size_t> axes(k.graph());
@@ -276,8 +261,6 @@ void upcast_last(Scheduler& k) {
   if (!k.has_axis_of(kUpcasts) && !dims.empty() && divisible(k.full_shape()[dims.back()], 4))
     k.apply_opt({OptOps::UPCAST, int64_t(dims.back()), 4});
 }
-
-// ---- locals and threads
 
 // Makes up to three axes local, with at most 128 threads in total. Prefers axes that some access does not depend on.
 void make_local(Scheduler& k) {

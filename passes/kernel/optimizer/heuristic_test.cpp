@@ -1,5 +1,4 @@
-// Checks the opts that the heuristics and the stage "apply opts" choose for small kernels. The expected opts are those
-// of tinygrad 0.12.0.
+// The expected opts are those of tinygrad 0.12.0.
 #include "passes/kernel/optimizer/optimizer.h"
 
 #include "lib/text/pyrender.h"
@@ -129,8 +128,6 @@ TEST_CASE("the heuristics choose threads") {
   off.THREADS = 0;
   CHECK(chosen("CPU", matmul(256, 256, 256), off) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4)");
 }
-
-// ---- the stage "apply opts"
 
 struct StageTest : TestBench {
   using TestBench::TestBench;

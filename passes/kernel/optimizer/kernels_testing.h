@@ -10,7 +10,6 @@
 
 namespace tgc {
 
-// A graph and the target to optimize for.
 struct TestBench {
   explicit TestBench(std::string_view target_text, const Settings& settings = {})
       : graph(settings), target(*parse_target(target_text, settings)) {}

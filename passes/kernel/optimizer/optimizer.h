@@ -1,5 +1,5 @@
-// The stage "apply opts": optimizes a kernel with a supplied list of opts, or with the heuristics. Also the image
-// stages and the actions of kernel search (tinygrad codegen/opt/postrange.py:apply_opts).
+// The stage "apply opts", the image stages, and the actions of kernel search (tinygrad codegen/opt/postrange.py:
+// apply_opts).
 #pragma once
 #include <functional>
 
@@ -8,8 +8,8 @@
 
 namespace tgc {
 
-// Runs the stage; returns `sink` unchanged if it is tagged, that is, already optimized. The opts come from job.opts,
-// else from the kernel's opts_to_apply, else from find_opts(). If none of these has a list of opts, the heuristics run,
+// Runs the stage "apply opts"; returns `sink` unchanged if it is tagged, that is, already optimized. The opts come from
+// job.opts, else from the kernel's opts_to_apply, else from find_opts(). Without a list of opts, the heuristics run,
 // unless NOOPT is set or the kernel already has applied opts or BUFFERIZEs. Throws KernelOptError if an opt that must
 // be applied does not fit.
 UOp apply_opts(KernelJob& job, UOp sink);
@@ -18,14 +18,12 @@ UOp apply_opts(KernelJob& job, UOp sink);
 // (codegen/__init__.py:get_program).
 UOp with_opts(UOp sink, std::span<const Arg> opts);
 
-// The rules of a nested rewrite of the opt SWAP: remove the tags by which SWAP marks the ranges that it has replaced.
+// The rules of a nested rewrite of the opt SWAP, which remove all tags.
 const RuleSet& swap_remove_tags();
 
-// A hook that supplies opts from an earlier kernel search, like the disk cache that tinygrad reads under BEAM
-// (tinygrad codegen/opt/postrange.py:apply_opts).
+// A hook that supplies opts from an earlier kernel search, like tinygrad's disk cache under BEAM.
 
-// Returns the opts found for `kernel`, to which apply_opts() has applied no opts yet; nullopt if none were found. May
-// be called on any thread.
+// Returns the opts found for `kernel`; nullopt if none were found. May be called on any thread.
 using FindOpts = std::function<std::optional<std::vector<Opt>>(const Scheduler& kernel)>;
 
 // Installs the hook. Call it once, before any kernel is compiled.
@@ -33,10 +31,8 @@ void set_find_opts(FindOpts find);
 // Returns the result of the hook; nullopt without a hook.
 std::optional<std::vector<Opt>> find_opts(const Scheduler& kernel);
 
-// hand_coded_optimizations: chooses the opts of a kernel that has no opts yet (tinygrad codegen/opt/heuristic.py).
-
-// Returns the kernel with the opts that the heuristics choose for its target. An optional opt that does not fit is
-// skipped. A mandatory opt that does not fit throws KernelOptError, as in tinygrad.
+// Returns the kernel with the opts that the heuristics choose for its target (tinygrad codegen/opt/heuristic.py). Skips
+// an optional opt that does not fit; throws KernelOptError for a mandatory one.
 Scheduler hand_coded_optimizations(const Scheduler& k);
 
 // Image buffers: with IMAGE=1, float32 buffers of fitting size in kernels for CL and QCOM become images of four
@@ -46,7 +42,6 @@ bool makes_images(const KernelJob& job);  // true if the two image stages run fo
 const RuleSet& pm_create_image_buffers();           // context: ImageBuffers
 const RuleSet& pm_remove_unfoldable_image_stores();  // context: ImageBuffers
 
-// Run the stages "create image buffers" and "remove unfoldable image stores".
 UOp create_image_buffers(KernelJob& job, UOp sink);
 UOp remove_unfoldable_image_stores(KernelJob& job, UOp sink);
 

@@ -98,8 +98,6 @@ void Scheduler::set_ast(UOp ast) {
   axes_of_nodes_.reset();
 }
 
-// ---- properties of the kernel
-
 const Scheduler::Facts& Scheduler::facts() const {
   if (facts_) return *facts_;
   auto f = std::make_shared<Facts>();
@@ -205,7 +203,6 @@ std::vector<UOp> Scheduler::output_rngs() const {
   return out;
 }
 
-// Returns the LOOP ranges that an END of an output closes and that every BUFFERIZE depends on.
 std::vector<UOp> Scheduler::globalizable_rngs() const {
   auto out = output_rngs();
   std::erase_if(out, [&](UOp r) {
@@ -220,8 +217,6 @@ bool Scheduler::is_globalizable(UOp rng) const {
   auto all = globalizable_rngs();
   return std::find(all.begin(), all.end(), rng) != all.end();
 }
-
-// ---- changes
 
 namespace {
 UOp with_axis_type(UOp range, AxisType type) {
@@ -264,8 +259,6 @@ std::pair<UOp, UOp> Scheduler::shift_to(UOp rng, int64_t amount, AxisType type, 
   return {rest, new_rng};
 }
 
-// ---- the finished kernel, and records of opts
-
 std::vector<std::string_view> Scheduler::colors() const {
   auto output = output_rngs(), globalizable = globalizable_rngs();
   std::vector<std::string_view> out;
@@ -279,7 +272,6 @@ std::vector<std::string_view> Scheduler::colors() const {
   return out;
 }
 
-// Formats the sizes of the axes in their colours, each at least four columns wide, for messages.
 std::string Scheduler::colored_shape() const {
   std::string out;
   auto color = colors();

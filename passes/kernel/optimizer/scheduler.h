@@ -14,7 +14,7 @@
 
 namespace tgc {
 
-// Opt: one step of the optimizer on one axis (tinygrad codegen/opt/__init__.py).
+// One step of the optimizer (tinygrad codegen/opt/__init__.py:Opt).
 struct Opt {
   OptOps op;
   // The number of the axis: among the unrollable axes for UNROLL, among the REDUCE axes for GROUP and GROUPTOP, among
@@ -30,8 +30,7 @@ struct Opt {
 Arg to_arg(Graph& graph, const Opt& opt);
 Opt to_opt(Arg record);
 
-// Thrown for an opt that does not fit the kernel. The heuristics (for an optional opt) and kernel search catch this
-// error; otherwise the stage "apply opts" fails with it.
+// Thrown for an opt that does not fit the kernel.
 class KernelOptError : public Failure {
  public:
   using Failure::Failure;
@@ -41,7 +40,6 @@ inline void check_opt(bool fits, const char* message) {
   if (!fits) [[unlikely]] throw KernelOptError(message);
 }
 
-// A set of axis types.
 class AxisTypes {
  public:
   constexpr AxisTypes(std::initializer_list<AxisType> types) {
@@ -74,7 +72,6 @@ class Scheduler {
   Scheduler& operator=(Scheduler&&) = default;
   Scheduler copy() const;  // in the copy, the ids of new axes begin after the largest axis id of the AST
 
-  // ---- properties of the kernel
   UOp ast() const { return ast_; }
   Graph& graph() const { return ast_.graph(); }
   const Target& target() const { return *target_; }
@@ -111,7 +108,6 @@ class Scheduler {
   // inside it.
   bool is_globalizable(UOp rng) const;
 
-  // ---- changes of the kernel
   // Turns the globalizable loops into GLOBAL axes, if the target has local axes.
   void convert_loop_to_global();
 
@@ -120,9 +116,8 @@ class Scheduler {
   // not fit; the kernel is then unchanged, except after TC.
   std::vector<UOp> apply_opt(const Opt& opt, bool append = true);
 
-  // Returns the finished kernel: flattens the ranges, sets the KernelInfo, and tags the kernel as optimized. If `name`
-  // is nullopt, makes a name from the axes and appends a number if `name_counts`, which counts the uses of each name,
-  // has the name.
+  // Returns the finished kernel: flattens the ranges, sets the KernelInfo, and tags the kernel as optimized. Without
+  // `name`, makes a name from the axes, with a number if `name_counts` has the name already.
   UOp optimized_ast(std::optional<std::string_view> name, std::map<std::string, int>& name_counts);
 
  private:

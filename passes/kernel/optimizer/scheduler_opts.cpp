@@ -19,7 +19,6 @@ bool is_split(OptOps op) {
   return is_group(op) || op == OptOps::LOCAL || op == OptOps::UPCAST || op == OptOps::UNROLL || op == OptOps::THREAD;
 }
 
-// Returns the type of the new axis that a split makes.
 AxisType split_type(OptOps op) {
   switch (op) {
     case OptOps::LOCAL: return AxisType::LOCAL;
@@ -48,7 +47,7 @@ Int steps(UOp rng) { return rng.vmax().as_int() + 1; }
 
 }  // namespace
 
-// Removes all tags. SWAP tags the ranges that it has replaced, so that they are not replaced again.
+// SWAP tags the ranges that it has replaced, so that they are not replaced again.
 const RuleSet& swap_remove_tags() {
   static const RuleSet set("swap remove tags",
                            {

@@ -1,4 +1,3 @@
-// Tests each OptOps, applied and refused, and the records of opts. refuses() checks that the kernel stays unchanged.
 #include "passes/kernel/optimizer/kernels_testing.h"
 
 namespace tgc {

@@ -21,7 +21,7 @@ UOp op_as_float(UOp x) {
   return x.graph().node(x.op(), dtypes::float32, src, x.arg()).cast(dtypes::bfloat16);
 }
 
-// Packs each operand of a CDNA tensor core, eight fp8 values, into one uint64. Declines for other dtypes.
+// Packs each operand of a CDNA tensor core, eight fp8 values, into one uint64.
 UOp pack_fp8_operands(UOp x) {
   DType in = x.src(0).dtype();
   if (x.dtype() != dtypes::float32.vec(4) || (in != dtypes::fp8e4m3.vec(8) && in != dtypes::fp8e5m2.vec(8))) return {};
@@ -52,7 +52,6 @@ const RuleSet& opencl_rules() {
 
 const RuleSet& metal_rules() {
   static const RuleSet own("metal", {
-      // sqrt(bfloat16) -> bfloat16(sqrt(float)), and the same for exp2, log2 and sin
       rule("bf16-function-as-float", node({Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN}).of(kBFloat16).as(x), with<op_as_float>(x)),
   });
   static const RuleSet set("metal", {&own, &extra_pm()});
@@ -62,7 +61,6 @@ const RuleSet& metal_rules() {
 const RuleSet& cuda_rules() {
   static const RuleSet fp8("cuda fp8", non_native_float_rules(dtypes::fp8s, false));
   static const RuleSet own("cuda", {
-      // fp8(other fp8) -> fp8(float(other fp8))
       rule("fp8-to-fp8", each(Op::CAST, x.of(dtypes::fp8s)).of(dtypes::fp8s).as(y), with(x, y, [](UOp x, UOp y) {
              return x.dtype() != y.dtype() ? x.cast(dtypes::float32).cast(y.dtype()) : UOp();
            })),
@@ -74,7 +72,6 @@ const RuleSet& cuda_rules() {
 const RuleSet& hip_rules() {
   static const RuleSet narrow("hip narrow floats", non_native_float_rules(kBFloat16 | dtypes::fp8s));
   static const RuleSet own("hip", {
-      // wmma(fp8 x 8, fp8 x 8, c) -> wmma(uint64, uint64, c)
       rule("wmma-packs-fp8", node(Op::WMMA).as(x), with<pack_fp8_operands>(x)),
       // a bfloat16 constant -> a float constant, converted to bfloat16 by integer ops on its bits
       rule("bf16-const", c.of(kBFloat16), with(c, [](UOp c) { return cast_float_to_bf16(const_from_arg(c.graph(), dtypes::float32, c.arg())); })),

@@ -68,7 +68,6 @@ UOp rdna4_bf16_to_float(UOp x) {
   return fits ? operands_as(x, dtypes::uint16.vec(8)) : UOp();
 }
 
-// The rules for every AMD arch.
 const RuleSet& amd_llvm_common() {
   static const RuleSet fp8("amd llvm fp8", non_native_float_rules(dtypes::fp8s));
   static const RuleSet own("amd llvm", {

@@ -43,26 +43,19 @@ UOp uint_shift(UOp x, UOp y, UOp shift) {
 
 const RuleSet& ptx_rules() {
   static const RuleSet set("ptx", {
-      // x != y -> x ^ y, for bools
       rule("ne-bool", x.of(kBool) != y, with(x, y, [](UOp x, UOp y) { return x ^ y; })),
-      // x == y -> x ^ y ^ true, for bools
       rule("eq-bool", alu(Op::CMPEQ, x.of(kBool), y), with(x, y, [](UOp x, UOp y) { return (x ^ y) ^ Const(true); })),
-      // x < y -> (x ^ true) & y, for bools
       rule("lt-bool", x.of(kBool) < y, with(x, y, [](UOp x, UOp y) { return (x ^ Const(true)) & y; })),
       // op(half) -> half(op(float)), for the ops that PTX lacks for halves
       rule("half-as-float", node(kNotOfHalf).of(kHalf).as(x), with<op_as_float>(x)),
-      // load(bool), store(bool) -> load(uint8), store(uint8)
       rule("load-bool", any_len(Op::LOAD, anything().of(kInt64)).of(kBool).as(x), with<load_byte>(x)),
       rule("store-bool", any_len(Op::STORE, anything().of(kInt64), anything().of(kBool)).as(x), with<store_byte>(x)),
       // &buf[i] -> an int64 INDEX with the address int64(buf) + i * size, unless buf is in registers
       rule("index-to-address", any_len(Op::INDEX, buf, idx).as(x), with<index_to_address>(buf, idx, x)),
-      // cast(x) -> x, if the cast is to a pointer or x has the dtype void
       rule("drop-pointer-cast", node(Op::CAST).as(x), with(x, [](UOp x) {
              return x.dtype().is_ptr() || x.src(0).dtype() == dtypes::void_ ? x.src(0) : UOp();
            })),
-      // x << y -> x << uint(y)
       rule("shl-by-uint", (x << y).as(s), with<uint_shift>(x, y, s)),
-      // x >> y -> x >> uint(y)
       rule("shr-by-uint", (x >> y).as(s), with<uint_shift>(x, y, s)),
   });
   return set;

@@ -26,7 +26,6 @@ std::vector<Rule> non_native_float_rules(DTypeSet dtypes, bool casting = true);
 // Casts a scalar float32 to bfloat16, rounded to nearest even. Throws Failure for other dtypes.
 UOp cast_float_to_bf16(UOp x);
 
-// Returns `wmma` with the operands `a` and `b`.
 UOp wmma_with_operands(UOp wmma, UOp a, UOp b);
 
 }  // namespace tgc

@@ -13,7 +13,6 @@ namespace {
 
 constexpr DTypeSet kBool{Scalar::Bool}, kFloat{Scalar::Float32}, kBFloat16{Scalar::BFloat16};
 
-// Computes the op in float32 and casts the result back.
 UOp alu_as_float(UOp alu) {
   std::vector<UOp> src;
   for (UOp s : alu.src()) src.push_back(s.cast(dtypes::float32));
@@ -24,11 +23,8 @@ UOp alu_as_float(UOp alu) {
 
 const RuleSet& extra_pm() {
   static const RuleSet set("extra_pm", {
-      // an op whose result is a vector of bools -> a vector of the op on each element
       rule("scalar-bools", node(ops::Elementwise | OpSet{Op::INDEX}).of(kBool).as(alu_node), with<no_vectorized_alu>(alu_node)),
-      // a cast of a vector of bools -> a vector of the cast of each element
       rule("scalar-cast-of-bool", node(Op::CAST, anything().of(kBool)).as(alu_node), with<no_vectorized_alu>(alu_node)),
-      // a WHERE on vectors -> a vector of a WHERE on each element
       rule("scalar-where", node(Op::WHERE).as(alu_node), with<no_vectorized_alu>(alu_node)),
   });
   return set;
@@ -36,7 +32,6 @@ const RuleSet& extra_pm() {
 
 std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
   std::vector<Rule> rules{
-      // b ? x : y -> narrow(b ? float(x) : float(y)), for a narrow float dtype
       rule("where-as-float", node(Op::WHERE, b, x.of(dts), y.of(dts)),
            with(b, x, y,
                 [](UOp b, UOp x, UOp y) {
@@ -44,9 +39,7 @@ std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
                       .node(Op::WHERE, dtypes::float32, {b, x.cast(dtypes::float32), y.cast(dtypes::float32)})
                       .cast(x.dtype());
                 })),
-      // op(x, ...) -> narrow(op(float(x), ...)), for a narrow float dtype
       rule("alu-as-float", node(ops::ALU).of(dts).as(x), with<alu_as_float>(x)),
-      // x < y -> float(x) < float(y), and the same for the other comparisons, for a narrow float dtype
       rule("compare-as-float", node(ops::ALU, x.of(dts), y.of(dts)).of(kBool).as(alu_node),
            with(alu_node, x, y,
                 [](UOp alu, UOp x, UOp y) {
@@ -55,11 +48,9 @@ std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
                 })),
   };
   if (!casting) return rules;
-  // narrow(x) -> narrow(float(x)), unless x is a float
   rules.push_back(rule("cast-to-through-float", node(Op::CAST, x).of(dts).as(y), with(x, y, [](UOp x, UOp y) {
     return x.dtype() != dtypes::float32 ? x.cast(dtypes::float32).cast(y.dtype()) : UOp();
   })));
-  // cast(narrow) -> cast(float(narrow)), unless the cast is to float
   rules.push_back(rule("cast-from-through-float", node(Op::CAST, y.of(dts)).as(x), with(x, y, [](UOp x, UOp y) {
     return x.dtype() != dtypes::float32 ? y.cast(dtypes::float32).cast(x.dtype()) : UOp();
   })));
@@ -79,11 +70,9 @@ UOp cast_float_to_bf16(UOp x) {
 
 const RuleSet& pm_manual_bf16_cast() {
   static const RuleSet set("pm_manual_bf16_cast", {
-      // float(x) -> the bits of x, shifted left by 16
       rule("bf16-to-float", cast(x.of(kBFloat16), kFloat), with(x, [](UOp x) {
              return (x.bitcast(dtypes::uint16).cast(dtypes::uint32) << Const(16)).bitcast(dtypes::float32);
            })),
-      // bfloat16(x) -> the upper bits of x, rounded
       rule("float-to-bf16", cast(x.of(kFloat), kBFloat16), with<cast_float_to_bf16>(x)),
   });
   return set;

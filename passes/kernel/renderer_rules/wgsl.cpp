@@ -76,22 +76,17 @@ UOp packed_load(UOp load, UOp index, UOp alt) {
 
 const RuleSet& wgsl_rules() {
   static const RuleSet own("wgsl", {
-      // x < y -> bool(int(x) < int(y)) and x ^ y -> bool(int(x) ^ int(y)), for bools
       rule("bool-as-int", node({Op::CMPLT, Op::XOR}, a.of(kBool), b).as(alu_node), with(a, b, alu_node, [](UOp a, UOp b, UOp alu) {
              return a.cast(dtypes::int32).alu(alu.op(), b.cast(dtypes::int32)).cast(dtypes::bool_);
            })),
-      // load(&buf[i, gate], c) -> the bits of element i, extracted from its word, or from c if the gate is false
       rule("packed-load-alt", any_len(Op::LOAD, b, c).as(l), with<packed_load>(l, b, c)),
-      // load(&buf[i]) -> the bits of element i, extracted from its word
       rule("packed-load", any_len(Op::LOAD, b).as(l), with(l, b, [](UOp l, UOp b) { return packed_load(l, b, {}); })),
-      // store(&buf[i], x) -> a store of the word of element i, with the element's bits replaced by x
       rule("packed-store", any_len(Op::STORE, b, v), with<packed_store>(b, v)),
       // a << b -> bitcast(uint(a) << uint(b)), with the bits of a
       rule("shl-of-uint", a << b, with(a, b, [](UOp a, UOp b) {
              if (b.dtype() == dtypes::uint32) return UOp();
              return (a.bitcast(dtypes::uint32) << b.cast(dtypes::uint32)).bitcast(a.dtype());
            })),
-      // x >> y -> x >> uint(y)
       rule("shr-by-uint", x >> y, with(x, y, [](UOp x, UOp y) {
              if (y.dtype() == dtypes::uint32) return UOp();
             return x.graph().node(Op::SHR, x.dtype(), {x, y.cast(dtypes::uint32)});
