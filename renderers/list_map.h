@@ -1,5 +1,4 @@
-// ListMap: a hash map from the nodes of one linear list to T. Its size depends on the list and not on the graph, which
-// also has the nodes of all earlier stages.
+// A hash map from the nodes of one linear list to T, whose size depends on the list and not on the graph.
 #pragma once
 #include <bit>
 #include <vector>

@@ -10,7 +10,6 @@ namespace {
 
 bool are_alike(UOp u, size_t i, size_t k) { return u.src(i).dtype() == u.src(k).dtype() && !u.dtype().is_ptr(); }
 
-// Returns the wrong node that is printed in place of `u` (misprint.h); the empty UOp if `u` cannot be printed wrongly.
 UOp wrong_node(UOp u) {
   std::vector<UOp> src(u.src().begin(), u.src().end());
   if (u.is(Op::CONST)) return changed_value(u).simplify();
@@ -29,7 +28,7 @@ UOp wrong_node(UOp u) {
 }
 
 // Returns the node that the renderer prints wrongly because of `fault`, and the node to print in its place; empty UOps
-// if the list has no such node.
+// if there is none.
 std::pair<UOp, UOp> misprint(const FaultSpec& fault, const Target& target, std::span<const UOp> list) {
   record_requested_fault(fault);
   std::string_view op = fault.rule;

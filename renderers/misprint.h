@@ -5,8 +5,7 @@
 // - WHERE: its two values are swapped
 // - a unary op whose source has its dtype: a + a is printed
 // - CONST: another number is printed
-// Nothing is printed wrongly if the two sources to print twice or to swap differ in dtype, or if the wrong node would
-// be the same node.
+// Nothing is printed wrongly if these sources differ in dtype, or if the result would be the same node.
 #pragma once
 #include <optional>
 #include <span>
@@ -18,12 +17,11 @@
 
 namespace tgc {
 
-// The ops whose nodes can be printed wrongly. Sources that are swapped must have the same dtype.
+// The ops whose nodes can be printed wrongly.
 inline constexpr OpSet kMisprinted = ops::ALU | OpSet{Op::VECTORIZE, Op::CONST};
 
-// Returns the list with the faults that TGC_FAULT requests for the target's renderer. Returns nullopt if TGC_FAULT
-// requests no such fault, or if no node of the list can have the fault. Returns an error if TGC_FAULT is not valid.
-// Nodes with a tag are not counted, because they were added to observe other nodes.
+// Returns the list with the faults that TGC_FAULT requests for the target's renderer; nullopt if no node is printed
+// wrongly. Returns an error if TGC_FAULT is not valid. Skips nodes with a tag, which were added to observe other nodes.
 Result<std::optional<std::vector<UOp>>> misprinted(const Target& target, std::span<const UOp> list);
 
 }  // namespace tgc

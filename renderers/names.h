@@ -1,7 +1,5 @@
-// Checks the names and numbers that a renderer copies from the input into its source. The source is compiled and run,
-// so names must not contain code. In every language, the names of variables, indices, tensor cores and the kernel must
-// be C identifiers, and buffers and ranges must have numbers. CUSTOM and CUSTOMI contain code on purpose: renderers
-// print it unchanged, and check_custom (renderer.h) decides whether it may be compiled.
+// Checks the names and numbers that a renderer copies from the input into its source, so that they contain no code.
+// CUSTOM and CUSTOMI contain code on purpose: check_custom (renderer.h) decides whether it may be compiled.
 #pragma once
 #include <span>
 #include <string_view>
@@ -14,11 +12,10 @@ namespace tgc {
 bool is_identifier(std::string_view name);
 
 // Throws Failure if a node of `list` would print a name that is neither an identifier nor a number, or if the name of a
-// SPECIAL does not end in 0, 1 or 2. The error has the node and the name, with control characters made visible. Must be
-// called before any renderer.
+// SPECIAL does not end in 0, 1 or 2.
 void check_names(std::span<const UOp> list);
 
-// Throws Failure if a kernel's function name is not an identifier. `sink` is the kernel's SINK, which the error shows.
+// Throws Failure, which shows `sink`, if a kernel's function name is not an identifier.
 void check_function_name(std::string_view function_name, UOp sink);
 
 }  // namespace tgc

@@ -18,7 +18,6 @@ constexpr std::string_view kHostile[] = {"n){system(\"touch x\");}void f(int n",
                                          "%x) { ret void }\ndefine void @g(", "a b", "0", "",
                                          "n\n.visible .entry evil()", "n\xE2\x80\xAE", "*/ int y; /*", "n;"};
 
-// Builds kernels that store one value. Tests add nodes with hostile names.
 struct Names {
   Graph g;
   UOp out = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(4), {}, 0), zero = g.constant(dtypes::int32, Const(0));

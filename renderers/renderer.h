@@ -11,20 +11,18 @@
 namespace tgc {
 
 // Returns the source that tinygrad prints for `list` (a result of linear_list) and `target`. Returns an error if `list`
-// is empty, if a name in it is not safe to print (names.h), if TGC_FAULT is malformed, or if the renderer cannot
-// express a node.
+// is empty or has a node that the renderer cannot print, or if TGC_FAULT is malformed.
 Result<std::string> render_source(const Target& target, std::span<const UOp> list);
 
 // Returns an error if the source of `list` must not be compiled. CUSTOM and CUSTOMI contain code from the input, which
-// is compiled and run only with --allow-custom (lib/support/limits.h). The error shows the code.
+// is compiled and run only with --allow-custom (lib/support/limits.h).
 Status check_custom(std::span<const UOp> list);
 
 // The lines of the source that one node printed; the first line is 1. `num_lines` is 0 for a node that prints no lines
-// of its own, such as a parameter in C or a node that its users print inside their lines.
+// of its own.
 struct SourceLines {
   size_t first_line = 0, num_lines = 0;
 };
-// The lines of the source, and for each node of the list the lines that the node printed.
 struct SourceMap {
   std::vector<std::string> source_lines;
   std::vector<SourceLines> lines_of_node;

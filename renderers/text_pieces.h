@@ -1,4 +1,4 @@
-// TextPieces: the buffer that renderers write to. Appending short texts is fast.
+// The buffer that renderers write to.
 #pragma once
 #include <array>
 #include <charconv>

@@ -1,5 +1,4 @@
-// TextRenderer: the base class of all renderers. Stores the text of each node of a linear list, and reports nodes that
-// a renderer cannot express. This file also has functions that collect facts of a list for several renderers.
+// TextRenderer, the base class of all renderers, and functions that collect facts of a list.
 #pragma once
 #include <memory>
 #include <span>
@@ -34,7 +33,6 @@ class TextRenderer {
 
   TextPieces output;  // the unfinished text is that of the node being printed
 
-  // ---- called by TextTable
   void append_text(std::string_view text) { output.append_chunks(text); }
   void source(UOp u, int i) { output.append_chunks(text(u, i)); }
   void name(UOp) { output.append_chunks(node_text_); }
@@ -123,22 +121,21 @@ class TextRenderer {
   std::span<const UOp> list_;
   ListMap<Entry> entries_;
   std::unique_ptr<Entry*[]> sources_;  // the sources of all nodes, in list order; sources outside the list are null
-  UOp current_node_;                   // the node being printed
+  UOp current_node_;
   Entry* node_entry_ = nullptr;
-  uint32_t num_begun_ = 0;  // number of nodes for which begin_node() was called
+  uint32_t num_begun_ = 0;
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
   std::vector<std::string>* added_lines_;
   size_t copied_length_ = 0;  // length of the part of the body that was copied to `added_lines_`
 };
-
-// ---- facts of a list and its nodes that several renderers print
 
 // Returns the INDEX of a load. A cast of the pointer may be between the load and the INDEX.
 inline UOp index_of_load(UOp load) { return load.src(0).is(Op::CAST) ? load.src(0).src(0) : load.src(0); }
 // Returns true for a load with a gate (condition) and an alternative value.
 bool is_gated_load(UOp u);
 
-// Returns the name of the kernel's function from the KernelInfo of `sink`; "test" if `sink` has none.
+// Returns the name of the kernel's function from the KernelInfo of `sink`; "test" without one. Throws Failure if the
+// name is not an identifier.
 std::string function_name_of(UOp sink);
 // Returns the largest number of threads in a work group: the product of the maximum sizes of the local SPECIALs.
 Int launch_bounds_of(std::span<const UOp> list);

@@ -8,7 +8,6 @@
 namespace tgc {
 namespace {
 
-// Repeats recorded rewrites in a VisitOrder.
 class Replay {
  public:
   Replay(const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order, std::unordered_set<UOp>* applied,

@@ -17,13 +17,12 @@ enum class VisitOrder : uint8_t {
 };
 
 // Replaces each node that is a key of `rewrites` in the graph under `root` by the mapped node. Returns the empty UOp if
-// this fails, for example because the rewrites nest too deep or form a cycle. Adds the keys that were replaced to
-// `applied` (may be null); with VisitOrder::NodeFirst, only some of them. `retyped` (may be empty) is called with each
-// rebuilt node that has a source of another dtype than before and that is not a key; it returns the node to use in its
-// place, which may be the same node.
+// this fails. Adds the keys that were replaced to `applied` (may be null); with VisitOrder::NodeFirst, only some of
+// them. `retyped` (may be empty) is called with each rebuilt node that has a source of another dtype than before and
+// that is not a key; it returns the node to use in its place.
 UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order,
                    std::unordered_set<UOp>* applied = nullptr, const std::function<UOp(UOp)>& retyped = {});
-// Replaces nodes in the order of a graph_rewrite: NodeFirst with `bottom_up`, else SourcesFirst.
+// Replaces nodes in the order of a graph_rewrite.
 inline UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, bool bottom_up) {
   return apply_rewrites(root, rewrites, bottom_up ? VisitOrder::NodeFirst : VisitOrder::SourcesFirst);
 }

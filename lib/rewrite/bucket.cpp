@@ -1,4 +1,3 @@
-// Compiles the patterns of rules into match programs and masks (bucket.h).
 #include "lib/rewrite/bucket.h"
 
 #include <bit>
@@ -32,7 +31,7 @@ void combine(const PatNode& n, std::span<const PatNode* const> order, std::vecto
   std::vector<PatternChoice> partial{{&n, {}}};
   for (const PatNode* child : order) {
     auto options = choices(*child);
-    if (options.size() == 1) {  // fast path: most sources have a single choice
+    if (options.size() == 1) {
       for (PatternChoice& p : partial) p.children.push_back(options[0]);
       continue;
     }

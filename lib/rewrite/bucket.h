@@ -36,7 +36,7 @@ constexpr size_t kMaxNodes = 32;
 struct alignas(64) MatchProgram {
   const Rule* rule;
   uint32_t first_step, num_steps;  // range in BucketPrograms::steps
-  uint32_t rule_index;             // index of `rule` in BucketPrograms::rules
+  uint32_t rule_index;
   uint64_t outer_captures;         // bit set of the capture ids that patterns outside of `each` bind
   bool has_each;
   // true if `needed_ops` must be checked, because the masks and steps do not imply it
@@ -46,8 +46,6 @@ struct alignas(64) MatchProgram {
   OpSet needed_ops;             // ops that must occur among the sources (UPat.early_reject)
   uint32_t needed_op_bits = 0;  // `needed_ops` as a bit set; BucketPrograms::op_numbers numbers the bits
 };
-
-// ---- masks: a mask is the set of programs that accept one value of a fact about a node
 
 // Classes of dtypes for the masks: one per scalar kind, kNoValue for pointers, kAbsentDType for a missing source.
 constexpr size_t kNoValue = kNumScalars, kAbsentDType = kNoValue + 1, kNumDTypeClasses = kAbsentDType + 1;

@@ -53,7 +53,6 @@ class DeferredFrames {
     uint32_t next_waiter;     // index of the next entry that waits for the same node; 0 if there is none
   };
 
-  // An unblocked frame: its position number and the index of its entry.
   struct Ready {
     uint64_t ring_position;
     uint32_t entry_index;

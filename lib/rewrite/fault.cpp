@@ -172,7 +172,6 @@ UOp Fault::choose_result(const Hit& hit, UOp before, UOp after) {
     std::lock_guard guard(warnings().lock);
     Expected& expected = warnings().of(one.spec);
     expected.most = std::max(expected.most, ++one.num_seen);
-    // an Endless fault toggles the node's tag in every application from the N-th on
     if (one.spec.kind == FaultSpec::Kind::Endless && one.num_seen >= one.spec.application) {
       expected.was_seeded = true;
       return before.tag().is_none() ? before.rtag() : before.rtag(Arg());

@@ -26,7 +26,7 @@ struct FaultSpec {
 
   std::string rule;          // a rule, a shortcut, an LLVM fault (kLlvmFaults), or for Renderer: OP or RENDERER.OP
   uint64_t application = 1;  // the N of "@N"; applications in a graph, also in nested rewrites, are numbered from 1
-  Kind kind = Kind::Kernel;  // what the fault changes
+  Kind kind = Kind::Kernel;
   // for a list A,B,...: the faults B,..., which have no `other_faults` themselves
   std::vector<FaultSpec> other_faults = {};
 
@@ -36,8 +36,7 @@ struct FaultSpec {
 // Parses a value of TGC_FAULT, such as "add-zero@3,tensor:fold". The error message lists the accepted forms.
 Result<FaultSpec> parse_fault(std::string_view text);
 // Sets the fault that later compilations of this thread use instead of TGC_FAULT; nullopt lets them use TGC_FAULT
-// again. Reading a repro bundle sets the bundle's fault if TGC_FAULT is unset; `tgc reduce` sets the fault again,
-// because N differs in a smaller graph.
+// again.
 void set_fault_of_thread(std::optional<FaultSpec> fault);
 // Returns the fault that set_fault_of_thread set, else the parsed TGC_FAULT; nullopt if TGC_FAULT is unset or empty.
 // Returns an error if TGC_FAULT is malformed.
@@ -83,8 +82,8 @@ class ShortcutFault : public ShortcutTrial {
 // Record that a fault was requested, and that it was seeded. take_fault_warnings compares the two.
 void record_requested_fault(const FaultSpec& spec);
 void record_seeded_fault(const FaultSpec& spec);
-// Returns the warnings about faults that no earlier call returned. There is a warning if a requested fault was never
-// seeded, or if the application that it names made a node without a value, which could not be changed.
+// Returns the warnings that no earlier call returned: about requested faults that were never seeded, and about
+// applications that made a node without a value.
 std::vector<std::string> take_fault_warnings();
 
 }  // namespace tgc

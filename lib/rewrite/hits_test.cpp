@@ -34,7 +34,7 @@ TEST_CASE("hits: hits and declines of a rule are recorded separately") {
   set.matcher();
   auto tried = rules_tried();
   CHECK(std::ranges::count(tried, guarded.id, &Rule::id) == 1);
-  CHECK(!try_on(v + two));  // no pattern of the set matches v + 2
+  CHECK(!try_on(v + two));
   CHECK((!was_hit(guarded) && !has_declined(guarded) && !was_hit(algebra)));
 
   SUBCASE("the right side returns nothing") { CHECK(!try_on((v + two).alu(Op::NEG))); }

@@ -59,8 +59,6 @@ size_t Matcher::num_rules_for(Op op) const {
 
 namespace {
 
-// ---- checks on one node
-
 bool arg_is_ints(Arg arg, std::span<const int64_t> values) {
   return arg.is_tuple() && std::equal(arg.items().begin(), arg.items().end(), values.begin(), values.end(),
                                       [](Arg a, int64_t v) { return a == Arg(v); });
@@ -108,8 +106,6 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
     if (!match_each(*n.children[i], u.src(i), captured, bound)) return false;
   return true;
 }
-
-// ---- matching
 
 [[gnu::always_inline]] inline bool step_matches(const MatchStep& step, UOp u, UOp* captured) {
   uint8_t c = step.checks;

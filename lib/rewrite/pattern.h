@@ -227,8 +227,6 @@ TGC_CONST_CAPTURES(X)
 template <PatLike T>
 const PatNode* node_of(T p) { return p.node(); }
 
-// ---- algebra; a literal has the dtype of the operand next to it, as in tinygrad's ufix
-
 // The op of an Alu1 or Alu2 expression: in Fixed, a template argument; in AnyOp, a member.
 template <Op kOp>
 struct Fixed {
@@ -375,7 +373,6 @@ auto fdiv(A a, B b) {  // a * (1 / b); with a literal, only a pattern
 template <Expression A>
 auto logical_not(A a) { return a != true; }
 
-// where(cond, yes, no): the value of cond ? yes : no
 template <Expression C, Expression Y, Expression N>
 struct Where : Expr<Where<C, Y, N>> {
   [[no_unique_address]] C cond;
@@ -404,7 +401,6 @@ template <Term A, Term B>
   requires(Expression<A> || Expression<B>)
 auto alu(Op op, A a, B b) { return Alu2(AnyOp{op}, expr(a), expr(b)); }
 
-// ---- ops by name, constants, alternatives
 inline Pat<0> anything() { return Pat<0>(make({})); }
 inline Pat<0> node(OpSet ops) { return Pat<0>(make({.ops = ops})); }
 inline Pat<0> leaf(OpSet ops) { return Pat<0>(make({.ops = ops, .sources = PatNode::Sources::Exact})); }

@@ -27,7 +27,6 @@ const Shortcut kTriedRules("tried-rules", "trying rules again on a node to which
 const Shortcut kDepthFirst("depth-first",
                            "tinygrad's stack of nodes that wait for others, where no context sees the order");
 
-// The fast paths that one rewrite takes.
 struct FastPaths {
   TableResults* known;  // results of earlier rewrites with the same rules, to reuse; null to start without results
   bool skips_tried;     // true: use the negative cache
@@ -129,8 +128,6 @@ class Rewriter {
     w_.stack.push_back(next);
     return true;
   }
-
-  // ---- applying rules
 
   // Returns a matcher of the top-down rules, without the rules that already declined `u` (negative cache).
   const Matcher& rules_for(UOp u) const {
@@ -368,7 +365,6 @@ class Rewriter {
     return out;
   }
 
-  // ---- rewrites that do not end
   void check_limit(size_t waiting) {
     if (waiting > limit_) [[unlikely]] too_many_wait();
   }

@@ -35,9 +35,8 @@ struct RewriteOptions {
   const RuleSet* bpm = nullptr;  // rules to apply bottom-up in the same rewrite; requires bottom_up == false
 };
 
-// Rewrites the graph under `sink` with `rules` and returns the new root. Throws a Failure if a rule throws (the message
-// names the stage, the rule and the node), if the rewrite does not end (the message names the alternating rules and
-// their nodes), if the deadline passed, or if a rule may apply and the graph is not of tinygrad 0.12.0.
+// Rewrites the graph under `sink` with `rules` and returns the new root. Throws a Failure if a rule throws, if the
+// rewrite does not end, if the deadline passed, or if a rule may apply and the graph is not of tinygrad 0.12.0.
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Rewrites each node under `sink` and returns (node, result) pairs in toposort order, or in reverse order if bottom-up.
@@ -49,9 +48,8 @@ std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rule
 void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). Throws a Failure if that does not
-// end; with `rules`, throws as graph_rewrite() does.
-// If `rules` is set, it must end with the rules of substitute_rules(); the rules before them are tried first on every
-// node.
+// end. If `rules` is set, it must end with the rules of substitute_rules(); the rules before them are tried first on
+// every node.
 using Substitution = std::vector<std::pair<UOp, UOp>>;
 UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules = nullptr, std::string_view name = {});
 
@@ -76,11 +74,8 @@ class SubstituteContext {
 inline const Node kBottomUpGate{};
 inline UOp bottom_up_gate() { return UOp(&kBottomUpGate); }
 
-// ---- observers
-
-// Receives the events of all rewrites in one graph, for traces, statistics, logs of rewrites, differences and tests. A
-// graph has at most one observer. If a rule starts a nested rewrite, the events of the nested rewrite are reported
-// between the begin and end of the outer rewrite.
+// Receives the events of all rewrites in one graph, which has at most one observer. The events of a nested rewrite are
+// reported between the begin and end of the outer rewrite.
 class RewriteObserver {
  public:
   virtual ~RewriteObserver() = default;

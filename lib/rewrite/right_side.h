@@ -70,8 +70,6 @@ inline constexpr std::string_view kFunctionName = function_name<F>();  // stored
 template <class... Es>
 constexpr uint64_t kBoundOf = (uint64_t(0) | ... | Es::kBoundCaptures);
 
-// ---- numbers
-
 template <Expression E>
 struct Fold : Expr<Fold<E>> {
   [[no_unique_address]] E e;
@@ -95,7 +93,6 @@ struct NumberOf : Expr<NumberOf<F, Names...>> {
 template <auto F, class... Names>
 auto fold(Names...) { return NumberOf<F, Names...>(); }
 
-// Numbers that describe a node.
 namespace fact {
 inline Const vmin(UOp u) { return u.vmin(); }
 inline Const vmax(UOp u) { return u.vmax(); }
@@ -144,8 +141,6 @@ template <Expression E>
 auto ceil(E e) { return NumberFunction<number::ceil, E>(e); }
 template <Expression E>
 auto floor(E e) { return NumberFunction<number::floor, E>(e); }
-
-// ---- dtypes and ops
 
 struct DTypeIs {
   DType dtype;
@@ -198,8 +193,6 @@ template <class Name, Expression A>
 auto alu(OpOf<Name> op, A a) { return Alu1(op, a); }
 template <class Name, Term A, Term B>
 auto alu(OpOf<Name> op, A a, B b) { return Alu2(op, expr(a), expr(b)); }
-
-// ---- nodes
 
 template <class D>
 auto value_of(const D& dtype_or_op, const Match& m)
@@ -350,8 +343,6 @@ auto uop(OpOf<Name> op, D dtype, Es... sources) {
 }
 inline auto noop() { return uop(Op::NOOP, dtypes::void_); }
 
-// ---- functions
-
 template <class R, class First, class... Rest>
 First first_parameter(R (*)(First, Rest...));
 template <auto F, class... Es>
@@ -419,8 +410,6 @@ auto with(Args... args) {
 // context (each takes a const reference), the rewriter may choose the order in which it rewrites the nodes.
 template <class Ctx, class... Args>
 auto with_ctx(Args... args) { return with(args...); }
-
-// ---- guards and branches
 
 template <bool kWanted, auto F, class... Names>
 struct Guard {

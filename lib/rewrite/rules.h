@@ -89,7 +89,6 @@ struct RuleName {
 
 namespace detail {
 
-// Returns the right sides of a rule as a tuple of branches.
 template <pat::Expression R, class... Guards>
 auto branches_of(R right, Guards...) { return std::tuple(pat::Branch<R, Guards...>{nullptr, right}); }
 template <class R, class... Gs, class... More>
@@ -165,7 +164,7 @@ Rule rule(RuleName name, L left, Right right, More... more) {
                 "the right side uses a name that the left side does not bind");
   return detail::with_branches(name, left.node(), branches);
 }
-// An ordered list of rules and the matcher compiled from it. Sets never change; those of stages are static objects.
+// An ordered list of rules and the matcher compiled from it. Sets never change.
 class RuleSet {
  public:
   RuleSet(std::string_view name, std::initializer_list<Rule> rules);

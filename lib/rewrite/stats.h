@@ -40,7 +40,7 @@ class RuleStats {
   friend class CountedMatch;  // records the tries and times (matcher.cpp)
   // `num_attempts` counts only the attempts that are passed to add_counts(); times are in ticks
   struct Counters : RuleCounters {
-    uint32_t num_calls = 0;             // number of calls of the rule's right side
+    uint32_t num_calls = 0;
   };
   // number of tries of a bucket in which rule number `last_rule` of the bucket was the last rule tried
   struct BucketStop {

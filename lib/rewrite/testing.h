@@ -28,7 +28,6 @@ class RuleTest {
  public:
   explicit RuleTest(const RuleSet& set, const Settings& settings = {}) : graph(settings), rule_set_(set) {}
 
-  // ---- expressions
   Graph graph;
   UOp var(std::string_view name, Const min, Const max, DType dtype = dtypes::index) {
     return graph.variable(name, min, max, dtype);
@@ -45,7 +44,6 @@ class RuleTest {
   UOp load(int64_t number, DType dtype) { return buffer(number, dtype).index(constant(dtypes::index, 0)).load(); }
   UOp vectorize(UOpSpan src) { return graph.node(Op::VECTORIZE, src[0].dtype().vec(int64_t(src.size())), src); }
 
-  // ---- checks
   void check_rule(std::string_view rule, UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(),
                   int line = __builtin_LINE()) {
     UOp got = apply_rule(rule, from, ctx, file, line);

@@ -1,6 +1,4 @@
-// Makes the error message for a rewrite that does not end, and the texts of nodes in messages. The rewriter detects
-// such a rewrite by a node that is rewritten to itself or waits for itself, or by the number of nodes that wait. The
-// message names the alternating rules, which are found in the last rule applications.
+// Makes the error message for a rewrite that does not end, and the texts of nodes in messages.
 
 #include "lib/rewrite/workspace.h"
 

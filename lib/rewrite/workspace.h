@@ -57,8 +57,6 @@ struct NodeNotes {
   static uint16_t& negative_set(UOp u) { return u.node()->note.tried_; }
 };
 
-// ---- result slots
-
 // A rewrite stores a RewriteSlot (result, mark) per visited node. Slots are never cleared; `mark` determines whether a
 // slot is valid:
 //
@@ -91,8 +89,6 @@ struct TableResults : Results {
  private:
   Pages<RewriteSlot> slots_;
 };
-
-// ---- workspaces
 
 // The stacks and tables of one rewrite. A nested rewrite uses another workspace.
 struct Workspace {

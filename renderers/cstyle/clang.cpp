@@ -10,8 +10,7 @@ constexpr TypeName kTypes[] = {{Scalar::Bool, "_Bool"}, {Scalar::Float16, "__fp1
 
 bool is_double(UOp u) { return u.dtype() == dtypes::float64; }
 
-// Throws Failure for ops that ClangRenderer removes from C's table. Decompositions have replaced these ops on floats,
-// but an EXP2 of ints (2 ** n) reaches the renderer.
+// Throws Failure for ops that ClangRenderer removes from C's table.
 bool refuse(CStyle& c, UOp u) { c.throw_cannot_render(u); }
 
 std::span<const CRow> clang_rows() {

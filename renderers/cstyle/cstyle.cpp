@@ -9,8 +9,6 @@
 
 namespace tgc {
 
-// ---- conditions and functions of rows, and the rows of all dialects
-
 namespace {
 
 bool to_vector(UOp u) { return u.dtype().count() > 1 && !u.dtype().is_ptr(); }
@@ -132,19 +130,16 @@ std::span<const CRow> c_rows() {
       {Op::BARRIER, "$B"},
       {Op::SPECIAL, print_special},
       {Op::WMMA, "__$w($0, $1, $2)"},
-      // values
       {Op::CONST, print_const},
       {Op::VECTORIZE, print_vectorize},
       {Op::GEP, print_gep},
       {Op::CAST, to_vector, "__builtin_convertvector($0, $t)"},
       {Op::CAST, print_cast},
       {Op::BITCAST, "__builtin_bit_cast($t, ($t0)($0))"},
-      // memory
       {Op::INDEX, "($0+$1)"},
       {Op::LOAD, is_gated_load, "($g?*$0:$1)"},
       {Op::LOAD, "(*$0)"},
       {Op::STORE, "*$0 = $1;"},
-      // math
       {Op::SQRT, "sqrt($0)"},
       {Op::RECIPROCAL, "(1/$0)"},
       {Op::NEG, "-$0"},
@@ -170,8 +165,6 @@ std::span<const CRow> c_rows() {
   };
   return rows;
 }
-
-// ---- the renderer
 
 CStyle::CStyle(const Target& target, const Dialect& dialect, std::span<const UOp> list, bool expand_ssa,
                std::vector<std::string>* added)

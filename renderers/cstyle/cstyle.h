@@ -1,6 +1,5 @@
 // The renderer of C-style languages (tinygrad renderer/cstyle.py, CStyleLanguage). Each language has a Dialect with
-// only the differences. A new dialect is one file: a Dialect, the rows that differ, and the lines above the kernel
-// (../README.md, "How to add a renderer").
+// only the differences (../README.md, "How to add a renderer").
 #pragma once
 #include "lib/uop/render.h"
 #include "renderers/text_renderer.h"
@@ -11,7 +10,6 @@ namespace tgc {
 class CStyle;
 using CRow = TextRow<CStyle>;
 
-// A parameter of the kernel.
 struct Parameter {
   UOp node;
   std::string_view name;
@@ -19,7 +17,6 @@ struct Parameter {
   bool is_written;  // true if the kernel stores to the parameter; false for all parameters if the kernel has no images
 };
 
-// The name of a scalar type in one language.
 struct TypeName {
   Scalar scalar;
   std::string_view name;
@@ -68,7 +65,6 @@ class CStyle : public TextRenderer {
 
   std::string render();
 
-  // ---- called by rows and dialects
   const Dialect& dialect() const { return dialect_; }
   void print_hole(char letter, int number, UOp u) {
     if (letter == 's') append_stripped_source(u, number);
@@ -110,12 +106,12 @@ class CStyle : public TextRenderer {
   bool expand_ssa_;
   std::array<std::string_view, kNumScalars> scalar_names_;
   std::vector<Parameter> parameters_;
-  bool has_images_ = false;              // true if a parameter is an image
+  bool has_images_ = false;
   std::array<uint32_t, 16> counters_{};  // the number of the next name for each prefix, indexed by prefix_index_
   std::string_view prefix_;              // prefix of the current node's name; empty if the name has no number
   size_t prefix_index_ = 0;
   int indent_depth_ = 1;         // number of open loops and ifs, for the indentation
-  bool has_own_parens_ = false;  // true if a name or format string of the input has parentheses
+  bool has_own_parens_ = false;
 };
 
 // Returns the name of element `i` of a vector in CUDA and HIP: x, y, z, w, a, ..., l, v16, ..., v31.
@@ -123,8 +119,8 @@ std::string element_name(int i);
 // Returns the names of `count` elements (at most 32), each preceded by `before`: "float x, float y".
 std::string element_names(int count, std::string_view before = {});
 
-// Returns the source of a kernel in a dialect. Throws Failure for a node that the dialect cannot express. The printer
-// of each dialect (see renderers.def) calls this function. `added`: see TextRenderer.
+// Returns the source of a kernel in a dialect. Throws Failure for a node that the dialect cannot express. `added`: see
+// TextRenderer.
 std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
                      std::vector<std::string>* added);
 

@@ -27,8 +27,6 @@ std::span<const CRow> hip_rows() {
   return rows;
 }
 
-// ---- CDNA (gfx942, gfx950): other tensor cores, and conversions of fp8 in hardware
-
 bool is_scaled_mfma(UOp u) { return u.arg()[1][2] == Arg(128); }
 bool float_to_fp8(UOp u) {
   return dtypes::fp8s.contains(u.dtype()) && u.src(0).dtype().scalar() == dtypes::float32;
@@ -77,8 +75,6 @@ std::span<const CRow> cdna_rows() {
   return rows;
 }
 
-// ---- the lines above the kernel
-
 constexpr std::string_view kFloatToFp8 = R"(typedef unsigned char hip_bf8;
 typedef unsigned char hip_fp8;
 static inline __attribute__((device)) unsigned char f32_to_fp8(float v, int is_bf8) {
@@ -103,7 +99,6 @@ void declare(std::string& out, std::string_view attribute, std::string_view resu
   out.append(result).append(" ").append(name).append("(").append(parameter).append(");\n");
 }
 
-// Declares each math function that the kernel calls, once.
 void declare_math(CStyle& c, std::string& out) {
   struct Function {
     Op op;

@@ -38,8 +38,6 @@ bool print_from_fp8(LlvmIr& r, UOp u) {
   return true;
 }
 
-// ---- tensor cores
-
 std::string_view mfma_type(LlvmIr& r, UOp u, DType d, int64_t k, bool cdna) {
   bool wide = cdna && k == 32;
   switch (d.scalar_kind()) {

@@ -11,8 +11,6 @@
 namespace tgc {
 namespace {
 
-// ---- types and constants
-
 std::string_view scalar_type(Scalar s) {
   switch (s) {
     case Scalar::Void: return "void";
@@ -36,8 +34,6 @@ std::string_view scalar_type(Scalar s) {
   }
   return {};
 }
-
-// ---- instructions, which depend on the dtype of the first operand
 
 enum class Class { Unsigned, Signed, Float, None };
 Class class_of(DType d) {
@@ -105,8 +101,6 @@ std::string_view cast_instruction(LlvmIr& r, UOp u) {
   r.throw_cannot_render(u, "there is no cast from " + std::string(from.repr()));
 }
 
-// ---- conditions and functions of rows
-
 bool is_broadcast(UOp u) {
   for (UOp s : u.src())
     if (!(s == u.src(0))) return false;
@@ -149,7 +143,6 @@ std::span<const LlvmRow> llvm_rows() {
   // instruction of a cast. $k: instruction of a comparison with 0. $g: gate (condition) of a load. $a: first item of
   // the arg. $v: number of elements.
   static const LlvmRow rows[] = {
-      // memory
       {Op::INDEX, "  $n = getelementptr inbounds $p, $t0 $0, $t1 $1"},
       {Op::LOAD, is_gated_load,
        "  br label $n_entry\n$m_entry:\n"
@@ -159,20 +152,17 @@ std::span<const LlvmRow> llvm_rows() {
        "  $n = phi $t [$n_yes, $n_load], [$1, $n_entry]"},
       {Op::LOAD, "  $n = load $t, $t0 $0"},
       {Op::STORE, "  store $t1 $1, $t0 $0"},
-      // vectors
       {Op::GEP, "  $n = extractelement $t0 $0, i32 $a"},
       {Op::VECTORIZE, is_broadcast,
        "  $n_z = insertelement <1 x $t0> poison, $t0 $0, i32 0\n"
        "  $n = shufflevector <1 x $t0> $n_z, <1 x $t0> poison, <$v x i32> zeroinitializer"},
       {Op::VECTORIZE, print_vectorize},
-      // math
       {Op::BITCAST, "  $n = bitcast $t0 $0 to $t"},
       {Op::CAST, to_bool, "  $n = $k $t0 $0, zeroinitializer"},
       {Op::CAST, "  $n = $c $t0 $0 to $t"},
       {Op::TRUNC, "  $n = call $t @llvm.trunc.$e($t0 $0)"},
       {ops::Binary, "  $n = $i $t0 $0, $1"},
       {Op::WHERE, "  $n = select $t0 $0, $t1 $1, $t2 $2"},
-      // control flow
       {Op::RANGE,
        "  br label %loop_entry_$r\n"
        "loop_entry_$r:\n"
@@ -194,8 +184,6 @@ std::span<const LlvmRow> llvm_rows() {
   };
   return rows;
 }
-
-// ---- the renderer
 
 void LlvmIr::append_type(DType d) {
   if (d.vcount() > 1) {

@@ -18,7 +18,6 @@ class LlvmIr : public TextRenderer {
       : TextRenderer(target, list, added), table_(table) {}
   std::string render();
 
-  // ---- called by rows
   void print_hole(char letter, int number, UOp u);
   void append_type(DType d);
   std::string type(DType d) {
@@ -37,7 +36,7 @@ class LlvmIr : public TextRenderer {
 
   const TextTable<LlvmIr>& table_;
   std::string body_text_, parameters_text_, globals_text_;
-  int num_values_ = 0;  // number of values named so far
+  int num_values_ = 0;
 };
 
 // Returns true if both dtypes have the same LLVM type, as int32 and uint32 do.

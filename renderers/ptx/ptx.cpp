@@ -9,8 +9,6 @@
 namespace tgc {
 namespace {
 
-// ---- types of registers, of memory and of conversions
-
 std::string_view register_type(Scalar s) {
   switch (s) {
     case Scalar::Int8:
@@ -32,8 +30,6 @@ std::string_view cast_type(Scalar s) { return s == Scalar::Int8 ? "s8" : s == Sc
 std::string_view memory_type(Scalar s) {
   return s == Scalar::Bool ? "u8" : s == Scalar::Float16 ? "b16" : cast_type(s);
 }
-
-// ---- rows
 
 bool is_bool(UOp u) { return u.dtype() == dtypes::bool_; }
 bool is_float(UOp u) { return dtypes::is_float(u.dtype()); }
@@ -112,7 +108,6 @@ std::span<const PtxRow> ptx_rows() {
       {Op::SPECIAL, print_special},
       {Op::DEFINE_GLOBAL, "ld.param.u64 $n, [$d+0];"},
       {Op::DEFINE_VAR, "ld.param.$v $n, [$d+0];"},
-      // math
       {Op::CMPLT, "setp.lt.$t0 $n, $0, $1;"},
       {Op::CMPNE, "setp.ne.$t0 $n, $0, $1;"},
       {Op::CMPEQ, "setp.eq.$t0 $n, $0, $1;"},
@@ -145,7 +140,6 @@ std::span<const PtxRow> ptx_rows() {
       {Op::WHERE, "selp.$h $n, $1, $2, $0;"},
       {Op::BITCAST, "mov.b$w $n, $0;"},
       {Op::CAST, print_cast},
-      // control flow
       {Op::RANGE, "mov.u32 $n, -1;\nbra END_$m;\nLOOP_$m:"},
       {Op::END, ends_range, "END_$m1:\nadd.s32 $1, $1, 1;\nsetp.lt.s32 $n, $1, $l;\n@$n bra LOOP_$m1;"},
       {Op::IF, print_if},
@@ -156,8 +150,6 @@ std::span<const PtxRow> ptx_rows() {
 }
 
 }  // namespace
-
-// ---- functions that fill in the templates of rows
 
 std::string_view Ptx::type(UOp u, DType d) const {
   std::string_view t = d.is_ptr() || d.count() > 1 ? std::string_view() : register_type(d.scalar_kind());
@@ -198,8 +190,6 @@ std::string Ptx::value(UOp u, Const v, DType d) const {
   }
   return v.to_int().str() + (dtypes::is_unsigned(d) ? "U" : "");
 }
-
-// ---- the kernel
 
 Ptx::Ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added)
     : TextRenderer(target, list, added), registers_(list.size() * 2), node_positions_(list.size()) {

@@ -20,7 +20,6 @@ class Ptx : public TextRenderer {
   Ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added);
   std::string render();
 
-  // ---- called by rows
   void print_hole(char letter, int number, UOp u);
   // type() returns the register type ("f32") of a scalar `d`, memory() the memory type ("b16"). Both throw a Failure
   // that names the node `u` if `d` has no such type. type() also rejects vectors, because a vector needs several
@@ -41,12 +40,11 @@ class Ptx : public TextRenderer {
   void add_lines(std::string_view text);
   std::string function_head(std::string_view function_name);
 
-  // ---- functions defined in registers.cpp
   // Handles a node that has no value, whose value is in existing registers, or that is a buffer in registers. Prints
   // code only for a STORE to such a buffer. Returns false for any other node.
   bool handle_register_node(UOp u);
   void name_node(UOp u);                    // assigns new registers to the node
-  void share_registers(UOp u, UOp from);    // assigns the registers of `from` to `u`
+  void share_registers(UOp u, UOp from);
   void share_element(UOp u, const Int& i);  // assigns element `i` of source 0 of `u` to `u`
   void share_accessed(UOp u);
 
@@ -58,7 +56,7 @@ class Ptx : public TextRenderer {
   };
   Counter& counter(std::string_view prefix, std::string_view type);
 
-  std::vector<Counter> counters_;  // in order of first use
+  std::vector<Counter> counters_;
   std::vector<std::string> parameters_, special_lines_;
   std::string body_text_;
   ListMap<Registers> registers_;   // the registers of vectors and of buffers in registers

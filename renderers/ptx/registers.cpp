@@ -33,8 +33,6 @@ std::span<const std::string_view> Ptx::vector(UOp u) {
   return *names;
 }
 
-// ---- new registers
-
 void Ptx::name_node(UOp u) {
   auto name = [&](std::string_view prefix, std::string_view type) {
     Counter& c = counter(prefix, type);
@@ -59,8 +57,6 @@ void Ptx::name_node(UOp u) {
       if (u.in(ops::ALU)) name("alu", type(u, u.dtype()));
   }
 }
-
-// ---- existing registers
 
 void Ptx::share_registers(UOp u, UOp from) {
   if (auto* names = registers_.find(from)) registers_[u] = *names;

@@ -12,8 +12,7 @@ constexpr TypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "u32"},
                                {Scalar::Int16, "i32"},   {Scalar::Int8, "i32"},  {Scalar::Int32, "i32"},
                                {Scalar::UInt32, "u32"},  {Scalar::Bool, "bool"}, {Scalar::Float16, "f16"}};
 
-// Returns true if several values of the dtype share an atomic<u32>: values of less than 4 bytes, except halves and
-// values in registers.
+// Returns true if several values of the dtype share an atomic<u32>.
 bool is_packed(DType d) {
   return d.itemsize() < 4 && d.base() != dtypes::float16 && (!d.is_ptr() || d.addrspace() != AddrSpace::REG);
 }
