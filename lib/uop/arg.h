@@ -25,7 +25,7 @@ std::string_view name_of(RecordClass c);
 std::span<const std::string_view> fields_of(RecordClass c);  // the names of the fields; empty for Open
 std::optional<RecordClass> parse_record_class(std::string_view name);
 class Arg;
-// Returns true if `fields`, which were read from a file, have the number and types that a record of class `c` needs.
+// Returns true if `fields` have the number and types that a record of class `c` needs.
 bool record_fits(RecordClass c, std::span<const Arg> fields);
 
 class Arg {

@@ -1,5 +1,4 @@
-// Prints the debug output of passes at the values of DEBUG at which tinygrad prints it, but on standard error, because
-// standard output is for the output of the command.
+// Prints the debug output of passes at tinygrad's values of DEBUG, but on standard error.
 #pragma once
 #include <cstdio>
 

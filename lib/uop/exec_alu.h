@@ -6,10 +6,9 @@
 
 namespace tgc {
 
-// Returns the result of `op` on `operands`. The operands are numbers; for a vector dtype, also Tuples of numbers; for
-// indices, also Invalid. The result is a number or Invalid, or a Tuple of them for a vector dtype. The elements of a
-// vector are truncated to the dtype; a scalar result only if `truncated` is true. Throws Failure if Python raises an
-// exception, if the operands do not fit `op` and `dtype`, or if the result is an integer of too many bits.
+// Returns the result of `op` on `operands`, which are numbers; for a vector dtype, also Tuples of numbers; for indices,
+// also Invalid. The elements of a vector are truncated to the dtype; a scalar result only if `truncated` is true.
+// Throws Failure where Python raises an exception, and if the operands do not fit or the result is too large.
 Arg exec_alu(Graph& graph, Op op, DType dtype, std::span<const Arg> operands, bool truncated = true);
 
 // Returns UOp.const(dtype, value). `value` is a number, or a Tuple with one number per element.

@@ -1,5 +1,3 @@
-// Computes the bounds of nodes, the ranges that enclose nodes, and the buffers that nodes refer to.
-
 #include "lib/uop/facts.h"
 
 #include <algorithm>
@@ -22,8 +20,7 @@ Bounds extremes(std::initializer_list<Const> values) {
   return out;
 }
 
-// The fast path of binary_bounds, for the ops of index expressions. Returns nullopt for other ops, and for other cases:
-// values that are not 64-bit integers, divisors that may not be positive, and a MOD by a divisor that is not constant.
+// The fast path of binary_bounds, for the ops of index expressions. Returns nullopt where it does not apply.
 std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
   if (!are_small_ints(a.min, a.max) || !are_small_ints(b.min, b.max)) return std::nullopt;
   auto a0 = int64_t(a.min.raw()), a1 = int64_t(a.max.raw()), b0 = int64_t(b.min.raw()), b1 = int64_t(b.max.raw());
@@ -143,15 +140,13 @@ std::optional<Bounds> known_bounds(UOp u) {
   }
 }
 
-// Returns true if the bounds of a node depend on its sources' bounds.
 bool needs_sources(UOp u) {
   static constexpr OpSet kNeed =
       ops::Binary | OpSet{Op::WHERE, Op::RANGE, Op::SPECIAL, Op::BIND, Op::GEP, Op::UNROLL, Op::VECTORIZE, Op::CAST};
   return u.in(kNeed) && !(u.in(ops::Binary) && dtypes::is_float(u.dtype()));
 }
 
-// Returns the least and the greatest value of the dtype `d`. These values are the bounds of most float nodes. Throws
-// Failure for a dtype that 0.12.0 does not have.
+// Throws Failure for a dtype that tinygrad 0.12.0 does not have.
 const Bounds& bounds_of_dtype(DType d) {
   static const auto kTable = [] {
     std::array<Bounds, kNumScalars> table;
@@ -177,8 +172,6 @@ const Bounds& UOp::compute_bounds() const {
       });
   return *node()->bounds;
 }
-
-// Computes the ranges that enclose a node and those that it ends (uop/ops.py: _ranges, ended_ranges).
 
 struct alignas(UOp) RangeList {  // a header, which `size` UOps follow in memory
   uint32_t size;
@@ -300,8 +293,6 @@ std::span<const UOp> ranges_of(UOp u) {
 std::span<const UOp> UOp::ranges() const { return ranges_of(*this); }
 
 bool lies_in(UOp u, UOp range) { return contains(ranges_of(u), range); }
-
-// Finds the buffer that a node refers to (uop/ops.py: buf_uop, as_buf).
 
 namespace {
 

@@ -11,8 +11,7 @@
 
 namespace tgc {
 
-// Returns the shape of `u`, or nullopt if `u` has no shape. Throws Failure if the shape cannot be
-// computed, for example because the sources' shapes differ.
+// Returns the shape of `u`, or nullopt if `u` has no shape. Throws Failure if the shape cannot be computed.
 std::optional<Shape> shape_or_none(UOp u);
 Shape shape_of(UOp u);  // throws Failure if the node has no shape
 // Returns the product of the sizes in u's shape (UOp.size). A symbolic size counts as its maximum. Throws Failure if

@@ -67,7 +67,6 @@ ExpectedGraph parse(const std::string& line) {
   return g;
 }
 
-// Returns body(), or "error" if body() throws a Failure.
 std::string or_error(auto body) {
   auto result = catch_failures([&]() -> std::string { return body(); });
   return result ? *result : "error";

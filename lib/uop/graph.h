@@ -87,19 +87,17 @@ class Graph {
   // Reserves memory so that the graph can have `nodes` nodes.
   void reserve(size_t nodes);
 
-  // ---- args
   Arg str(std::string_view text);
   Arg raw(std::string_view text);
   Arg bytes(std::string_view data);
   Arg tuple(std::span<const Arg> items);
   Arg tuple(std::initializer_list<Arg> items) { return tuple(std::span(items.begin(), items.size())); }
-  Arg ints(std::span<const int64_t> values);                          // a tuple of ints
+  Arg ints(std::span<const int64_t> values);
   Arg record(RecordClass c, std::span<const Arg> fields);
   Arg record(RecordClass c, std::initializer_list<Arg> fields) {
     return record(c, std::span(fields.begin(), fields.size()));
   }
 
-  // ---- constructors of tinygrad's UOp class
   UOp constant(DType dtype, Const value);                             // UOp.const(dtype, value)
   UOp constant(DType dtype, std::span<const Const> values);           // a VCONST, or a CONST if all values are equal
   UOp constant(DType dtype, Const value, Arg device);                 // `device` is a Str or a Tuple of Strs
@@ -112,7 +110,6 @@ class Graph {
   UOp variable(std::string_view name, Const min, Const max, DType dtype = dtypes::index);
   UOp noop() { return node(Op::NOOP); }
 
-  // ---- all nodes, by id
   size_t size() const { return nodes_.size(); }
   OpSet ops() const { return ops_; }  // the ops of all nodes that were ever made in this graph
   UOp at(uint32_t id) const { return UOp(nodes_[id]); }
@@ -120,7 +117,6 @@ class Graph {
   Arena& arena() { return arena_; }
   size_t arena_bytes() const { return arena_.total_bytes(); }
 
-  // ---- pools and caches
   std::unique_ptr<StampArray> take_stamps();
   void return_stamps(std::unique_ptr<StampArray> stamps) { stamp_pool_.push_back(std::move(stamps)); }
   // Returns the object of type T that is stored in the graph; makes the object on first use.
@@ -177,10 +173,9 @@ class Graph {
   InternTable<const ItemsRep*> interned_items_{256};
   InternTable<const TextRep*> interned_texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;
-  std::vector<std::unique_ptr<Extension>> extensions_;  // indexed by kExtensionNumber of the extension's type
+  std::vector<std::unique_ptr<Extension>> extensions_;
 };
 
-// A set of nodes of one graph.
 class UOpSet {
  public:
   explicit UOpSet(Graph& graph) : graph_(graph), stamps_(graph.take_stamps()) {}
@@ -254,8 +249,7 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
   return out;
 }
 
-// Returns toposort(root), which the graph caches until it caches that of another root. Consecutive stages often have
-// the same root.
+// Returns toposort(root), which the graph caches until it caches that of another root.
 std::span<const UOp> last_toposort(UOp root);
 // Stores `nodes`, which must equal toposort(root), in the cache of last_toposort.
 void keep_toposort(UOp root, std::vector<UOp> nodes);
@@ -292,9 +286,8 @@ std::vector<UOp> prepend(UOp first, UOpSpan rest);
 // Returns the operands of a nested chain of `op`, left to right: a, b, c for (a+b)+c (ops.py:split_uop).
 std::vector<UOp> split_uop(UOp root, Op op);
 
-// Copies `root`, its transitive sources and the graphs inside their args to the Graph `to`: a job that works on several
-// kernels in parallel gives each kernel its own Graph. Returns the copy of `root`. If the release of root's graph is
-// not 0.12, sets the release of `to` to it. Does not change the graph of `root`.
+// Copies `root`, its transitive sources and the graphs inside their args to the Graph `to`. Returns the copy of `root`.
+// If the release of root's graph is not 0.12, sets the release of `to` to it. Does not change the graph of `root`.
 UOp copy_into(Graph& to, UOp root);
 
 }  // namespace tgc

@@ -1,5 +1,3 @@
-// Finds a node of a linear list that occurs twice, or with a source that is missing or comes later. A shared IF or
-// ENDIF may occur again.
 #include <algorithm>
 
 #include "lib/uop/graph.h"

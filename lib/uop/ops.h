@@ -22,7 +22,6 @@ static_assert(kNumAllOps <= 128);
 std::string_view name_of(Op op);                     // returns "ADD" for Op::ADD
 std::optional<Op> parse_op(std::string_view name);   // returns Op::ADD for "ADD"; nullopt for an unknown name
 
-// A set of ops as a bit mask.
 class OpSet {
  public:
   constexpr OpSet() = default;

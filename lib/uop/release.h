@@ -39,9 +39,6 @@ Arg shown_arg(UOp u);
 // Returns the arg of an OTHER node that represents a node with the op `name` and the arg `arg`.
 Arg other_arg(Graph& graph, std::string_view name, Arg arg);
 
-// The names that each known release has (releases.def): readers check the names in a graph, and guess the release of a
-// text. lib/diff/renames.def lists changed names.
-
 // Returns the releases of releases.def, the oldest first. A release without an enumerator has a value above
 // Release::Other. So it counts as newer than the releases with an enumerator, as an unknown release does.
 std::span<const Release> known_releases();

@@ -219,7 +219,6 @@ int precedence(UOp u) {
   return infix_precedence(u.op());
 }
 
-// Returns the value of the field `name` of an Open record; nullopt if there is no such field.
 std::optional<Arg> field_of(Arg record, std::string_view name) {
   if (!record.is(RecordClass::Open)) return std::nullopt;
   RecordView view(record);

@@ -11,9 +11,8 @@
 namespace tgc {
 
 // Returns the text of `u`, which is simplified first if `simplify` is true. A node without an infix syntax is printed
-// as text_of(node), or as its op if `text_of` is empty. The text can be exponentially larger than the graph, because
-// each use of a node repeats the node's text. Throws Failure if the texts are too large. The text of a graph of
-// another release than 0.12.0 is render_open(u).
+// as text_of(node), or as its op if `text_of` is empty. Throws Failure if the texts are too large. The text of a graph
+// of another release than 0.12.0 is render_open(u).
 std::string render(UOp u, bool simplify = true, const std::function<std::string(UOp)>& text_of = {});
 // Returns true if `u`, written as a tree in which each use of a node is a new node, has at most `nodes` nodes.
 bool is_tree_within(UOp u, size_t nodes);
@@ -36,7 +35,7 @@ int infix_precedence(Op op);
 void append_infix(std::string& out, UOp x, std::string_view left, std::string_view right);
 
 // Returns the value of an index expression (ops.py:sym_infer). value_of(name) returns the value of a variable. Throws
-// Failure for a variable without a value and for an op that cannot be evaluated.
+// Failure if the expression cannot be evaluated.
 Int sym_infer(UOp u, const std::function<std::optional<Int>(std::string_view)>& value_of);
 
 // Like render(), for graphs of releases other than 0.12.0 (tinygrad's uop/render.py). Does not simplify. The nodes may

@@ -25,8 +25,6 @@ void throw_no_source(UOp u, size_t i) {
                 std::to_string(i));
 }
 
-// ---- modified copies
-
 UOp UOp::replace(const Changes& c) const {
   UOpSpan src = c.src ? UOpSpan(*c.src) : UOpSpan(this->src());
   bool same = (!c.op || *c.op == op()) && (!c.dtype || *c.dtype == dtype()) && (!c.arg || *c.arg == arg()) &&
@@ -42,8 +40,6 @@ UOp UOp::with_src(UOpSpan src) const {
   return graph().node(op(), dtype(), src, arg(), tag());
 }
 
-// ---- constants
-
 UOp UOp::const_like(Const value) const {
   Arg device = device_of(*this);
   auto shape = shape_or_none(*this);
@@ -53,10 +49,7 @@ UOp UOp::const_like(Const value) const {
 
 UOp UOp::const_like(std::span<const Const> values) const { return graph().constant(dtype(), values); }
 
-// ---- math
-
 namespace {
-// Returns the dtype of an ALU op whose last operand has dtype `last`.
 DType alu_dtype(Op op, DType last) { return ops::Comparison.contains(op) ? dtypes::bool_.vec(last.count()) : last; }
 }  // namespace
 
@@ -96,8 +89,6 @@ UOp operator&(UOp a, UOp b) { return bitwise(Op::AND, a, b); }
 UOp operator|(UOp a, UOp b) { return bitwise(Op::OR, a, b); }
 UOp operator^(UOp a, UOp b) { return bitwise(Op::XOR, a, b); }
 
-// ---- vectors
-
 UOp UOp::broadcast(int64_t count) const {
   if (dtype().vcount() != 1) throw Failure("cannot broadcast the vector " + std::string(dtype().repr()));
   if (count == 1) return *this;
@@ -130,8 +121,6 @@ UOp UOp::gep(Arg indices) const {
   return graph().node(Op::GEP, count > 1 ? element.vec(int64_t(count)) : element, *this, indices);
 }
 
-// ---- memory, order, control
-
 UOp UOp::index(UOpSpan indices, DType dtype) const { return graph().node(Op::INDEX, dtype, prepend(*this, indices)); }
 UOp UOp::index(UOp i) const { return graph().node(Op::INDEX, dtype().base(), {*this, i}); }
 UOp UOp::index_ptr(UOp i) const { return graph().node(Op::INDEX, dtype(), {*this, i}); }
@@ -163,8 +152,6 @@ bool is_gated(UOp u) {
 }  // namespace
 UOp UOp::get_idx() const { return is_gated(*this) ? src(1) : *this; }
 UOp UOp::get_valid() const { return is_gated(*this) ? src(0) : graph().constant(dtypes::bool_, !is_invalid()); }
-
-// ---- simplification
 
 namespace {
 

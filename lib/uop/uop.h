@@ -34,7 +34,6 @@ class UOp {
   explicit operator bool() const { return node_ != nullptr; }
   friend bool operator==(UOp a, UOp b) { return a.node_ == b.node_; }
 
-  // ---- the node itself
   inline Op op() const;
   inline DType dtype() const;
   inline std::span<const UOp> src() const;
@@ -68,7 +67,6 @@ class UOp {
   UOp const_like(Const value) const;
   UOp const_like(std::span<const Const> values) const;  // one value for each element; sets no device or shape
 
-  // ---- math
   UOp alu(Op op, UOpSpan rest) const;  // op(this, rest...); has the dtype of the last operand, or bool if a comparison
   UOp alu(Op op) const;
   UOp alu(Op op, UOp b) const;
@@ -106,14 +104,12 @@ class UOp {
   UOp pow(Const b) const { return pow(const_like(b)); }
   UOp threefry(UOp seed) const { return alu(Op::THREEFRY, seed); }
 
-  // ---- vectors
   UOp broadcast(int64_t count) const;
   // Returns element `i`. Folds VECTORIZE, VCONST (both throw Failure if they have no such element) and CONST.
   UOp gep(int64_t i) const;
   UOp gep(std::span<const int64_t> indices) const;  // the vector of these elements; gep(i) if there is one index
   UOp gep(Arg indices) const;                       // the vector of the elements in `indices`, a Tuple of Ints
 
-  // ---- memory, order, control
   UOp index(UOpSpan indices, DType dtype) const;
   UOp index(UOp i) const;                          // makes an INDEX whose dtype is that of a buffer element
   UOp index_ptr(UOp i) const;                      // makes an INDEX with the buffer's pointer dtype (ptr=True)
@@ -132,7 +128,6 @@ class UOp {
   UOp get_idx() const;        // for an index valid(idx, cond), returns idx; otherwise this node
   UOp get_valid() const;      // the cond of valid(idx, cond); otherwise true, or false for Invalid
 
-  // ---- facts, computed once per node (facts.h declares the others)
   inline Const vmin() const;
   inline Const vmax() const;
   inline const Bounds& bounds() const;
@@ -234,7 +229,6 @@ inline bool UOp::is_invalid() const { return node_->arg.is_invalid(); }
 inline Arg::Arg(tgc::UOp u) : kind_(Kind::UOp), record_class_(0), p_(u.node()) {}
 inline UOp Arg::uop() const { return tgc::UOp(static_cast<const Node*>(p_)); }
 
-// ---- operators (mixin/math.py)
 UOp operator+(UOp a, UOp b);
 UOp operator-(UOp a, UOp b);  // a + -b
 UOp operator*(UOp a, UOp b);
@@ -256,8 +250,8 @@ TGC_MIXED(+) TGC_MIXED(*) TGC_MIXED(/) TGC_MIXED(%) TGC_MIXED(&) TGC_MIXED(|) TG
 inline UOp operator-(UOp a, Const b) { return a + a.const_like(py_neg(b)); }
 inline UOp operator-(Const a, UOp b) { return b.const_like(a) + -b; }
 
-// The function that UOp::simplify() calls. lib/uop must simplify the symbolic sizes of shapes, but the rules are in a
-// higher layer, passes/symbolic, which installs the function when the program starts.
+// The function that UOp::simplify() calls. The rules are in a higher layer, passes/symbolic, which installs the
+// function when the program starts.
 using Simplifier = UOp (*)(UOp);
 
 // Makes `simplifier` the function that UOp::simplify() calls for nodes that are not constants. Returns true, so that

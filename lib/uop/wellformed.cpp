@@ -16,8 +16,6 @@ constexpr int64_t kMaxNumber = INT32_MAX;        // greatest number of a buffer,
 using Requirement = const char*;
 constexpr Requirement unless(bool fits, Requirement wanted) { return fits ? nullptr : wanted; }
 
-// ---- args
-
 bool all_of(Arg a, auto is) { return a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), is); }
 bool is_str(Arg a) { return a.is_str(); }
 bool is_size(Arg a) { return a.is_uop() || (a.is_integral() && a.as_int() >= 0); }
@@ -95,8 +93,6 @@ Requirement size_and_offset(Arg a) {
 Requirement shape(Arg a) {
   return unless(a.is_tuple() && !a.items().empty() && all_of(a[0], is_size), "a shape");
 }
-
-// ---- dtypes
 
 struct Fields {
   DType dtype;
@@ -314,13 +310,11 @@ Requirement buffer_dtypes(const Fields& f) {
   return unless(is_countable(f.dtype, f.arg.as_int()), "a size of at most 2**48 bytes");
 }
 
-// ---- the table
-
 struct Row {
   Op op;
   size_t least, most;                 // minimum and maximum number of sources
   Requirement (*arg)(Arg);                 // checks the arg; null if any arg is accepted
-  Requirement (*dtypes)(const Fields&);    // checks the dtypes
+  Requirement (*dtypes)(const Fields&);
 };
 
 // clang-format off

@@ -1,9 +1,7 @@
-// Checks that nodes are well formed: a node must have the number of sources and the type of arg that its op requires,
+// Checks that nodes are well formed: that a node has the number of sources and the type of arg that its op requires,
 // and dtypes that fit together. Stages rely on these checks, so readers of files reject a graph that is not well
-// formed. lib/spec checks the requirements of particular stages. Also checks the order of a linear list.
-//
-// The table in wellformed.cpp has one row per op of 0.12.0. The table must accept every node that tinygrad 0.12.0
-// makes. Nodes in graphs of other releases are not checked.
+// formed. Also checks the order of a linear list. The checks must accept every node that tinygrad 0.12.0 makes. Nodes
+// in graphs of other releases are not checked.
 #pragma once
 #include <optional>
 #include <span>
