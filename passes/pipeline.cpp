@@ -12,7 +12,6 @@
 namespace tgc {
 namespace {
 
-// A value of a row's field `rules` that returns the same rule set for every job.
 template <const RuleSet& (*set)()>
 constexpr auto always = [](const auto&) -> const RuleSet* { return &set(); };
 
@@ -41,11 +40,9 @@ UOp split_loop_ranges(KernelJob&, UOp sink) {
   return graph_rewrite(sink, split_ranges(), {.ctx = ctx, .name = "split ranges"});
 }
 
-// Converts a function whose only parameter is the sink to the type of the field `run`.
 template <UOp (*function)(UOp)>
 constexpr auto of_sink = [](auto&, UOp sink) { return function(sink); };
 
-// The rule sets of the nested rewrites of a row (its field `nested_rule_sets`).
 template <const RuleSet& (*... sets)()>
 constexpr RuleSetFunction kRuleSets[] = {sets...};
 constexpr std::span<const RuleSetFunction> kSimplify = kRuleSets<symbolic, substitute_rules>;

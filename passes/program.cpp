@@ -24,7 +24,6 @@ void mark(UOp root, UOpSet& seen, Gate gate) {
   }
 }
 
-// The set of nodes that compute the addresses and gates (conditions) of memory accesses.
 class Indexing {
  public:
   explicit Indexing(std::span<const UOp> list) : in_addresses_(list.front().graph()), in_gates_(list.front().graph()) {
@@ -111,7 +110,6 @@ Estimates estimate(std::span<const UOp> list, bool ignore_indexing) {
 
 namespace {
 
-// Returns the number of the DEFINE_GLOBAL that a LOAD or STORE accesses; nullopt for other buffers.
 std::optional<int64_t> parameter_of(UOp access) {
   UOp index = access.src(0);
   if (index.is(Op::CAST)) index = index.src(0);

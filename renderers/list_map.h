@@ -17,13 +17,11 @@ class ListMap {
         slot_mask_(uint32_t(slots_.size() - 1)),
         hash_shift_(32 - std::bit_width(slot_mask_)) {}
 
-  // Returns the value of `u`. Inserts a default value if `u` is not in the map.
   T& operator[](UOp u) {
     Slot& s = slot(u);
     s.node = u.node();
     return s.value;
   }
-  // Returns the value of `u`, or null if `u` is not in the map.
   T* find(UOp u) {
     Slot& s = slot(u);
     return s.node ? &s.value : nullptr;

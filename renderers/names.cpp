@@ -22,7 +22,6 @@ void identifier(UOp u, Arg name) {
     refuse(u, visible(name.repr()), "a C identifier: letters, digits and underscores, no digit first");
 }
 
-// Returns true for a number, an axis type, an address space, or a tuple of these.
 bool is_numeric(Arg a) {
   if (a.is_tuple()) return std::ranges::all_of(a.items(), is_numeric);
   return a.is_const() || a.kind() == Arg::Kind::AxisType || a.kind() == Arg::Kind::AddrSpace;

@@ -58,7 +58,7 @@ TEST_CASE("names: every renderer prints only C identifiers as names") {
       std::string why = hostile.render(target, {hostile.variable(name)});
       CHECK(contains(why, "the name of Ops.DEFINE_VAR would be code: "));
       CHECK(contains(why, "expected a C identifier"));
-      CHECK_FALSE(contains(why, "\xE2\x80\xAE"));  // the error must not contain invisible characters
+      CHECK_FALSE(contains(why, "\xE2\x80\xAE"));
     }
   }
 }

@@ -13,7 +13,6 @@ namespace {
 
 Target target(std::string_view name) { return *parse_target(name, Settings()); }
 
-// Builds a linear list: each method that makes a node appends the node to the list.
 struct ListBuilder {
   Graph g;
   std::vector<UOp> list;
@@ -161,7 +160,7 @@ TEST_CASE("an error about a node that a renderer cannot express names the render
   CHECK(contains(line_of_op("CPU", dtypes::index, Op::ADD, 2),
                  "ERROR the CPU:CLANG renderer has no type for dtypes.index"));
   ListBuilder b;
-  UOp x = b.g.constant(dtypes::float32, 1.0);  // x is not appended to the list
+  UOp x = b.g.constant(dtypes::float32, 1.0);
   b.node(Op::SQRT, dtypes::float32, x);
   CHECK(contains(b.render("CPU"), "ERROR a node of the linear list has a source that is missing"));
   CHECK_FALSE(render_source(target("CPU"), {}));
@@ -220,7 +219,7 @@ TEST_CASE("each language prints local memory, barriers and launch bounds") {
   CHECK(contains(wgsl, "@workgroup_size(32)"));
   ListBuilder alone;
   alone.constant(dtypes::int32, 1);
-  CHECK(contains(alone.render("WEBGPU"), "var<uniform> INFINITY : f32;\n\n@compute"));  // no buffers are declared
+  CHECK(contains(alone.render("WEBGPU"), "var<uniform> INFINITY : f32;\n\n@compute"));
   std::string amd = b.render("AMD:LLVM");
   CHECK(contains(amd, "@local_0 = internal unnamed_addr addrspace(3) global [4 x float*] undef, align 16\n"));
   CHECK(contains(amd, "\"amdgpu-flat-work-group-size\"=\"1,32\""));

@@ -55,7 +55,7 @@ Int launch_bounds_of(std::span<const UOp> list) {
 
 std::vector<DType> value_dtypes_of(std::span<const UOp> list) {
   std::vector<DType> out;
-  DType last = dtypes::void_;  // avoids a search if consecutive nodes have the same dtype
+  DType last = dtypes::void_;
   bool has_void = false;
   for (UOp u : list) {
     DType d = u.dtype();
@@ -90,7 +90,7 @@ std::vector<WmmaUse> wmma_uses(std::span<const UOp> list) {
 
 std::string python_format(std::string_view text, std::span<const std::string_view> args) {
   std::string out;
-  size_t next = 0;  // number of fields "{}" so far
+  size_t next = 0;
   bool has_numbered = false;
   auto refuse = [&](const std::string& why) {
     throw Failure("cannot format " + std::to_string(args.size()) + " values with the text '" + std::string(text) +

@@ -100,7 +100,7 @@ class TextRenderer {
     copied_length_ = body.size();
   }
 
-  std::string_view node_text_;  // the text of the node being printed
+  std::string_view node_text_;
 
  private:
   struct Entry {
@@ -129,7 +129,6 @@ class TextRenderer {
   size_t copied_length_ = 0;  // length of the part of the body that was copied to `added_lines_`
 };
 
-// Returns the INDEX of a load. A cast of the pointer may be between the load and the INDEX.
 inline UOp index_of_load(UOp load) { return load.src(0).is(Op::CAST) ? load.src(0).src(0) : load.src(0); }
 // Returns true for a load with a gate (condition) and an alternative value.
 bool is_gated_load(UOp u);

@@ -8,7 +8,6 @@
 
 namespace tgc {
 
-// The orders in which tinygrad's functions visit the nodes of a graph and replace them.
 enum class VisitOrder : uint8_t {
   SourcesFirst,  // graph_rewrite: visits a node after its sources, and then visits the node's replacement, too
   NodeFirst,     // graph_rewrite with bottom_up: visits a node, and then its replacement, before the sources
@@ -22,7 +21,6 @@ enum class VisitOrder : uint8_t {
 // that is not a key; it returns the node to use in its place.
 UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order,
                    std::unordered_set<UOp>* applied = nullptr, const std::function<UOp(UOp)>& retyped = {});
-// Replaces nodes in the order of a graph_rewrite.
 inline UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, bool bottom_up) {
   return apply_rewrites(root, rewrites, bottom_up ? VisitOrder::NodeFirst : VisitOrder::SourcesFirst);
 }

@@ -122,7 +122,7 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
   struct Pending {
     const PatternChoice* node;
     uint8_t parent, child, depth;
-    uint8_t near;  // the node's NearNodes::Position
+    uint8_t near;
   };
   std::vector<Pending> queue{{&chosen, 0, 0, 0, NearNodes::kFar}};
   std::array<uint8_t, pat::kNumCaptures> bound_at;  // indexed by capture id: the Position where the capture is bound
@@ -221,7 +221,7 @@ bool programs_near(const PatternChoice& root) {
 template <class Mask, class Wanted, class Allowed>
 void BucketPrograms::fill_fact_masks(size_t values, Mask mask, const std::vector<PatternChoice>& all, Wanted wanted,
                        Allowed allowed) {
-  std::vector<uint64_t> any(mask_words);  // mask of the programs that accept every value of the fact
+  std::vector<uint64_t> any(mask_words);
   for (size_t p = 0; p < programs.size(); p++) {
     uint64_t bit = uint64_t(1) << (p % 64);
     if (const PatNode* n = wanted(all[p])) allowed(*n, [&](size_t value) { mask(value * mask_words + p / 64) |= bit; });

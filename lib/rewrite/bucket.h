@@ -22,12 +22,12 @@ struct MatchStep {
     kOps = 1, kExact = 2, kAtLeast = 4, kDtypes = 8, kArg = 16, kCapture = 32, kSame = 64, kEach = 128
   };
   uint8_t parent, child;         // loads source `child` of the node in register `parent`; register 0 holds the root
-  uint8_t destination_register;  // register to load the source into
+  uint8_t destination_register;
   uint8_t checks;                // bit set of Check
   int8_t capture;                // capture id, for the checks kCapture and kSame; else -1
   uint8_t num_sources;           // number of sources, for the checks kExact and kAtLeast
-  uint32_t dtypes;               // the accepted dtypes, for the check kDtypes
-  OpSet ops;                     // the accepted ops, for the check kOps
+  uint32_t dtypes;
+  OpSet ops;
   const pat::PatNode* pattern;
 };
 constexpr size_t kMaxNodes = 32;
@@ -55,7 +55,7 @@ constexpr size_t kPositions = 3;           // the first 3 sources of a node have
 constexpr size_t kDTypePositions = 2;      // the first 2 sources of a node have masks for their dtype
 constexpr size_t kNearPositions = 4;       // number of positions two levels below the root: kA0, kA1, kB0, kB1
 constexpr size_t kLengths = 9;             // classes of source counts: 0 to 7, and 8 or more
-constexpr size_t kAbsentKind = kNumKinds;  // kind of a missing source
+constexpr size_t kAbsentKind = kNumKinds;
 
 // Masks of 64 programs for one kind of node (a constant 0, an ADD, ...), one mask for each position where the node may
 // occur. The masks of a kind share a cache line, because a node is often checked at several positions.
@@ -99,7 +99,7 @@ struct BucketPrograms {
   std::vector<const Rule*> rules;
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
-  size_t mask_words;                   // mask length in 64-bit words
+  size_t mask_words;
   std::vector<uint64_t> length_masks;  // at index n * mask_words: the mask for n sources (8: 8 or more)
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;

@@ -15,7 +15,7 @@ namespace {
 // tinygrad's algorithm, the reference of the test: takes the front frame of a queue; if that frame is blocked, moves it
 // to the end and tries the next frame.
 struct Plain {
-  std::deque<std::pair<uint32_t, UOp>> queue;  // for each frame, its number and the node that it waits for
+  std::deque<std::pair<uint32_t, UOp>> queue;
   bool take(uint32_t& next, const std::set<uint32_t>& done) {
     for (size_t i = 0; i < queue.size(); i++) {
       auto frame = queue.front();
@@ -82,7 +82,6 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   UOp first = g.constant(dtypes::int32, 1);
   waiting.add_frame({first, first, 1}, first);
   waiting.add_frame({never, never, 2}, never);
-  // Each round takes one frame and adds two at the same position, so the gaps between position numbers get smaller.
   for (uint32_t i = 0; i < 2000; i++) {
     UOp before = g.constant(dtypes::int32, int64_t(i) + 1), after = g.constant(dtypes::int32, int64_t(i) + 2);
     waiting.mark_done(before);
@@ -102,7 +101,7 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   CHECK(order[1999] == 2);
   CHECK(order[2000] == 0);  // then the frames are taken from the beginning of the ring, where the frame of stage 0 is
   CHECK(order[2001] == 3);
-  CHECK(waiting.size() == 1);  // the frame that waits for node 2001 is still deferred
+  CHECK(waiting.size() == 1);
   waiting.clear();
   CHECK(!waiting.take_next(next));
 }

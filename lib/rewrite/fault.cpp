@@ -21,7 +21,7 @@ struct Expected {
 struct Warnings {
   std::mutex lock;
   std::set<std::string> texts;
-  std::map<std::string, Expected> expected = {};  // indexed by FaultSpec::text()
+  std::map<std::string, Expected> expected = {};
 
   Expected& of(const FaultSpec& spec) {
     FaultSpec alone{spec.rule, spec.application, spec.kind};

@@ -63,7 +63,7 @@ class Fault : public RewriteOverride {
 
   struct SeededFault {
     FaultSpec spec;
-    uint64_t num_seen = 0;  // number of applications so far
+    uint64_t num_seen = 0;
   };
   std::vector<SeededFault> seeded_faults_;
 };

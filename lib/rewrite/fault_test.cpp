@@ -58,7 +58,6 @@ TEST_CASE("fault: endless:RULE makes the rewrite endless") {
   CHECK(out.diag().message.find("does not end") != std::string::npos);
 }
 
-// A RewriteOverride that suppresses every application of one rule.
 struct Decline : RewriteOverride {
   explicit Decline(std::string_view rule) : rule(rule) {}
   UOp choose_result(const Hit& hit, UOp, UOp after) override { return hit.rule->name == rule ? UOp() : after; }

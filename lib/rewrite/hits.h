@@ -21,7 +21,6 @@ inline void note_if_recording(const Rule& rule, RuleEvent event) {
 }
 }  // namespace detail
 
-// Records `rules` as the rules of a new matcher; rules_tried() returns them.
 void note_rules(const std::vector<const Rule*>& rules);
 
 // Records a hit: the rule replaced a node, returned bottom_up_gate(), or matched and may have changed its context.

@@ -334,7 +334,7 @@ UOp Matcher::rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, R
 
 namespace {
 
-using RuleIds = std::vector<uint32_t>;  // sorted in ascending order
+using RuleIds = std::vector<uint32_t>;
 
 // The numbered sets of rules: sets[n] is set number n, and `numbers` maps a set to its number.
 struct Sets {

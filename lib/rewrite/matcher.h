@@ -97,7 +97,7 @@ class Matcher {
 
   std::vector<const Rule*> rules_;
   const uint32_t matcher_number_;
-  std::vector<Requirement> requirements_;  // the requirements of all rules, without duplicates, for may_apply
+  std::vector<Requirement> requirements_;
   RemainingRulesTable remaining_rules_;
   std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // indexed by the root's op; null if it has no rule
   bool uses_context_ = false, changes_context_ = false;

@@ -11,7 +11,6 @@ namespace {
 
 using namespace pat;
 
-// Returns the name of the first rule of `set` that applies to `u`, and stores the rule's result in `made`; "" if none.
 std::string hit(const RuleSet& set, UOp u, UOp* made = nullptr) {
   Hit hit;
   UOp out = set.matcher().rewrite(u, nullptr, nullptr, hit);
@@ -34,7 +33,7 @@ TEST_CASE("matcher: may_apply decides from the ops of a graph") {
   CHECK(may_apply({Op::ADD, Op::CONST}));
   CHECK_FALSE(may_apply({Op::ADD, Op::MUL}));
   CHECK_FALSE(may_apply({Op::CONST, Op::MUL, Op::MAX}));
-  CHECK(may_apply({Op::EXP2, Op::MUL}));  // the rule matches exp2(a * b), which has no MAX
+  CHECK(may_apply({Op::EXP2, Op::MUL}));
 }
 
 TEST_CASE("matcher: the first rule in order wins") {
@@ -68,7 +67,7 @@ TEST_CASE("matcher: commutative sources match in the written order first, and in
   UOp made;
   CHECK(hit(set, t.a + t.b, &made) == "add");
   CHECK(made == t.a * t.b);
-  CHECK(hit(set, t.a + t.two, &made) == "add");  // x = a, y = 2 declines; x = 2, y = a applies
+  CHECK(hit(set, t.a + t.two, &made) == "add");
   CHECK(made == t.two * t.a);
   CHECK(hit(constants, t.two + t.a) == "const-right");
   CHECK(hit(constants, t.a + t.two) == "const-right");

@@ -14,7 +14,6 @@
 namespace tgc {
 namespace {
 
-// Returns `graph`. Throws Failure if its release is not 0.12.0, because the rules are those of 0.12.0.
 Graph& of_our_release(Graph& graph) {
   if (graph.is_foreign()) throw Failure("the rules are tinygrad 0.12.0's, and the graph is of another release");
   return graph;
@@ -111,7 +110,6 @@ class Rewriter {
     push(u, u, kEnter);
   }
 
-  // Defers the frame (n, new_n, stage) until node `waits_for` has a result.
   void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) {
     w_.deferred_frames.add_frame({n, new_n, stage}, waits_for);
     check_limit(w_.stack.size() + w_.deferred_frames.size());
@@ -134,7 +132,6 @@ class Rewriter {
     return uses_negative_cache_ ? *pm_->remaining_after(NodeNotes::negative_set(u)).remaining_matcher : *pm_;
   }
 
-  // Applies the top-down rules to `u`, whose sources are already rewritten. Returns the empty UOp if no rule applies.
   UOp apply_top_down(UOp u) {
     if (!uses_negative_cache_) return apply(*pm_, u);
     const RemainingRules& after = pm_->remaining_after(NodeNotes::negative_set(u));
@@ -160,7 +157,6 @@ class Rewriter {
     return out;
   }
 
-  // Adds the stage, the rule and the node `u` to the message of a Failure that a rule threw.
   [[gnu::cold, gnu::noinline]] void name_place(Failure& failure, UOp u) {
     if (tried_.rule && failure.diag().context.empty())
       failure.diag().context =
@@ -204,7 +200,6 @@ class Rewriter {
     return true;
   }
 
-  // The first step of a node: applies the bottom-up rules, then pushes frames for the sources.
   void enter(UOp n) {
     UOp new_n = n;
     if (!bottom_up(new_n)) {
@@ -281,7 +276,7 @@ class Rewriter {
     mark_begun(n);
     UOp now = n;
     if (!bottom_up(now)) return set_result(n, now);
-    if (bpm_ && now == n && is_left_alone(n)) return set_result(n, n);  // if bpm_ is null, the caller checked this
+    if (bpm_ && now == n && is_left_alone(n)) return set_result(n, n);
     visit(n, now, 0);
   }
 
@@ -338,7 +333,6 @@ class Rewriter {
     slot.mark = run_;
   }
 
-  // Rewrites `now` by the bottom-up rules, if there are any. Returns false if a rule returned bottom_up_gate().
   bool bottom_up(UOp& now) { return !bpm_ || !bpm_->has_rules_for(now.op()) || bottom_up_to_fixed_point(now); }
 
   // True if a cheap test shows that no top-down rule applies to `u` or to a node below `u`.
@@ -358,7 +352,6 @@ class Rewriter {
     w_.visits.pop_back();
   }
 
-  // Returns `u` with each source replaced by the source's result.
   UOp with_results(UOp u) {
     UOp out = w_.rebuilt(u, [this](UOp s) { return result_of(s); });
     fit();
@@ -383,10 +376,10 @@ class Rewriter {
   const Matcher* bpm_;
   RewriteObserver* observer_;
   RewriteOverride* override_;
-  bool is_watched_;      // true if there is an observer or a RewriteOverride
+  bool is_watched_;
   bool reports_events_;  // true if there is an observer that receives events, not only counts
   bool uses_negative_cache_;
-  bool in_order_;        // true: tinygrad's order; false: depth-first order
+  bool in_order_;
   size_t limit_;
   Workspace& w_;
   Where& results_;

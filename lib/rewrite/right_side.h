@@ -53,7 +53,6 @@ namespace tgc::pat {
 
 inline constexpr std::string_view kLambda = "{...}";  // the text that listings show for a lambda
 
-// Returns the unqualified name of the function F, or kLambda.
 template <auto F>
 constexpr std::string_view function_name() {
   if (!std::is_pointer_v<decltype(F)>) return kLambda;
@@ -425,7 +424,6 @@ auto when(Names...) { return Guard<true, F, Names...>(); }
 template <auto F, class... Names>
 auto unless(Names...) { return Guard<false, F, Names...>(); }
 
-// One folding of a rule: its name, its right side and its guards.
 template <Expression R, class... Guards>
 struct Branch {
   const char* name;

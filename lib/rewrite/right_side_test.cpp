@@ -89,7 +89,7 @@ TEST_CASE("right sides: functions and lambdas work with and without a context") 
   t.check(function, -t.v, "negated(x)");
   CHECK(function.kind == "function");
   t.check(on_sum(t.sum, four, with<in_context>(x)), t.v + Const(4), "in_context(x)");
-  CHECK_THROWS_AS(on_sum(t.sum, {}, with<in_context>(x)), Failure);  // in_context needs a context; the rewrite has none
+  CHECK_THROWS_AS(on_sum(t.sum, {}, with<in_context>(x)), Failure);
   auto lambda = on_sum(t.sum, {}, with(x, c, [](UOp x, UOp c) { return c * x; }));
   t.check(lambda, t.three * t.v, "{...}");
   CHECK(lambda.kind == "lambda");

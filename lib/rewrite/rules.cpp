@@ -12,7 +12,6 @@ using pat::PatNode;
 namespace {
 std::atomic<uint32_t> rule_count{0};
 
-// All rules, indexed by id; null if the rule's set was destroyed.
 struct Registry {
   std::mutex lock;
   std::vector<const Rule*> rules;

@@ -54,7 +54,7 @@ struct Folding {
 
 struct Rule {
   std::string_view name;
-  std::string_view file;  // source file and line of the rule
+  std::string_view file;
   uint32_t line;
   const pat::PatNode* left;
   UOp (*call)(const Rule& rule, const Match& match);  // returns the rule's result; the empty UOp to decline
@@ -73,7 +73,6 @@ struct Hit {
   const char* branch = nullptr;
 };
 
-// Runs a rule's right side on a match and returns the result.
 inline UOp apply_rule(const Rule& rule, const Match& match) { return rule.call(rule, match); }
 
 // A rule's name, file and line; implicitly captures the caller's source location.

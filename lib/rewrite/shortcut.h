@@ -29,7 +29,7 @@ class Shortcut {
   Shortcut(const Shortcut&) = delete;
 
   std::string_view name, saved_work;
-  std::string_view file;  // file where the shortcut is defined: "passes/symbolic/divmod.cpp"
+  std::string_view file;
   uint32_t line;
 };
 
@@ -56,7 +56,7 @@ namespace detail {
 
 struct ShortcutChoice {
   ShortcutWay way;
-  ShortcutTrial* trial;  // the trial to report the result to; null if there is none
+  ShortcutTrial* trial;
 };
 ShortcutChoice choose_way(Graph& graph, const Shortcut& what);
 

@@ -19,7 +19,6 @@ void RuleStats::add_counts(const Rule& rule, uint64_t hits, uint64_t attempts) {
   counters_of(rule).num_attempts += attempts;
 }
 
-// Returns the entry of bucket_stops_ for this bucket, node class and number of the last rule; inserts a missing entry.
 RuleStats::BucketStop& RuleStats::find_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule) {
   size_t mask = bucket_stops_.size() - 1, slot = hash(bucket, node_class, last_rule) & mask;
   for (; bucket_stops_[slot].bucket; slot = (slot + 1) & mask)

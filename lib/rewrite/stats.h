@@ -62,8 +62,8 @@ class RuleStats {
   }
 
   std::vector<Counters> counters_;
-  std::vector<uint64_t> tries_by_index_;      // number of tries, indexed by `at` of count_try()
-  std::vector<const Bucket*> tried_buckets_;  // buckets that were tried, with duplicates
+  std::vector<uint64_t> tries_by_index_;
+  std::vector<const Bucket*> tried_buckets_;
   std::vector<BucketStop> bucket_stops_;      // a hash table with open addressing, whose size is a power of two
   size_t num_used_ = 0;
   uint32_t num_matches_ = 0;

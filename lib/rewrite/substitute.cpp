@@ -84,7 +84,6 @@ class Substituter {
     visit(n, now);
   }
 
-  // Begins the visit of `n`. `now` is the replacement of `n`, or `n` itself if `n` has no replacement.
   void visit(UOp n, UOp now) {
     RewriteSlot& slot = results_.at(n);
     if (slot.mark == run_) [[unlikely]] fail_endless(w_, name_, "a node is made of itself", n);
@@ -137,7 +136,6 @@ class Substituter {
     return out;
   }
 
-  // Follows the chain of replacements that begins with `u`. Returns the last node; `u` if it has no replacement.
   UOp last_replacement(UOp u) {
     size_t steps = 0;
     for (UOp next = find(u); next; next = find(u)) {
@@ -156,7 +154,7 @@ class Substituter {
 
   Graph& graph_;
   const SubstituteContext& replacements_;
-  RuleStats* stats_;           // the counters of the observer; null if nothing is counted
+  RuleStats* stats_;
   RewriteObserver* observer_;
   RewriteOverride* override_;
   uint32_t oldest_;  // smallest id of a replaced node, or 0 to count all lookups; nodes with smaller ids do not change

@@ -40,7 +40,6 @@ class RuleTest {
   UOp buffer(int64_t number, DType dtype, int64_t size = 1024) {
     return graph.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, number);
   }
-  // returns a LOAD, whose bounds are the bounds of its dtype
   UOp load(int64_t number, DType dtype) { return buffer(number, dtype).index(constant(dtypes::index, 0)).load(); }
   UOp vectorize(UOpSpan src) { return graph.node(Op::VECTORIZE, src[0].dtype().vec(int64_t(src.size())), src); }
 
@@ -136,7 +135,7 @@ class RuleTest {
   std::map<std::string, std::unique_ptr<const Matcher>> matchers_;
   std::set<std::string>
       fired_names_;  // names of the rules ("rule") and branches ("rule: branch") that had a passing check
-  Hit last_hit_;  // the rule that matched last, and its branch if it applied
+  Hit last_hit_;
 };
 
 }  // namespace tgc

@@ -53,7 +53,6 @@ class Pages {
 // The rewriter's fields in a node; all code accesses them through this class.
 struct NodeNotes {
   static RewriteSlot& slot_of_result(UOp u) { return u.node()->note.slot_; }
-  // the number of the set of rules that declined the node (matcher.h)
   static uint16_t& negative_set(UOp u) { return u.node()->note.tried_; }
 };
 
@@ -98,8 +97,8 @@ struct Workspace {
   };
   // An entry of the work stack that the depth-first order uses.
   struct Visit {
-    UOp node;         // the node whose result the visit computes
-    UOp replacement;  // the current replacement of `node`
+    UOp node;
+    UOp replacement;
     // index of the next source to visit; UINT32_MAX while the result of `replacement` is unknown
     uint32_t next_source;
     bool has_changed_source;     // true if the result of a source that was visited differs from the source
@@ -108,9 +107,9 @@ struct Workspace {
 
   TableResults results;          // the result slots, if another rewrite uses those in the nodes
   Pages<RewriteSlot> bottom_up;  // the result of the bottom-up rules for each node; valid if mark == num_rewrites
-  uint32_t num_rewrites = 0;     // number of rewrites that have used this workspace
+  uint32_t num_rewrites = 0;
 
-  InlineStack<RewriteFrame, 128> stack;  // work stack in tinygrad's order
+  InlineStack<RewriteFrame, 128> stack;
   DeferredFrames deferred_frames;
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
@@ -118,7 +117,6 @@ struct Workspace {
   Hit recent_hits[kMaxRecentHits];
   size_t num_hits = 0;  // number of rule applications; number i, from 0, is at index i % (size of the ring buffer)
 
-  // Returns `u` with its sources replaced by result_of(source).
   template <class ResultOf>
   UOp rebuilt(UOp u, ResultOf result_of) {
     if (sources.size() < u.num_src()) sources.resize(u.num_src());
@@ -151,7 +149,6 @@ struct RewriteState {
   bool is_uninstrumented = false;  // true inside an UninstrumentedScope
 
   bool is_watched() const { return observer || rewrite_override; }
-  // Returns the maximum number of nodes that may wait on the rewrite stack.
   size_t stack_limit(const Graph& graph) const {
     int64_t limit = graph.settings().REWRITE_STACK_LIMIT;
     return size_t(is_uninstrumented ? std::max(limit, Settings().REWRITE_STACK_LIMIT) : limit);
@@ -163,7 +160,6 @@ struct RewriteState {
   }
 };
 
-// Returns the rewrite's name: `options.name`, or the rule set's name if that is empty.
 inline std::string_view name_of(const RewriteOptions& options, const RuleSet& rules) {
   return options.name.empty() ? rules.name() : options.name;
 }

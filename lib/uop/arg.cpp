@@ -34,7 +34,6 @@ void append_items(std::string& out, std::span<const Arg> items) {
   out += items.size() == 1 ? ",)" : ")";
 }
 
-// Appends Python's repr of a bytes object, such as b'\x7fELF'.
 void append_bytes(std::string& out, std::string_view bytes) {
   static constexpr char kHex[] = "0123456789abcdef";
   const char quote = bytes.find('\'') != bytes.npos && bytes.find('"') == bytes.npos ? '"' : '\'';
@@ -173,7 +172,6 @@ Order py_compare(Arg a, Arg b) {
   auto number = [](Arg x) { return x.is_op() ? Const(int(x.op())) : x.to_const(); };  // in Python, an Ops is an int
   if ((a.is_const() || a.is_op()) && (b.is_const() || b.is_op())) return compare_const(number(a), number(b));
   if (a.kind() == b.kind()) switch (a.kind()) {
-      // the order of UTF-8 bytes is the order of code points
       case Arg::Kind::Str: return order_of(a.text().compare(b.text()) <=> 0);
       case Arg::Kind::OptOps: return order_of(int(a.opt_op()) <=> int(b.opt_op()));
       case Arg::Kind::DType:

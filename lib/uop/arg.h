@@ -111,7 +111,7 @@ class Arg {
   uint32_t hash_of_others() const;
 
   Kind kind_;
-  uint8_t record_class_;  // the RecordClass of a Record, else 0
+  uint8_t record_class_;
   union {
     int64_t i_;
     double d_;

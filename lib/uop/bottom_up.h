@@ -16,7 +16,7 @@ void bottom_up(UOp root, Known known, WantsSources wants_sources, Compute comput
   if (!wants_sources(root) || std::ranges::all_of(root.src(), known)) return compute(root);  // fast path
   struct Frame {
     const Node* node;
-    uint32_t next;  // index of the next source to visit
+    uint32_t next;
   };
   InlineStack<Frame, 64> stack;
   auto enter = [&](UOp u) { stack.push_back({u.node(), wants_sources(u) ? 0 : uint32_t(u.num_src())}); };

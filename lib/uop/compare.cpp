@@ -1,4 +1,3 @@
-// Compares nodes (uop/ops.py:tuplize) and computes their keys (uop/ops.py:key).
 #include <vector>
 
 #include "lib/uop/bottom_up.h"
@@ -21,7 +20,7 @@ inline bool op_sorts_before(UOp a, UOp b) {
 Order compare_without_sources(UOp a, UOp b) {
   if (a.op() != b.op()) return op_sorts_before(a, b) ? Order::Less : Order::Greater;
   Arg x = a.arg(), y = b.arg();
-  if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {  // fast path for the most frequent args
+  if (x.kind() == Arg::Kind::Int && y.kind() == Arg::Kind::Int) {
     if (x.small_int() != y.small_int()) return x.small_int() < y.small_int() ? Order::Less : Order::Greater;
   } else if (Order o = py_compare(x, y); o != Order::Equal) {
     return o;
@@ -41,7 +40,6 @@ inline size_t first_difference(UOp a, UOp b, size_t i) {
   return i;
 }
 
-// Compares the sources of two nodes with equal op, arg and dtype, depth first.
 Order compare_sources(UOp a, UOp b) {
   struct Frame {
     UOp a, b;

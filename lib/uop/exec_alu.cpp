@@ -50,8 +50,7 @@ Const pow_of(Const x, Const y) {
     return std::pow(b.to_double(), e.to_double());
   }
   double b = x.to_double(), e = y.to_double();
-  if (b == 0 && e < 0) return kInf;                                                      // as in tinygrad's safe_pow
-  // the power is not a real number
+  if (b == 0 && e < 0) return kInf;
   if (b < 0 && std::isfinite(b) && std::isfinite(e) && e != std::floor(e)) return kNan;
   double r = std::pow(b, e);
   if (std::isinf(r) && std::isfinite(b) && std::isfinite(e))

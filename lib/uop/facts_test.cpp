@@ -183,9 +183,7 @@ TEST_CASE("inherit_facts: copies the shape and device only if those of the sourc
   CHECK(inherits(moved, moved.with_src({numbered, moved.src(1)})) == std::pair(true, true));
   CHECK(inherits(sum, sum.rtag(g.tuple({1}))) == std::pair(true, true));
   UOp wider = buffer(Op::LUNIQUE, gpu, 12), other = reshape(wider, ShapeVec{4, 3});
-  // other + other inherits nothing, because its shape and device differ from those of sum
   CHECK(inherits(sum, other + other) == std::pair(false, false));
-  // a movement op with a different size argument does not inherit the shape
   CHECK(
       inherits(moved, moved.with_src({numbered, g.constant(dtypes::index.vec(2), std::array<Const, 2>{3, 2})})).first ==
       false);

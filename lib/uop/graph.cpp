@@ -249,7 +249,7 @@ std::unique_ptr<StampArray> Graph::take_stamps() {
 std::vector<UOp> toposort(UOp root) {
   struct Frame {
     const Node* node;
-    const UOp* next;  // the next source to visit
+    const UOp* next;
   };
   constexpr size_t kUsual = 256;
   InlineStack<const Node*, kUsual> out;
@@ -266,7 +266,7 @@ std::vector<UOp> toposort(UOp root) {
     auto& [node, next] = stack.back();
     const UOp* s = next;
     const UOp* const end = node->src() + node->num_src;
-    const Node* below = nullptr;  // the next node to push
+    const Node* below = nullptr;
     for (; s != end && !below; s++) {
       const Node* n = s->node();
       if (stamp_of[n->id] == begun) continue;

@@ -111,7 +111,7 @@ class Graph {
   UOp noop() { return node(Op::NOOP); }
 
   size_t size() const { return nodes_.size(); }
-  OpSet ops() const { return ops_; }  // the ops of all nodes that were ever made in this graph
+  OpSet ops() const { return ops_; }
   UOp at(uint32_t id) const { return UOp(nodes_[id]); }
 
   Arena& arena() { return arena_; }
@@ -165,9 +165,9 @@ class Graph {
   Release release_ = Release::v0_12;
   Arena arena_;
   std::vector<const Node*> nodes_;
-  std::vector<NodeKey> node_keys_;  // indexed by node id
+  std::vector<NodeKey> node_keys_;
   OpSet ops_;
-  std::unique_ptr<NodeSlot[]> node_table_;  // the hash table of all nodes; see slot_of in graph.cpp
+  std::unique_ptr<NodeSlot[]> node_table_;
   size_t table_size_ = 0;
   size_t max_nodes_ = 0;  // with this many nodes, the next node makes the table grow or exceeds Limit::Nodes
   InternTable<const ItemsRep*> interned_items_{256};

@@ -44,7 +44,7 @@ class OpSet {
   // returns the first op in enum order; the set must not be empty
   constexpr Op first() const { return Op(word_[0] ? __builtin_ctzll(word_[0]) : 64 + __builtin_ctzll(word_[1])); }
   template <class Visit>
-  constexpr void for_each(Visit visit) const {  // calls visit(op) for each op of the set, in enum order
+  constexpr void for_each(Visit visit) const {
     for (int i = 0; i < kNumAllOps; i++)
       if (contains(Op(i))) visit(Op(i));
   }

@@ -34,7 +34,6 @@ constexpr bool is_release(const Entry& e) { return e.kind == Entry::Kind::Releas
 constexpr size_t kListed = size_t(std::ranges::count_if(kEntries, is_release));
 constexpr auto kEnumerators = size_t(Release::Other);  // a later release is above Other and has no enumerator
 
-// Returns the position of a release in releases.def; for Release::Other, the position of the newest release.
 constexpr size_t position_of(Release release) {
   return release == Release::Other ? kListed - 1 : size_t(release) - (release > Release::Other);
 }
@@ -62,7 +61,6 @@ static_assert([] {  // the ops of 0.12.0 come first in ops.def, in their order
   return true;
 }());
 
-// Returns the entries of releases.def for a release; none for Release::Other.
 std::span<const Entry> entries_of(Release release) {
   static const std::vector<std::span<const Entry>> all = [] {
     std::vector<std::span<const Entry>> out;

@@ -123,7 +123,7 @@ std::string render(UOp root, bool simplified, const std::function<std::string(UO
   if (root.graph().is_foreign()) return render_open(root);
   if (simplified) root = root.simplify();
   if (root.is(Op::CONST)) return root.arg().str();  // fast path: most sizes are constants
-  std::unordered_map<uint32_t, std::string> text;  // maps a node id to the node's text
+  std::unordered_map<uint32_t, std::string> text;
   size_t bytes = 0;
   for (UOp u : toposort(root)) {
     auto src = [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; };
@@ -227,7 +227,6 @@ std::optional<Arg> field_of(Arg record, std::string_view name) {
   return std::nullopt;
 }
 
-// Returns the name of a PARAM or BUFFER; for a node without a name, returns `letter` and the slot number.
 std::string slot_name(UOp u, char letter) {
   if (auto name = field_of(u.arg(), "name"); name && name->is_str()) return std::string(name->text());
   if (u.arg().is(RecordClass::Open) && RecordView(u.arg()).size())
@@ -298,7 +297,7 @@ std::string text_of(UOp u, Src src) {
 std::string render_open(UOp root) {
   // A longer text is replaced by the op's name, because texts grow exponentially if nodes are shared.
   constexpr size_t kMaxOperandBytes = 4000;
-  std::unordered_map<uint32_t, std::string> text;  // maps a node id to the node's text
+  std::unordered_map<uint32_t, std::string> text;
   for (UOp u : toposort(root)) {
     std::string out = text_of(u, [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; });
     text.emplace(u.id(), out.size() > kMaxOperandBytes ? "Ops." + std::string(shown_op(u)) : std::move(out));

@@ -284,7 +284,6 @@ Arg device_or_throw(UOp u) {
 }
 
 namespace {
-// Returns true if same(s, t) is true for each source s of `a` and the source t of `b` at the same index, unless s == t.
 bool all_sources(const Node* a, const Node* b, auto same) {
   for (size_t i = 0; i < a->num_src; i++)
     if (UOp s = a->src()[i], t = b->src()[i]; !(s == t) && !same(s.node(), t.node())) return false;

@@ -98,7 +98,6 @@ UOp to_uop(Sint s, Graph& graph, DType dtype) {
 }
 
 namespace {
-// Returns the simplified minimum or maximum of `values` (tinygrad's _suop). `combine` is UOp::minimum or UOp::maximum.
 Sint extreme(std::span<const Sint> values, UOp (UOp::*combine)(UOp) const, bool largest) {
   std::vector<Sint> all;
   std::optional<Int> best;

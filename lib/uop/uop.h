@@ -47,7 +47,7 @@ class UOp {
   inline bool is(Op op) const;
   inline bool in(OpSet ops) const;
   bool is_const() const { return is(Op::CONST); }
-  inline bool is_invalid() const;  // true if the arg is tinygrad's Invalid
+  inline bool is_invalid() const;
 
   // ---- modified copies; they return this node itself if nothing changes
   struct Changes {
@@ -178,7 +178,7 @@ struct RewriteSlot {
 
 // Data that the rewriter stores in a node. Only lib/rewrite may access the data; hashes and comparisons ignore it.
 class RewriterNote {
-  friend struct NodeNotes;  // lib/rewrite/workspace.h
+  friend struct NodeNotes;
   [[no_unique_address]] RewriteSlot slot_ = {};
   uint16_t tried_ = 0;
 };
@@ -191,7 +191,7 @@ struct Node {
   Arg tag;
   mutable const Bounds* bounds = nullptr;
   mutable const RangeList* ranges = nullptr;
-  mutable int32_t axis = kAxisUnknown;  // the cached result of axis_of (facts.h)
+  mutable int32_t axis = kAxisUnknown;
   uint32_t hash;
   Arg arg;
   DType dtype;

@@ -9,8 +9,8 @@ namespace tgc {
 namespace {
 
 constexpr size_t kMany = SIZE_MAX;
-constexpr int kMaxElements = 1 << 16;            // maximum number of elements of a vector
-constexpr int64_t kMaxNumber = INT32_MAX;        // greatest number of a buffer, an axis or a device
+constexpr int kMaxElements = 1 << 16;
+constexpr int64_t kMaxNumber = INT32_MAX;
 
 // The result of a check: null, or the violated requirement for the message "..., needs REQUIREMENT".
 using Requirement = const char*;
@@ -110,7 +110,6 @@ bool is_value(DType d) { return d.is_value() && d != dtypes::void_; }
 bool is_integer(UOp u) { return kIntegers.contains(u.dtype()); }
 bool is_int(DType d) { return kIntegers.contains(d); }
 bool is_bool(DType d) { return d.is(Scalar::Bool); }
-// Returns true for dtypes of addresses: pointers and, for PTX, int64.
 bool is_address(DType d) { return d.is_ptr() || d == dtypes::int64; }
 // Returns true if memory of dtype `address` may hold a value of dtype `value`. WGSL packs small values in a uint32.
 bool can_store(DType address, DType value) {
@@ -120,7 +119,6 @@ bool holds(DType d, Arg number) {
   if (number.is_invalid()) return d.is(Scalar::Index);
   return is_value(d) && (number.is_integral() || dtypes::floats.contains(d));
 }
-// Returns true if `elements` elements of the pointee of `d` have at most kMaxBufferBytes bytes in all.
 bool is_countable(DType d, Int elements) {
   return elements * Int(int64_t(d.base().itemsize())) <= Int(kMaxBufferBytes);
 }
@@ -312,7 +310,7 @@ Requirement buffer_dtypes(const Fields& f) {
 
 struct Row {
   Op op;
-  size_t least, most;                 // minimum and maximum number of sources
+  size_t least, most;
   Requirement (*arg)(Arg);                 // checks the arg; null if any arg is accepted
   Requirement (*dtypes)(const Fields&);
 };

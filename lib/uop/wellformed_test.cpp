@@ -103,7 +103,7 @@ TEST_CASE("well formed: dtype_error checks loops and branches") {
   t.bad(t.node(Op::REDUCE, dtypes::float32, {t.n, t.range}, Op::ADD), "a source of its dtype");
   t.bad(t.node(Op::SINK, dtypes::void_, {}, t.g.str("name")), "dtypes.void, and a KernelInfo");
   t.good(t.node(Op::ASSIGN, dtypes::float32, {t.f, t.f}));
-  t.good(t.node(Op::ASSIGN, dtypes::float32, {t.f, t.at.store(t.f)}));  // the value may be void, such as a STORE
+  t.good(t.node(Op::ASSIGN, dtypes::float32, {t.f, t.at.store(t.f)}));
   t.bad(t.node(Op::ASSIGN, dtypes::float32, {t.f, t.i}), "a target and a value of its dtype");
 }
 

@@ -28,7 +28,6 @@ class DepsOfNodes {
 
   const Deps& of(UOp u) const { return lists_[of_[u.id()]]; }
 
-  // Computes the dependencies of `u`, without `u` itself, from those of its sources.
   void compute(UOp u) {
     if (u.num_src() > kFewSources) {
       of_[u.id()] = united(u.src());
@@ -65,7 +64,6 @@ class DepsOfNodes {
     return all.size() == lists_[first].size() ? first : own(std::move(all));
   }
 
-  // Returns the number of the list `a` followed by the elements of `b` that are not in `a`.
   uint32_t united(uint32_t a, uint32_t b) {
     auto [known, is_new] = united_.try_emplace(uint64_t(a) << 32 | b, a);
     if (!is_new) return known->second;
@@ -83,9 +81,9 @@ class DepsOfNodes {
     return uint32_t(lists_.size() - 1);
   }
 
-  std::unique_ptr<uint32_t[]> of_;  // for each node id, the index into lists_
+  std::unique_ptr<uint32_t[]> of_;
   std::vector<Deps> lists_;
-  std::unordered_map<uint64_t, uint32_t> united_;  // key: a << 32 | b
+  std::unordered_map<uint64_t, uint32_t> united_;
 };
 
 UOp range_of(UOp end) {
@@ -178,7 +176,6 @@ UOp waiting(UOp range, UOp before) {
 
 const RuleSet& add_control_flow_rules() {
   static const RuleSet set("add control flow", {
-      // RANGE(x...) -> RANGE(x..., before)
       rule("range-waits", node(Op::RANGE).as(x), with_ctx<const CfgContext>(x, [](const CfgContext& ctx, UOp x) {
              UOp before = ctx.predecessor_of(x);
              return before ? waiting(x, before) : UOp();
@@ -205,7 +202,7 @@ std::optional<UOp> add_control_flow_directly(UOp sink, const CfgContext& ctx) {
   std::vector<UOp> result(num_below), order, sources;  // result: for each id of an old node, the new node
   std::vector<Frame> stack;
   order.reserve(last_toposort(sink).size());
-  bool all_new = true;  // true as long as each changed node is new to the graph
+  bool all_new = true;
 
   auto source = [&](UOp u, uint32_t i) {
     return i < u.num_src() ? u.src(i) : u.is(Op::RANGE) && i == u.num_src() ? ctx.predecessor_of(u) : UOp();
@@ -272,7 +269,6 @@ UOp split_ends(UOp e) {
 
 const RuleSet& pm_split_ends() {
   static const RuleSet set("pm_split_ends", {
-      // end(x, r0, r1) -> end(end(x, r1), r0)
       rule("split-ends", node(Op::END).as(e), with<split_ends>(e)),
   });
   return set;

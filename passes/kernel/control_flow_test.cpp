@@ -15,7 +15,6 @@ struct Kernel {
   UOp store(UOp r, double value) { return buffer.index_ptr(r).store(g.constant(dtypes::float32, value)); }
 };
 
-// Returns the source that the stage appended to the RANGE of `axis`.
 UOp before(UOp sink, int64_t axis) {
   for (UOp u : toposort(sink))
     if (u.is(Op::RANGE) && u.arg()[0] == Arg(axis)) return u.num_src() > 1 ? u.src(1) : UOp();
@@ -141,8 +140,8 @@ TEST_CASE("an END of several ranges becomes one END per range, innermost first")
   RuleTest t(pm_split_ends());
   UOp a = t.range(4, 0), b = t.range(4, 2), c = t.range(4, 1), x = t.load(0, dtypes::float32);
   t.check_rule("split-ends", x.end({a, b, c}), x.end(b).end(c).end(a));
-  t.check_rule("split-ends", x.end({a * 4 + b, c}), x.end(b).end(c).end(a));  // an expression is replaced by its RANGEs
-  t.check_rule("split-ends", x.end(t.constant(dtypes::index, 0)), x);         // an END without RANGEs is dropped
+  t.check_rule("split-ends", x.end({a * 4 + b, c}), x.end(b).end(c).end(a));
+  t.check_rule("split-ends", x.end(t.constant(dtypes::index, 0)), x);
   t.check_declines("split-ends", x.end(a));
   t.check_all_rules_fired();
 }

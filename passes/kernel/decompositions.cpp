@@ -36,7 +36,6 @@ template <UOp (*expansion)(UOp)>
 const RuleSet& transcendental(Op op, std::string_view own, std::string_view others) {
   static const RuleSet set(own, {
       rule(own, node(op, d).of(kTranscendental), with<expansion>(d)),
-      // f(x) -> cast(f(float32(x))), for narrow floats; the cast is to the dtype of x
       rule(others, node(op, d).of(kOtherFloats).as(x), cast(alu(op, cast(d, dtypes::float32)), dtype_of(x))),
   });
   return set;
@@ -116,7 +115,6 @@ std::vector<Rule> late_cmplt() {
       rule("not-const-lt", logical_not(c.of(dtypes::sints) < x.of(dtypes::sints)), x < c + 1),
       rule("neg-lt-mul", x.of(dtypes::sints) * -1 < y.of(dtypes::sints) * c, y * -c < x),
       rule("neg-lt-const", x.of(dtypes::sints) * -1 < c, -c < x),
-      // c - 1 < x & x < c + 1 -> x == c
       rule("between-to-eq", (c1.scalar() < x.of(dtypes::sints)) & (x.of(dtypes::sints) < c2.scalar()),
            logical_not(x != c1 + 1), when<one_value_between>(c1, c2)),
   };
@@ -241,7 +239,6 @@ struct Range {
   Int min, max;
 };
 
-// Returns the bounds of `u`, limited to the values of its dtype.
 Range range_of(UOp u) {
   return {py_max(u.vmin(), dtypes::min(u.dtype())).to_int(), py_min(u.vmax(), dtypes::max(u.dtype())).to_int()};
 }
@@ -258,7 +255,7 @@ std::pair<Int, int> magicgu(Int vmax, Int d) {
   using Wide = unsigned __int128;
   Wide divisor = d.low64(), nc_plus_1 = (Wide(vmax.low64()) + 1) / divisor * divisor;
   for (int s = 0; s <= 128; s++) {
-    Wide ones = s < 128 ? (Wide(1) << s) - 1 : ~Wide(0);  // ones = 2**s - 1
+    Wide ones = s < 128 ? (Wide(1) << s) - 1 : ~Wide(0);
     if (nc_plus_1 && ones < (nc_plus_1 - 1) * (divisor - 1 - ones % divisor)) continue;
     Wide m = ones / divisor + 1;
     return {(Int(uint64_t(m >> 64)) << 64) + Int(uint64_t(m)), s};

@@ -83,7 +83,6 @@ UOp vectorize_gep(UOp gep) {
   return gep.graph().node(Op::VECTORIZE, gep.dtype(), src);
 }
 
-// Adds the alternative value 0 to a masked load that has none.
 UOp add_alt_value(UOp x) {
   if (x.num_src() > 1 && !x.src(1).in({Op::CUSTOM, Op::STORE, Op::BARRIER})) return {};
   std::vector<UOp> src{x.src(0), x.const_like(0)};
@@ -116,7 +115,6 @@ UOp no_vectorized_alu(UOp alu) {
 
 const RuleSet& devectorize_buf_and_index() {
   static const RuleSet set("devectorize_buf_and_index", {
-      // a local or register buffer of n-element vectors -> a buffer of their elements, cast to a pointer to vectors
       rule("scalar-buffer", node(kOnChip).as(buf), with<no_vectorized_buf>(buf)),
       // cast(buf)[i] -> {buf, buf, ...}[{i * n, i * n + 1, ..., i * n + n - 1}]
       rule("index-scalar-buffer", node(Op::INDEX, cast(or_after(node(kOnChip), buf)).as(vec), idx), with<no_vectorized_index>(buf, vec, idx)),
@@ -134,7 +132,6 @@ const RuleSet& devectorize() {
   static const RuleSet own("devectorize", {
       rule("cast-after-after", any_len(Op::AFTER, node(Op::CAST).as(x)).as(a),
            with(x, a, [](UOp x, UOp a) { return x.src(0).after(a.src().subspan(1)).cast(x.dtype()); })),
-      // op(x, y) on vectors -> {op(x.0, y.0), op(x.1, y.1), ...}
       rule("scalar-alu", node(ops::Elementwise).as(alu_node), with<no_vectorized_alu>(alu_node)),
       rule("short-wmma", node(Op::WMMA).as(wmma), with<no_vectorized_wmma>(wmma)),
   });
@@ -152,12 +149,9 @@ const RuleSet& pm_render() {
              return g.src(0).dtype().vcount() == 1 && picks.size() == 1 && picks[0] == Arg(0) ? g.src(0) : UOp();
            })),
       rule("vectorize-one", node(Op::VECTORIZE, x), x),
-      // load(&buf[i, gate]) -> load(&buf[i, gate], 0)
       rule("masked-load-alt", any_len(Op::LOAD, or_casted(node(Op::INDEX, anything(), anything(), anything()))).as(x), with<add_alt_value>(x)),
-      // gate ? load(&buf[i, gate]) : a -> load(&buf[i, gate], a)
       rule("where-to-alt", where(cond, or_casted(any_len(Op::LOAD, or_casted(node(Op::INDEX, anything(), idx, cond))).as(l)), a),
            with<with_alt_value>(l, a)),
-      // gate ? a : load(&buf[i, !gate]) -> load(&buf[i, !gate], a)
       rule("where-not-to-alt", where(cond, a, or_casted(any_len(Op::LOAD, or_casted(node(Op::INDEX, anything(), idx, logical_not(cond)))).as(l))),
            with<with_alt_value>(l, a)),
   });

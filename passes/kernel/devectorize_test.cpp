@@ -24,7 +24,7 @@ TEST_CASE("each devectorize rule applies and declines") {
                t.vectorize({a.gep(0).bitcast(dtypes::int32), a.gep(1).bitcast(dtypes::int32)}));
   t.check_declines("scalar-alu", x + x);
   UOp pixel = t.load(3, dtypes::index.vec(2));
-  t.check_declines("scalar-alu", pixel.valid(t.load(4, dtypes::bool_)));  // the gated index of an image is not split
+  t.check_declines("scalar-alu", pixel.valid(t.load(4, dtypes::bool_)));
   t.check_declines("scalar-alu", p.cast(wide));
 
   auto axes = [&](int n) { return t.graph.tuple({t.graph.tuple({0, n})}); };

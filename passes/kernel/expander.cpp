@@ -37,7 +37,6 @@ Arg to_arg(Graph& graph, const Axes& axes) {
   return graph.tuple(pairs);
 }
 
-// Throws Failure if the product of the sizes exceeds the limit of nodes.
 int64_t num_elements(const Axes& axes) {
   int64_t n = 1;
   for (Axis a : axes) n = product_within(Limit::Nodes, n, a.size);
@@ -56,7 +55,7 @@ std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const i
       throw Failure("axis " + std::to_string(from[k].id) + " of an UNROLL is not among the axes it expands to");
     strides[size_t(to.rend() - at) - 1] += stride;
   }
-  (void)num_elements(to);  // throws Failure if there are too many elements
+  (void)num_elements(to);
   std::vector<int64_t> out{0};
   for (size_t k = 0; k < to.size(); k++) {
     std::vector<int64_t> longer;
@@ -158,7 +157,7 @@ UOp do_expand(UOp root) {
 FoldingResult do_contract(UOp con) {
   Graph& graph = con.graph();
   UOp ex = con.src(0);
-  if (!ex.is(Op::UNROLL)) {  // the value has no expanded axis, so repeat the value
+  if (!ex.is(Op::UNROLL)) {
     std::vector<UOp> copies(size_t(con.dtype().count()), ex);
     return {graph.node(Op::VECTORIZE, con.dtype(), copies), "repeat"};
   }
@@ -235,7 +234,7 @@ UOp fix_group_for_reduce(UOp x) {
   auto [groups, ranges] = split_sources(x, 1, [](UOp s) { return has_axis_type(s, AxisType::GROUP_REDUCE); });
   if (groups.empty()) return {};
   Graph& graph = x.graph();
-  std::vector<UOp> locals;  // the LOCAL axes, which also index the local buffer
+  std::vector<UOp> locals;
   for (UOp u : toposort(x))
     if (has_axis_type(u, AxisType::LOCAL)) locals.push_back(u);
 
@@ -271,16 +270,12 @@ constexpr OpSet kExpanded = ops::ALU | OpSet{Op::CAST,  Op::BITCAST,   Op::GEP, 
 
 const RuleSet& expander() {
   static const RuleSet set("expander", {
-      // after({x, x, ...}, deps) -> {after(x, deps), ...}
       rule("after-broadcast", any_len(Op::AFTER, each(Op::VECTORIZE, x).as(b)).as(a),
            broadcast(with_first_src(a, x, dtype_of(x)), num_src(b))),
-      // end({x, x, ...}, ranges) -> {end(x, ranges), ...}
       rule("end-broadcast", any_len(Op::END, each(Op::VECTORIZE, x).as(b)).as(a),
            broadcast(with_first_src(a, x), num_src(b))),
-      // end(x, unroll) -> end(contract(x))
       rule("end-unrolled", node(Op::END).as(u), with<end_unrolls>(u)),
       rule("bufferize-unrolled", node(Op::BUFFERIZE, node(Op::UNROLL), node(Op::UNROLL)).as(x), with<contract_bufferize>(x)),
-      // unroll(unroll(x, inner), outer) -> unroll(x, inner + outer)
       rule("unroll-unroll", node(Op::UNROLL, node(Op::UNROLL).as(i)).as(u), with<merge_unrolls>(u, i)),
       // op(unroll(x), y) -> unroll(op(x, {y, y, ...}))
       rule("expand", node(kExpanded).early_reject({Op::UNROLL}).as(root), with<do_expand>(root)),
@@ -295,7 +290,6 @@ const RuleSet& pm_pre_expander() {
   static const RuleSet set("pm_pre_expander", {
       // range(n) of an UPCAST or UNROLL axis with one id -> unroll({0, 1, ..., n-1})
       rule("range-to-unroll", node(Op::RANGE).as(r), with<unroll_range>(r)),
-      // reduce(x, range, unroll) -> reduce(contract(x), range)
       rule("reduce-unrolled", node(Op::REDUCE).as(x), with<fix_reduce_unroll>(x)),
       // store(p, x, range, unroll) -> contract(store(p, x, range))
       rule("store-unrolled", node(Op::STORE).as(x), with<fix_store_unroll>(x)),

@@ -25,7 +25,6 @@ struct ExpanderTest : RuleTest {
     return graph.constant(dtypes::index.vec(n), v);
   }
   UOp gep(UOp x, std::initializer_list<int64_t> picks) { return x.gep(std::span(picks.begin(), picks.size())); }
-  // Returns a load of a vector, which no rule can simplify.
   UOp opaque(int n, DType dtype = dtypes::index) { return load(9, dtype.vec(n)); }
 };
 
@@ -100,7 +99,6 @@ TEST_CASE("each expander rule applies and declines") {
   // the 4 elements of axis 0 become a vector; the source `r`, which has no axis, is repeated 4 times
   t.check_rule("expand", a + r, t.unroll(t.opaque(4) + r.broadcast(4), {{0, 4}}));
   t.check_rule("expand", a * a, t.unroll(t.opaque(4) * t.opaque(4), {{0, 4}}));
-  // with two axes, the elements are ordered with the last axis fastest
   t.check_rule("expand", a + b,
                t.unroll(t.opaque(4).gep(std::vector<int64_t>{0, 0, 1, 1, 2, 2, 3, 3}) +
                        t.gep(t.opaque(2), {0, 1, 0, 1, 0, 1, 0, 1}),
@@ -115,13 +113,11 @@ TEST_CASE("each expander rule applies and declines") {
   UOp va = t.unroll(t.opaque(8, dtypes::float32), {{0, 4}}, dtypes::float32.vec(2)), v = t.opaque(2, dtypes::float32);
   UOp cat = t.graph.node(Op::CAT, dtypes::float32.vec(8), {v, v, v, v});
   t.check_rule("expand", va + v, t.unroll(t.opaque(8, dtypes::float32) + cat, {{0, 4}}, dtypes::float32.vec(2)));
-  // a store's ranges and the index of a value do not become vectors
   t.check_rule("expand", buf.store(fa, UOpSpan{r}),
                t.unroll(buf.broadcast(4).store(t.opaque(4, dtypes::float32), UOpSpan{r}), {{0, 4}}, dtypes::void_));
   UOp many = t.unroll(t.vectorize({buf, buf}), {{1, 2}}, buf.dtype());
   t.check_rule("expand", many.index(r),
                t.unroll(t.vectorize({buf, buf}).index(r, dtypes::float32.vec(2)), {{1, 2}}, dtypes::float32));
-  // a GEP of element 1 selects element 1 of each of the 4 vectors
   t.check_rule("expand", va.gep(1),
                t.unroll(t.gep(t.opaque(8, dtypes::float32), {1, 3, 5, 7}), {{0, 4}}, dtypes::float32));
   t.check_declines("expand", r + r);
@@ -154,7 +150,6 @@ TEST_CASE("malformed axes of an UNROLL or CONTRACT are an error") {
   CHECK_THROWS_AS(t.check_declines("expand", bad + t.range(3)), Failure);
   UOp pairless = t.graph.node(Op::UNROLL, dtypes::index, t.opaque(4), t.graph.tuple({4}));
   CHECK_THROWS_AS(t.check_declines("expand", pairless + t.range(3)), Failure);
-  // the axes have more elements than the limit of nodes, or more than fit 64 bits
   for (int size : {1 << 10, 1 << 30}) {
     UOp wide = t.unroll(t.opaque(4), {{0, size}, {1, size}, {2, size}});
     CHECK_THROWS_AS(t.check_declines("expand", wide + t.unroll(t.opaque(4), {{3, 4}})), Failure);

@@ -127,7 +127,6 @@ std::vector<UOp> ungroup_dims(const std::vector<UOp>& raw, const Dims& dims, con
   return out;
 }
 
-// Combines the SPECIALs into fewer dims.
 std::vector<UOp> unsplit_dims(const std::vector<UOp>& raw, size_t num_dims, const Dims& limited) {
   if (raw.size() == 2) return {times(raw[0], limited[1]) + raw[1]};
   if (num_dims == 1) return {times(times(raw[0], limited[1]) + raw[1], limited[2]) + raw[2]};

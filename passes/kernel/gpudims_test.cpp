@@ -8,7 +8,6 @@
 namespace tgc {
 namespace {
 
-// The index expressions of `dims`, and the sizes of their SPECIALs.
 struct Grouped {
   std::string idxs, sizes;
 };
@@ -135,7 +134,6 @@ TEST_CASE("grid-to-specials replaces the ranges of the grid by SPECIALs") {
     return t.graph.sink(buffer.index_ptr(at).store(x).end({first, second}), info);
   };
   t.check_rule("grid-to-specials", kernel(r * 2 + l, r, l), kernel(g * 2 + s, g, s), cuda);
-  // only the first thread of a local axis executes a store whose address does not depend on that axis
   t.check_rule("grid-to-specials", kernel(r, r, l), kernel(s.eq(0).where(g, t.graph.invalid()), g, s), cuda);
   t.check_declines("grid-to-specials", kernel(g * 2 + s, g, s), cuda);
   t.check_declines("grid-to-specials", kernel(loop, loop, loop), cuda);

@@ -55,11 +55,9 @@ const RuleSet& pm_lower_index_dtype() {
            cast(where(cond, cast(x, common), cast(y, common)), dtypes::index)),
       rule("lower-range", each(Op::RANGE, cast(end_, kIndex)).as(r), cast(replace(r, dtype_of(end_), end_), dtypes::index)),
       rule("lower-vectorize", each(Op::VECTORIZE, cast(anything(), kIndex)).as(v), with<lower_vectorize>(v)),
-      // a launch dimension is an int32
       rule("lower-special", node(Op::SPECIAL, cast(x, kIndex)).as(u), cast(replace(u, dtypes::int32, x), dtypes::index)),
       rule("lower-variable", node(Op::DEFINE_VAR).of(kIndex).as(u), cast(with_dtype(u, dtypes::int32), dtypes::index)),
       rule("lower-bind", node(Op::BIND, cast(x, kIndex), cast(c, kIndex)), with<lower_bind>(x, c)),
-      // buf[cond ? i : invalid] -> buf[i, cond]
       rule("invalid-to-gate", node(Op::INDEX, buf, where(cond, idx, node(Op::CONST).arg(Const::invalid()))),
            uop(Op::INDEX, dtype_of(buf), buf, idx, cond)),
       rule("index-drops-cast", node(Op::INDEX, buf, cast(idx.of(dtypes::ints))), uop(Op::INDEX, dtype_of(buf), buf, idx)),

@@ -20,7 +20,6 @@ TEST_CASE("each rule of pm_lower_index_dtype applies and declines") {
   t.check_rule("lower-binary", idx(x) + idx(y), idx(x + y));
   t.check_rule("lower-binary", idx(x) * idx(y), idx(x * y));
   t.check_rule("lower-binary", idx(x).lt(idx(y)), x.lt(y));  // the result is a bool, so no cast follows
-  // the result exceeds int32
   t.check_rule("lower-binary", idx(big) + idx(big), idx(big.cast(dtypes::int64) + big.cast(dtypes::int64)));
   t.check_rule("lower-binary", idx(x) + idx(l), idx(x.cast(dtypes::int64) + l));
   t.check_declines("lower-binary", idx(x) + t.var("n", 0, 5));

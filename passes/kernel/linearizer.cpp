@@ -43,7 +43,7 @@ struct NodeList {
   std::vector<uint32_t> first_src;
 
   explicit NodeList(UOp sink) : nodes(last_toposort(sink)) {
-    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id; the sink has the last id
+    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);
     first_src.reserve(nodes.size() + 1);
     src.reserve(nodes.size() * 2);
     for (uint32_t i = 0; i < nodes.size(); i++) {
@@ -63,7 +63,7 @@ struct NodeList {
 // Groups the nodes of a list by kind. Two nodes are of one kind if they have the same op, arg and dtype.
 class Kinds {
  public:
-  std::vector<uint32_t> numbers;  // for each list position, the number of the node's kind
+  std::vector<uint32_t> numbers;
 
   explicit Kinds(const NodeList& list) {
     std::vector<uint32_t> table(std::bit_ceil(2 * list.size()), kNone);
@@ -85,7 +85,6 @@ class Kinds {
 
   size_t size() const { return first_of_.size(); }
 
-  // Compares two different kinds.
   Order compare(uint32_t a, uint32_t b) const {
     UOp x = first_of_[a], y = first_of_[b];
     if (!ranked_ || (has_nan_ && (is_nan(x) || is_nan(y)))) [[unlikely]] return compare_without_sources(x, y);
@@ -145,7 +144,6 @@ class TuplizeOrder {
 
   static constexpr uint32_t kStepsPerCheck = 1 << 14;  // steps between two checks of the deadline
 
-  // Compares two different nodes.
   Order compare(uint32_t a, uint32_t b) {
     const Head* const heads = heads_.data();
     uint32_t x = a, y = b;
@@ -283,7 +281,7 @@ class KeyOrder {
   Kinds kinds_;
   TuplizeOrder tuplize_;
   bool by_tuplize_;
-  bool many_runs_ = false;  // true if the run count of some node is kManyRuns
+  bool many_runs_ = false;
 };
 
 // A set of numbers below n as a hierarchical bit set: a bit of an upper level is set if the 64-bit word below this bit
@@ -314,7 +312,7 @@ class RankSet {
   }
 
  private:
-  std::vector<std::vector<uint64_t>> levels_;  // levels_[0] has one bit for each number
+  std::vector<std::vector<uint64_t>> levels_;
 };
 
 }  // namespace
@@ -324,7 +322,7 @@ std::vector<UOp> linearize(UOp sink) {
   KeyOrder order(list, sink.graph().settings().TUPLE_ORDER != 0);
   std::vector<Key> keys = order.keys();
   py_sort(keys, [&](const Key& a, const Key& b) { return order.less(a, b); });
-  std::vector<uint32_t> rank(list.size());  // for each node, its position in the sorted keys
+  std::vector<uint32_t> rank(list.size());
   for (uint32_t i = 0; i < keys.size(); i++) rank[keys[i].node] = i;
   std::vector<uint32_t> users(list.size());  // for each node, the number of users that are not emitted yet
   for (uint32_t s : list.src) users[s]++;
@@ -359,7 +357,6 @@ std::string linearize_listing(std::span<const UOp> list) {
 
 namespace {
 
-// Returns the gate of a STORE; the empty UOp for other nodes and stores without a gate.
 UOp gate_of(UOp u) {
   if (!u.is(Op::STORE) || u.num_src() < 2) return {};
   UOp index = u.src(0).is(Op::CAST) ? u.src(0).src(0) : u.src(0);

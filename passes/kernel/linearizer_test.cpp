@@ -20,7 +20,6 @@ std::vector<Op> ops_of(const std::vector<UOp>& list) {
   return out;
 }
 
-// out[i] = in[i] + in[i + 8]
 UOp sum_kernel(Graph& g) {
   UOp out = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0),
       in = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(16), {}, 1);
@@ -88,7 +87,7 @@ TEST_CASE("nodes that run more often come later, also with run counts above 32 b
   for (UOp x : list)
     if (x.is(Op::RANGE)) opened.push_back(x.arg()[0]);
   CHECK(opened.size() == 5);
-  CHECK(list[list.size() - 7].is(Op::STORE));  // the STORE is the innermost node: five ENDs and the SINK follow
+  CHECK(list[list.size() - 7].is(Op::STORE));
 }
 
 namespace {

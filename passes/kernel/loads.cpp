@@ -121,7 +121,6 @@ const RuleSet& correct_load_store() {
   static const RuleSet set(
       "correct_load_store",
       {
-      // load(wide pointer) -> cat(load(pointer), load(pointer), ...); a store -> a group of stores
           rule("split-load-store", any_len({Op::LOAD, Op::STORE}, cast(node(Op::INDEX).as(idx))).as(l),
                with<split_load_store>(l, idx)),
       // load(&image[x]) -> load(&image[{x / 4 % width, x / (4 * width)}]), and the same for stores
@@ -198,7 +197,7 @@ UOp fold_expanded_index(UOp midx) {
     if (!(s.src(0) == buf) || !s.dtype().is_ptr()) return {};
 
   std::vector<UOp> pointers;
-  std::vector<int64_t> position(midx.num_src());  // for each lane, the index of its element in the PTRCAT
+  std::vector<int64_t> position(midx.num_src());
   int64_t total = 0;
   for (const auto& lanes : group_lanes(midx)) {
     // each run of lanes with consecutive offsets becomes one pointer; several lanes of a run may have the same offset
@@ -266,16 +265,12 @@ const RuleSet& load_store_folding() {
   static const RuleSet set(
       "load_store_folding",
       {
-          // {buf, buf, ...}[vec] -> {&buf[vec.0], &buf[vec.1], ...}
           rule("expand-index", node(Op::INDEX, each(Op::VECTORIZE, or_after(node(ops::Defines), buf)), vec),
                with<expand_index>(buf, vec)),
-          // {&buf[i], &buf[i+1], ...} -> gep(ptrcat(wide pointers))
           rule("fold-expanded-index", each(Op::VECTORIZE, node(Op::INDEX)).as(i), with<fold_expanded_index>(i)),
           rule("load-gep", any_len(Op::LOAD, node(Op::GEP).as(g)).as(l), with<load_of_gep>(g, l)),
           rule("store-gep", any_len(Op::STORE, node(Op::GEP).as(g), v).as(s), with<store_to_gep>(g, v, s)),
-          // load(ptrcat(p, q)) -> cat(load(p), load(q))
           rule("load-cat", any_len(Op::LOAD, node(Op::PTRCAT).as(cat)).as(l), with<load_of_cat>(cat, l)),
-          // store(ptrcat(p, q), x) -> group(store(p, first part of x), store(q, the rest))
           rule("store-cat", any_len(Op::STORE, node(Op::PTRCAT).as(cat), data).as(s), with<store_to_cat>(cat, data, s)),
       });
   return set;
@@ -364,7 +359,6 @@ UOp index_of_index(UOp inner, UOp outer) {
 
 const RuleSet& pm_syntactic_sugar() {
   static const RuleSet set("pm_syntactic_sugar", {
-      // x[i][j] -> x[i, j], where x[i] is a pointer and x[i][j] is a value
       rule("index-of-index", any_len(Op::INDEX, node(Op::INDEX).as(x)).as(y), with<index_of_index>(x, y)),
   });
   return set;

@@ -43,7 +43,6 @@ TEST_CASE("each rule of load_store_indexing applies and declines") {
   LoadTest t(load_store_indexing());
   UOp buf = t.buffer(0, dtypes::float32), x = t.var("x", 0, 20), i64 = t.var("y", 0, 20, dtypes::int64);
   UOp gate = x.lt(10), any = t.load(5, dtypes::bool_);
-  // under the gate, x < 10, so x / 10 simplifies to 0
   t.check_rule("index-given-valid", buf.index_ptr((x / 10 + x).valid(gate)), buf.index_ptr(x.valid(gate)));
   t.check_declines("index-given-valid", buf.index_ptr(x.valid(gate)));
   t.check_declines("index-given-valid", buf.index_ptr(x.valid(any)));
@@ -65,13 +64,12 @@ TEST_CASE("gate clauses that an image's bounds check implies are dropped") {
   t.check_rule("index-given-valid", image.index_ptr(at(x, y).valid(y.lt(8))), image.index_ptr(at(x, y)));
   t.check_rule("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(10) & y.lt(5))),
                image.index_ptr(at(x, y).valid(y.lt(5))));
-  t.check_declines("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(9))));   // column 9 is inside the image
+  t.check_declines("index-given-valid", image.index_ptr(at(x, y).valid(x.lt(9))));
   // x >= 1 is redundant, because for x = 0 the column x - 1 is negative
   t.check_rule("index-given-valid", image.index_ptr(at(x - 1, y).valid(x.ge(1))), image.index_ptr(at(x - 1, y)));
   t.check_rule("index-given-valid", image.index_ptr(at(x + z - 1, y).valid((x + z).ge(1))),
                image.index_ptr(at(x + z - 1, y)));
   t.check_declines("index-given-valid", image.index_ptr(at(x, y).valid(x.ge(1))));
-  // the rule does not change the gate of an image index that is flat, not (column, row)
   t.check_declines("index-given-valid", image.index_ptr((x / 10 + x).valid(x.lt(10))));
 }
 
@@ -92,12 +90,9 @@ TEST_CASE("each rule of load_store_folding applies and declines") {
 
   t.check_rule("fold-expanded-index", t.vectorize({at(0), at(1), at(2), at(3)}),
                gep(cat({t.wide(at(0), 4)}, 4), {0, 1, 2, 3}));
-  // the pointers may be in any order, and may repeat
   t.check_rule("fold-expanded-index", t.vectorize({at(1), at(0), at(1)}), gep(cat({t.wide(at(0), 2)}, 2), {1, 0, 1}));
-  // after a gap between the offsets, a new run with a separate pointer begins
   t.check_rule("fold-expanded-index", t.vectorize({at(0), at(1), at(5)}),
                gep(cat({t.wide(at(0), 2), at(5)}, 3), {0, 1, 2}));
-  // a pointer with another base or another gate starts a new run
   UOp other = buf.index_ptr(t.range(8, 1));
   t.check_rule("fold-expanded-index", t.vectorize({at(0), other, at(1)}),
                gep(cat({t.wide(at(0), 2), other}, 3), {0, 2, 1}));
@@ -155,7 +150,7 @@ TEST_CASE("wide accesses are split into widths that the target supports") {
   CHECK(widths(t, cpu, f, r * 8, 8) == W{4, 4});
   CHECK(widths(t, cpu, f, r * 4, 7) == W{4, 2, 1});
   CHECK(widths(t, cpu, f, r * 2, 6) == W{2, 2, 2});
-  CHECK(widths(t, cpu, f, r * 3, 3) == W{1, 1, 1});  // 3 * r is not aligned
+  CHECK(widths(t, cpu, f, r * 3, 3) == W{1, 1, 1});
   CHECK(widths(t, cpu, f, r * 4 + 2, 4) == W{2, 2});
   CHECK(widths(t, web, f, r * 4, 4) == W{1, 1, 1, 1});
   CHECK(widths(t, cpu, t.buffer(1, dtypes::float16), r * 8, 8) == W{4, 4});

@@ -21,7 +21,7 @@ UOp flatten_range(UOp r) {
   auto ended = r.src().subspan(start);
   auto is_plain = [](UOp x) { return x.is(Op::RANGE) && std::ranges::all_of(x.src(), &UOp::is_const); };
   auto is_first = [&](const UOp& x) { return &*std::ranges::find(ended, x) == &x; };
-  if (std::ranges::all_of(ended, is_plain) && std::ranges::all_of(ended, is_first)) return {};  // nothing to flatten
+  if (std::ranges::all_of(ended, is_plain) && std::ranges::all_of(ended, is_first)) return {};
   std::vector<UOp> src(r.src().begin(), r.src().begin() + ptrdiff_t(start));
   for (UOp x : toposort(r.graph().sink(ended)))
     if (x.is(Op::RANGE)) src.push_back(x);
@@ -122,7 +122,6 @@ UOp mark_range_mod(SplitRangesContext& ctx, UOp r, UOp c) {
   return {};
 }
 
-// Returns a new range up to `end`; its ids are those of `r` followed by `part`.
 UOp part_of_range(UOp r, UOp end, int64_t part) {
   auto axes = r.arg().items();
   std::vector<Arg> arg(axes.begin(), axes.end() - 1);
@@ -202,7 +201,6 @@ const RuleSet& pm_split_ranges() {
   static const RuleSet set("pm_split_ranges", {
       rule("mark-range-mod", node(Op::RANGE).as(r) % c, with<mark_range_mod>(r, c)),
       rule("keep-ranges-of-image", node(Op::STORE).as(x), with<keep_ranges_of_image>(x)),
-      // sink(...r...) -> sink(...r0 * c + r1...), for every range r that is marked to be split
       rule("split-marked-ranges", node(Op::SINK).as(x), with<split_marked>(x)),
   });
   return set;

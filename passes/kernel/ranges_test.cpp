@@ -11,7 +11,6 @@
 namespace tgc {
 namespace {
 
-// Returns a range up to `end`, which is part number `part` of loop 0.
 UOp part_of_loop(RuleTest& t, int64_t end, int64_t part) {
   return t.graph.range(t.constant(dtypes::index, end), std::array<Arg, 3>{0, part, AxisType::LOOP});
 }
@@ -29,7 +28,7 @@ TEST_CASE("ranges are flattened and adjacent loops merged") {
       buffer = t.buffer(0, dtypes::float32);
   auto store = [&](UOp at) { return buffer.index_ptr(at).store(t.constant(dtypes::float32, 1.0)); };
   t.check_rule("merge-adjacent-ranges", store(a * 4 + b).end({a, b}), store(both).end(both));
-  t.check_declines("merge-adjacent-ranges", store(b * 3 + a).end({a, b}));  // the merged loop would need divisions
+  t.check_declines("merge-adjacent-ranges", store(b * 3 + a).end({a, b}));
   t.check_declines("merge-adjacent-ranges", store(a * 4 + other).end({a, other}));
 }
 
@@ -42,7 +41,7 @@ TEST_CASE("the merge-in-vain shortcut gives the same loops as trying every merge
   for (int kernel = 0; kernel < 300; kernel++) {
     std::vector<UOp> loops;
     for (int64_t i = 0; i < 3; i++) loops.push_back(g.range(Const(2 + below(3)), i, AxisType::LOOP));
-    auto index = [&] {  // returns a random index in which loops can often be merged
+    auto index = [&] {
       UOp sum = g.constant(dtypes::index, below(2));
       Int step = 1;
       for (UOp r : std::views::reverse(loops)) {
@@ -70,7 +69,7 @@ TEST_CASE("a loop r that is used as r % c is split if c divides its size") {
   SplitRangesContext ctx;
   UOp r = t.range(8), four = t.constant(dtypes::index, 4), x = t.load(0, dtypes::float32);
   t.check_noted("mark-range-mod", r % 4, ctx);
-  t.check_noted("mark-range-mod", t.range(9, 1) % 4, ctx);  // 4 does not divide the size 9
+  t.check_noted("mark-range-mod", t.range(9, 1) % 4, ctx);
   REQUIRE(ctx.marked_ranges.size() == 1);
   CHECK((ctx.marked_ranges[0].first == r && ctx.marked_ranges[0].second == four));
   t.check_rule("split-marked-ranges", t.graph.sink({r % 4}), t.graph.sink({part_of_loop(t, 4, 1)}), ctx);

@@ -197,10 +197,8 @@ const RuleSet& pm_reduce_collapse() {
       // ---- sums whose terms are `val`, which depends on no range, inside bounds and else 0; `count` terms are inside
       // sum(r < cut ? 0 : val) -> count * val
       rule("sum-from-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, 0, val), r).arg(Op::ADD), with<fold_from_below>(r, cut, val)),
-      // sum(lower <= r < upper ? val : 0) -> count * val
       rule("sum-between-bounds", node(Op::REDUCE, where(logical_not(r < lower) & (node(Op::RANGE).as(r) < upper), val, 0), r).arg(Op::ADD),
            with<fold_between>(r, lower, upper, val)),
-      // sum(r < cut ? val : 0) -> count * val
       rule("sum-to-bound", node(Op::REDUCE, where(node(Op::RANGE).as(r) < cut, val, 0), r).arg(Op::ADD), with<fold_from_above>(r, cut, val)),
       rule("sum-of-sum", any_len(Op::REDUCE, x + y).arg(Op::ADD).as(r), with<reduce_of_sum>(x, y, r)),
       // sum(v & y ? val : 0) -> sum(y ? val : 0) * v, for a variable v

@@ -17,7 +17,6 @@ TEST_CASE("a REDUCE over ranges accumulates in a register") {
                ctx);
   CHECK(ctx.num_accumulators == 4);
 
-  // without an outer range, the initialization waits for no RANGE
   UOp y = t.buffer(0, dtypes::int32).index(r);
   UOp acc4 = t.graph.node(Op::DEFINE_REG, dtypes::int32.ptr(1, AddrSpace::REG), {}, 4);
   UOp most = acc4.after({acc4.index(zero).store(t.constant(dtypes::int32, -2147483648L)), r}).index(zero).maximum(y);

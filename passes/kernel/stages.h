@@ -22,7 +22,7 @@ struct KernelJob;
 // Rewrites the loop ranges of a kernel: flattens, splits, merges and cuts them (tinygrad codegen/simplify.py).
 const RuleSet& pm_flatten_range();     // replaces expressions in the range list of END, REDUCE, STORE by their RANGEs
 const RuleSet& pm_simplify_ranges();   // merges ranges of an END or REDUCE if this adds no division or remainder
-const RuleSet& check_merge();          // rules of the nested rewrite of the rule merge-adjacent-ranges
+const RuleSet& check_merge();
 const RuleSet& pm_split_store();       // CPU only: cuts a loop at the constants that its range is compared with
 
 // Splits each range r that is used as r % c into r / c and r % c, if c divides the size of r and r does not index an

@@ -239,7 +239,6 @@ const RuleSet& div_and_mod_symbolic() {
       rule("div-of-div-plus-const", (x / c + ca) / cd, (x + ca * c) / (c * cd), when<always_positive>(c), when<always_positive>(cd), when<same_sign>(x, ca)),
       rule("div-negative-denominator", x.of(dtypes::index) / d, -(x / -d), when<always_negative>(d)),
       rule("div-negative-numerator", x.of(dtypes::index) / d, -(-x / d), when<never_positive>(x)),
-      // (x + c) / d -> (x + c % d) / d + c / d
       rule("div-reduce-const", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(),
            (x + fold(floor_mod(c, cd))) / cd + fold(floor_div(c, cd)),
            when<not_reduced>(c, cd), when<never_negative>(x), when<never_negative>(n), when<is_positive>(cd)),

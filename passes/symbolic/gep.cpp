@@ -96,7 +96,7 @@ int64_t num_elements(Arg axes) {
 // A vector WMMA computes several tensor core results at once. If the GEP selects whole results, pushes the GEP into the
 // operands, so that only the selected results are computed. Declines if the GEP splits a result.
 UOp gep_through_wmma(UOp gep, UOp wmma) {
-  constexpr size_t kUpcastAxes = 6;  // index of the arg's field with the upcast axes of A, B and the result
+  constexpr size_t kUpcastAxes = 6;
   auto axes = wmma.arg()[kUpcastAxes].items();
   int64_t out_size = num_elements(axes.back());
   auto indices = elements(gep);
@@ -124,18 +124,14 @@ UOp gep_through_wmma(UOp gep, UOp wmma) {
 
 const RuleSet& gep_pushing() {
   static const RuleSet set("gep_pushing", {
-      // x[i][j] -> x[i[j]]
       rule("gep-of-gep", node(Op::GEP, node(Op::GEP).as(x)).as(y), with<gep_of_gep>(x, y)),
-      // {a, b, ...}[i] -> the i-th source
       rule("gep-of-vectorize", node(Op::GEP, node(Op::VECTORIZE).as(vec)).as(g), with<gep_of_vectorize>(g, vec)),
       rule("gep-of-const", node(Op::GEP, c.scalar()).as(g), const_like(g, c)),
       rule("gep-of-vconst", node(Op::GEP, node(Op::VCONST).as(c)).as(g), with<gep_of_vconst>(g, c)),
       rule("gep-of-void", node(Op::GEP, x.of(dtypes::void_)), x),
       rule("gep-in-order", node(Op::GEP, x).as(g), x, when<takes_all_in_order>(g)),
-      // (x + y)[i] -> x[i] + y[i], for every elementwise op
       rule("gep-through-alu", node(Op::GEP, node(ops::Elementwise).as(alu_node)).as(g), with<gep_through_alu>(g, alu_node)),
       rule("cat-to-vectorize", node(Op::CAT).as(x), with<expand_cat>(x)),
-      // {x[i], x[j], ...} -> x[i, j, ...]
       rule("vectorize-of-geps", each(Op::VECTORIZE, node(Op::GEP, x)).as(v), with<vectorize_of_geps>(v, x)),
       rule("gep-through-wmma", node(Op::GEP, node(Op::WMMA).as(wmma)).as(g), with<gep_through_wmma>(g, wmma)),
   });

@@ -90,15 +90,12 @@ const RuleSet& propagate_invalid() {
     auto gated = where(cond, x, invalid);
     constexpr OpSet kNumbers = ops::Binary - ops::Comparison;
     std::vector<Rule> rules{
-        // cast(cond ? x : invalid) -> cast(x)
         rule("cast-drops-invalid", cast(gated).as(root), cast(x, dtype_of(root))),
     };
     kNumbers.for_each([&](Op op) {
-      // (cond ? x : invalid) op y -> cond ? x op y : invalid
       rules.push_back(rule("alu-under-invalid", alu(op, gated, y), where(cond, alu(op, x, y), inv)));
     });
     ops::Comparison.for_each([&](Op op) {
-      // (cond ? x : invalid) < y -> x < y
       rules.push_back(rule("compare-drops-invalid", alu(op, gated, y), alu(op, x, y)));
     });
     kNumbers.for_each([&](Op op) {
@@ -128,10 +125,8 @@ const RuleSet& symbolic_simple() {
            x * c2, when<products_match>(c1, c2, c3)),
       rule("sum-div-then-mod", (y + (x / c) * c) + x % c, y + x),
       rule("sum-mod-then-div", (y + x % c) + (x / c) * c, y + x),
-      // (y + (x / c1) * c3) + (x % c1) * c2 -> y + x * c2, when c1 * c2 = c3
       rule("sum-scaled-div-then-mod", (y + (x / c1) * c3) + x % c1 * c2,
            y + x * c2, when<products_match>(c1, c2, c3)),
-      // (y + (x % c1) * c2) + (x / c1) * c3 -> y + x * c2, when c1 * c2 = c3
       rule("sum-scaled-mod-then-div", (y + x % c1 * c2) + (x / c1) * c3,
            y + x * c2, when<products_match>(c1, c2, c3)),
       rule("and-const", x.of(kBool) & c.scalar(), branch("true", x, when<truthy>(c)), branch("false", c)),
@@ -155,15 +150,12 @@ const RuleSet& symbolic_simple() {
       rule("max-bool", maximum(x.of(kBool), y.of(kBool)), x | y),
       rule("zero-over-zero", fdiv(c.arg(0), 0), const_like(c, kNan)),
       rule("scaled-zero-over-zero", fdiv(x * 0, 0), const_like(x, kNan)),
-      // x * (1 / x) -> 1
       rule("fdiv-self", fdiv(x, x), const_like(x, 1)),
       rule("mul-fdiv", fdiv(x * x2, x2), x),
-      // x * 0 -> 0, or nan when x is a constant infinity or NaN
       rule("mul-zero", x * 0, branch("nan", const_like(x, kNan), when<not_finite>(x)), branch("zero", const_like(x, 0))),
       rule("cast-const", cast(c).as(root), const_like(root, c)),
       rule("cast-noop", node({Op::CAST, Op::BITCAST}, x).as(root), x, when<same_dtype>(root, x)),
       rule("bitcast-const", node(Op::BITCAST, c).as(root), with<fold_bitcast>(root, c)),
-      // cast(cast(x, a), b) -> x, when x has the dtype b and a can represent all values of b
       rule("cast-there-and-back", cast(cast(x).as(a)).as(b), x, when<same_dtype>(x, b), when<dtype_holds>(a, b)),
       rule("pow-const", pow(x, c.scalar()),
            branch("negative", pow(reciprocal(x), -c), when<below_zero>(c)),

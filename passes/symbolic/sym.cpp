@@ -70,7 +70,6 @@ const RuleSet& sym() {
       rule("reciprocal-of-square", reciprocal(x * x), reciprocal(x) * reciprocal(x)),
       rule("reciprocal-of-cube", reciprocal(x * x * x), reciprocal(x) * reciprocal(x) * reciprocal(x)),
       rule("reciprocal-of-scaled", reciprocal(x * c), reciprocal(x) * reciprocal(c)),
-      // x * (1 / (1 + x)) -> 1 - 1 / (1 + x)
       rule("mul-sigmoid", x * reciprocal(1 + x).as(d), 1 - d),
       rule("mul-scaled-sigmoid", x * (reciprocal(1 + x).as(d) * y), y * (1 - d)),
       rule("mul-sigmoid-plus", x * (reciprocal(1 + x).as(d) + y), (1 - d) + x * y),

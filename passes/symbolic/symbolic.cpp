@@ -99,7 +99,6 @@ std::vector<Rule> rules_of_terms() {
       // (cond ? t : f) op (cond ? tt : ff) -> cond ? t op tt : f op ff, when t and tt, or f and ff, are constants
       rule("alu-of-wheres", node(ops::Binary, where(cond, t, f), where(cond, tt, ff)).as(alu_node),
            where(cond, alu(op_of(alu_node), t, tt), alu(op_of(alu_node), f, ff)), when<a_pair_is_const>(t, tt, f, ff)),
-      // (y + (cond ? t : f)) + (cond ? tt : ff) -> y + (cond ? t + tt : f + ff), if t and tt or f and ff are constants
       rule("add-wheres-in-sum", (y + where(cond, t, f)) + where(cond, tt, ff),
            y + where(cond, t + tt, f + ff), when<a_pair_is_const>(t, tt, f, ff)),
       rule("alu-one-value", node(ops::ALU | OpSet{Op::DEFINE_VAR, Op::SPECIAL}).as(x), const_like(x, vmin(x)), when<has_one_value>(x)),
@@ -116,9 +115,7 @@ std::vector<Rule> rules_of_constants() {
   for (Rule r : {
            rule("lt-move-const", (c0 + x) < c1, x < (c1 - c0)),
            rule("div-div", (x / c1) / c2, x / (c1 * c2)),
-           // c0 * x < c1 -> x < ceil(c1 / c0), when both are positive
            rule("lt-scaled", (c0.scalar() * x.of(dtypes::index)) < c1.scalar(), x < fold(ceil(true_div(c1, c0))), when<are_positive>(c0, c1)),
-           // c0 * x < c1 -> -x < -floor(-c1 / -c0), when c0 < -1 and c1 <= 0
            rule("lt-scaled-negative", (c0.scalar() * x.of(dtypes::index)) < c1.scalar(),
                 -x < fold(-floor(true_div(-c1, -c0))), when<below_minus_one>(c0), when<is_not_positive>(c1)),
            // x / d < c -> x < c * d, or x < c * d - (d - 1) when c <= 0, because the division truncates
@@ -131,7 +128,6 @@ std::vector<Rule> rules_of_constants() {
            rule("lt-fold-terms", x.of(dtypes::index) < c.scalar(), with<lt_folding>(x, c), when<is_positive>(c)),
            rule("lt-neg-neg", x.of(dtypes::index) * -1 < y * -1, y < x),
            rule("simplex-drops-factors", logical_not(x.of(dtypes::index) < 1), with<canonicalize_simplex>(x)),
-           // r % n -> r, r / n -> 0, for a range r with end n
            rule("range-mod-end", each(Op::RANGE, y).as(r) % y, r),
            rule("range-div-end", each(Op::RANGE, y).as(r) / y, const_like(r, 0)),
        })
@@ -141,7 +137,6 @@ std::vector<Rule> rules_of_constants() {
 
 std::vector<Rule> rules_of_casts() {
   return {
-      // cast(cast(x, a), b) -> cast(x, b), when a can represent all values of x's dtype
       rule("cast-cast", cast(cast(x).as(a)).as(b), cast(x, dtype_of(b)), when<dtype_holds>(a, x)),
       // cast(cast(x, a), b) -> cast(x, b), if a can represent all values within the bounds of x
       rule("cast-cast-by-bounds", cast(cast(x.of(kIndexLike), kIndexLike).as(a)).as(b),
@@ -150,7 +145,6 @@ std::vector<Rule> rules_of_casts() {
       rule("long-to-int", node(ops::Binary, x.of(dtypes::int64), y.of(dtypes::int64)).as(u),
            cast(alu(op_of(u), cast(x, dtypes::int32), cast(y, dtypes::int32)), dtype_of(u)),
            when<fits_int32>(u), when<fits_int32>(x), when<fits_int32>(y)),
-      // int(x + c) -> int(x) + int(c), for an index x
       rule("cast-of-index-sum", cast(x.of(dtypes::index) + c, dtypes::sints).as(u), cast(x, dtype_of(u)) + cast(c, dtype_of(u))),
       rule("after-effects", node(Op::AFTER).as(x), with<after_effects>(x)),
       rule("after-nothing", node(Op::AFTER, s), s),

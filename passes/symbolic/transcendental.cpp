@@ -73,13 +73,11 @@ UOp xlog2(UOp d) {
 }
 
 UOp xpow(UOp base, UOp exponent) {
-  // compute |base| ** exponent as exp2(exponent * log2(|base|))
   UOp power = (base.lt(0).where(-base, base).log2() * exponent).exp2();
   // for a negative base, the result is NaN if the exponent is not an integer, and negative if the exponent is odd
   UOp fraction = exponent.ne(exponent.cast(dtypes::int32).cast(exponent.dtype()));
   UOp odd = (exponent.lt(0).where(-exponent, exponent).cast(dtypes::int32) % Const(2)).cast(dtypes::bool_);
   UOp sign = fraction.where(power.const_like(kNan), odd.where(power.const_like(-1), power.const_like(1)));
-  // 0 ** 0 is 1
   return (base.eq(0) & exponent.eq(0)).where(power.const_like(1), power * base.lt(0).where(sign, power.const_like(1)));
 }
 

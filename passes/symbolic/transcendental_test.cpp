@@ -42,7 +42,6 @@ double at(UOp (*function)(UOp), DType dtype, double x) {
   return evaluate(function(g.constant(dtype, x)));
 }
 
-// Returns true if `got` is within the relative `tolerance` of `wanted`, or both are the same infinity or NaN.
 bool near(double got, double wanted, double tolerance) {
   if (std::isnan(wanted)) return std::isnan(got);
   if (std::isinf(wanted)) return got == wanted;

@@ -14,10 +14,8 @@ using namespace pat;
 
 std::optional<BoundClause> parse_valid(UOp v) {
   auto less_than_int = [](UOp u) { return u.is(Op::CMPLT) && dtypes::is_int(u.src(0).dtype()); };
-  // !(x < c) means x >= c
   if (v.is(Op::CMPNE) && v.src(1).is_const() && py_equal(v.src(1).arg().to_const(), 1) && less_than_int(v.src(0)))
     return BoundClause{v.src(0).src(0), false, v.src(0).src(1).vmin().to_int()};
-  // x < c means x <= c - 1
   if (less_than_int(v)) return BoundClause{v.src(0), true, v.src(1).vmax().to_int() - 1};
   return std::nullopt;
 }
@@ -67,7 +65,7 @@ UOp simplify_by_cases(UOp u, const Substitution& candidate) {
   std::vector<UOp> results;
   for (auto& pair : candidate) {
     UOp replaced = substitute(u, {pair});
-    if (replaced == u) return u;  // `from` does not occur in `u`
+    if (replaced == u) return u;
     results.push_back(replaced);
   }
   for (size_t i = 0; i < results.size(); i++)

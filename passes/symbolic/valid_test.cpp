@@ -27,8 +27,8 @@ TEST_CASE("a condition on a load moves to the load's index") {
   UOp yes = t.constant(dtypes::bool_, true);
   t.check_rule("where-on-load", cond.where(at, 0), yes.where(buffer.index(r.valid(yes & cond)), 0));
   UOp gated = buffer.index(r.valid(cond));
-  t.check_rule("where-on-load", cond.where(gated, 0), yes.where(gated, 0));  // the index is already gated by cond
-  t.check_declines("where-on-load", s.lt(2).where(at, 0));  // the load at r does not depend on the range s
+  t.check_rule("where-on-load", cond.where(gated, 0), yes.where(gated, 0));
+  t.check_declines("where-on-load", s.lt(2).where(at, 0));
   UOp negated = cond.logical_not();
   t.check_rule("where-not-on-load", cond.where(0, at), yes.where(buffer.index(r.valid(yes & negated)), 0));
   UOp gated_so = buffer.index(r.valid(negated));

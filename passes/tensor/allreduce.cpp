@@ -202,13 +202,10 @@ const RuleSet& replace_allreduce() {
                with<handle_allreduce_multirank>(buf, red)),
           rule("allreduce", node(Op::ALLREDUCE, buf, anything()).as(red),
                with<handle_allreduce>(buf, red).branches({"naive", "ring", "all-to-all"})),
-          // copy(x) to several devices -> mstack(copy(x) to each...)
           rule("copy-to-many", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<copy_to_each>(y, x)),
-          // copy(x on several devices) to one device -> copy(mselect(x, 0))
           rule("copy-to-one", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<copy_first_part>(y, x)),
           rule("select-of-stack", node(Op::MSELECT, node(Op::MSTACK).as(s)).as(m), with<part_of_stack>(s, m)),
           rule("shrink-of-stack", any_len(Op::SHRINK, node(Op::MSTACK).as(m)).as(s), with<mstack_early_shrink>(m, s)),
-          // mselect(movement(x)) -> movement(mselect(x))
           rule("select-below-movement", node(Op::MSELECT, any_len(ops::Movement, s).as(v)).as(m),
                with(s, v, m,
                     [](UOp s, UOp v, UOp m) {

@@ -56,7 +56,7 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
 
 UOp read_sources(Ctx& ctx, UOp x) {
   if (x.in({Op::BUFFERIZE, Op::INDEX, Op::AFTER})) return {};
-  std::vector<UOp> src;  // stays empty until one of the sources changes
+  std::vector<UOp> src;
   for (size_t i = 0; i < x.num_src(); i++) {
     UOp s = read_source(ctx, x, x.src(i));
     if (src.empty() && s == x.src(i)) continue;
@@ -116,9 +116,7 @@ UOp assign_with_movements(Ctx& ctx, UOp assign) {
 
 const RuleSet& pm_apply_rangeify() {
   static const RuleSet set("pm_apply_rangeify", {
-      // reduce_axis(x, axes) -> reduce(x, ranges of the axes...)
       rule("reduce-over-ranges", node(Op::REDUCE_AXIS).as(x), with<reduce_over_ranges>(x)),
-      // pad(x) -> valid ? x : 0
       rule("pad-to-where", node(Op::PAD).as(x), with<pad_to_where>(x)),
       rule("assign-with-movements", node(Op::ASSIGN, anything(), anything()).as(a), with<assign_with_movements>(a)),
       rule("read-sources", node(OpSet::all()).as(x), with<read_sources>(x)),

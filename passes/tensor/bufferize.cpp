@@ -45,7 +45,6 @@ std::vector<UOp> ordered_ranges(UOp index) {
   return out;
 }
 
-// Applies the movement ops between `from` and its base to `to`.
 UOp same_movements(UOp from, UOp to) {
   std::vector<UOp> movements;
   for (UOp base = base_of(from); !(from == base); from = from.src(0)) movements.push_back(from);
@@ -178,7 +177,6 @@ UOp drop_contiguous(LocalAddBufferContext& ctx, UOp x) {
   return x.src(0);
 }
 
-// Replaces a value INDEX of local memory by a pointer INDEX and one LOAD.
 UOp load_from_local(UOp buffer, UOp idx) {
   if (idx.dtype().is_ptr()) return {};
   return idx.replace({.dtype = buffer.dtype(), .arg = Arg()})
@@ -189,7 +187,6 @@ UOp load_from_local(UOp buffer, UOp idx) {
 
 const RuleSet& pm_flatten_bufferize() {
   static const RuleSet set("pm_flatten_bufferize", {
-      // bufferize(v, r0, r1, ...) -> reshape(bufferize(v, r0*n1 + r1 ...))
       rule("flatten-bufferize", node(Op::BUFFERIZE).as(x), with<flatten_bufferize>(x)),
   });
   return set;
@@ -247,7 +244,6 @@ const RuleSet& rangeify_codegen() {
                       return x.num_src() ? x.src(0) : throw Failure("a NOOP without a source in a kernel");
                     })),
           rule("store-drops-arg", node(Op::STORE).as(x), with(x, [](UOp x) { return x.with_arg({}); })),
-      // {after, after, ...} -> the same vector, but with the dtype of the AFTER
           rule("broadcast-of-after", each(Op::VECTORIZE, node(Op::AFTER).as(a)).as(b),
                with(a, b, [](UOp a, UOp b) { return a.broadcast(int64_t(b.num_src())); })),
           rule("load-broadcast-local", any_len(Op::INDEX, each(Op::VECTORIZE, local_after).as(d)).as(idx),

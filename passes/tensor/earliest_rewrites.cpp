@@ -61,7 +61,6 @@ class Numbering {
   }
 
  private:
-  // Numbers the nodes in the order in which graph_rewrite visits them.
   void number(UOp sink) {
     std::vector<UOp> stack{sink};
     tags_[sink] = sink.tag();
@@ -111,7 +110,7 @@ namespace {
 // For each axis of `x`, returns true if the index into the base of `x` does not depend on the axis.
 std::vector<bool> expanded_axes(UOp x, Shape shape) {
   Graph& graph = x.graph();
-  if (shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // every axis of a scalar is expanded
+  if (shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);
   std::vector<UOp> ranges;
   for (size_t i = 0; i < shape.size(); i++)
     ranges.push_back(shape[i].as_int() > 1 ? graph.range(Const(shape[i].as_int()), int64_t(i), AxisType::LOOP)
@@ -193,8 +192,7 @@ UOp assign_to_no_buffer(UOp x, UOp target, UOp assign) {
   return x.graph().node(Op::CONTIGUOUS, x.dtype(), x, {}, assign.tag());
 }
 
-// If `src` only permutes and reshapes its base, undoes these movements on `contig`, the contiguous copy of `src`, and
-// records the result for the base.
+// If `src` only permutes and reshapes its base, records for the base the copy `contig` with these movements undone.
 UOp found_contiguous(ContiguousViews& views, UOp contig, UOp src) {
   UOp base = base_of(src);
   for (UOp x = src; !(x == base); x = x.src(0)) {
@@ -236,7 +234,6 @@ const RuleSet& add_tags() {
 
 const RuleSet& mop_cleanup() {
   static const RuleSet set("mop_cleanup", {
-      // reshape(reshape(x, _), s) -> reshape(x, s), when neither reshape has a tag
       rule("merge-reshapes", any_len(Op::RESHAPE, node(Op::RESHAPE).as(y)).as(x), with(x, y, [](UOp x, UOp y) {
              return x.tag().is_none() && y.tag().is_none() ? x.with_src({y.src(0), x.src(1)}) : UOp();
            })),
@@ -294,7 +291,6 @@ const RuleSet& earliest_rewrites() {
                       bool is_on_device = device_or_throw(x) == device_or_throw(copy);
                       return is_on_device ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
                     })),
-          // assign(t, x) -> contiguous(x)
           rule("assign-to-no-buffer", node(Op::ASSIGN, node(OpSet::all() - Op::BUFFER).as(t), x).as(y),
                with<assign_to_no_buffer>(x, t, y)),
           rule("assign-from-permuted", node(Op::ASSIGN, a, b).as(y), with<realize_before_permuting_assign>(a, b, y)),

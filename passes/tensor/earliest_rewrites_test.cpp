@@ -16,7 +16,6 @@ TEST_CASE("values that are already in memory and empty tensors are folded") {
   t.check_rule("empty", none.exp2().rtag(7), none.const_like(0).rtag(7));
   t.check_declines("empty", x.exp2());
   auto reduced = [&](UOp u, Op op) { return reduce_axis(u, op, std::array<int64_t, 1>{0}); };
-  // `none` has shape (0, 4), its reduction (1, 4), and the reduction of its transpose (1, 0).
   UOp most = reduced(t.permuted(none), Op::MAX), sum = reduced(none, Op::ADD);
   t.check_rule("reduce-of-nothing", sum, sum.const_like(0));
   t.check_rule("reduce-of-nothing", reduced(none, Op::MAX), sum.const_like(-std::numeric_limits<double>::infinity()));
@@ -89,7 +88,6 @@ TEST_CASE("a base with a contiguous copy of its permuted view is read through th
   TensorTest t(replace_contiguous());
   ContiguousViews views;
   UOp x = t.tensor(0, {4, 4}), base = x.src(0), copy = t.contiguous_of(t.permuted(x));
-  // a SHRINK views only a part of its base, so the copy cannot be read instead of the base
   t.check_noted("found-contiguous", t.contiguous_of(t.shrunk(x, {{0, 2}, {0, 4}})), views);
   CHECK(views.view_of.empty());
   t.check_declines("read-contiguous", base.exp2(), views);

@@ -70,7 +70,7 @@ class Consumers {
  public:
   explicit Consumers(const std::vector<UOp>& nodes) : begin_(nodes.size() + 1), end_(nodes.size()) {
     UOpMap<uint32_t> number_of(nodes.back().graph());
-    std::vector<uint32_t> sources;  // the sources of all nodes, concatenated
+    std::vector<uint32_t> sources;
     for (uint32_t i = 0; i < nodes.size(); i++) {
       number_of[nodes[i]] = i;
       for (UOp s : nodes[i].src()) {
@@ -133,7 +133,6 @@ class RangeAssigner {
     ctx_.range_map[x] = {in, *out};
   }
 
-  // Prints the ranges of `x` in tinygrad's format of DEBUG_RANGEIFY=1.
   void print(UOp x, size_t users, std::span<const UOp> in, std::span<const UOp> out, size_t ending) const {
     auto text = [](std::span<const UOp> a, const std::span<const UOp>* b) {
       std::string all;
@@ -170,7 +169,6 @@ class RangeAssigner {
     all.insert(all.end(), b.begin(), b.end());
     return ctx_.store_indices(std::move(all));
   }
-  // Returns `a` followed by the elements of `b` that are not in `a`.
   std::span<const UOp> united(std::span<const UOp> a, std::span<const UOp> b) {
     auto is_new = [&](UOp r) { return std::find(a.begin(), a.end(), r) == a.end(); };
     if (a.empty() || std::ranges::none_of(b, is_new)) return a.empty() ? b : a;
@@ -311,8 +309,8 @@ class RangeAssigner {
   const bool prints_ranges_;
   const std::vector<UOp>& nodes_;
   const Consumers consumers_;
-  std::vector<std::span<const UOp>> ending_;  // for each node, the ranges that end at the node or at its users
-  std::vector<std::span<const UOp>> used_ = {};  // a vector that output_ranges() reuses
+  std::vector<std::span<const UOp>> ending_;
+  std::vector<std::span<const UOp>> used_ = {};
 };
 
 }  // namespace
@@ -334,7 +332,6 @@ const RuleSet& pm_generate_realize_map() {
 
 UOp run_rangeify(UOp sink, IndexingContext& ctx) {
   auto nodes = toposort(sink);
-  // the order of the visits does not matter
   try_on_each(nodes, pm_generate_realize_map(), {.ctx = ctx, .name = "get realize"});
   RangeAssigner(nodes, ctx).run();
   return graph_rewrite(sink, pm_apply_rangeify(), {.ctx = ctx, .bottom_up = true, .name = "apply rangeify"});

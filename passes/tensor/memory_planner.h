@@ -66,8 +66,8 @@ class TlsfAllocator {
   int64_t block_size_;
   int lv2_bits_;
   std::vector<std::vector<std::vector<int64_t>>> free_blocks_;  // free blocks, by first and second level, oldest first
-  std::vector<int> free_block_counts_;                          // by first level: number of free blocks
-  std::map<int64_t, Block> blocks_;                             // every block, by its start offset
+  std::vector<int> free_block_counts_;
+  std::map<int64_t, Block> blocks_;
 };
 
 }  // namespace tgc

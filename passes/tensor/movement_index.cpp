@@ -65,7 +65,6 @@ Shape keep(Graph& graph, Shape shape) {
   return {copy, shape.size()};
 }
 
-// Replaces ranges in small index expressions faster than substitute().
 class RangeReplacer {
  public:
   RangeReplacer(std::span<const UOp> from, std::span<const UOp> to) : from_(from), to_(to) {}
@@ -90,7 +89,6 @@ class RangeReplacer {
     return out;
   }
 
-  // Appends each of `all`, with its ranges replaced, to `out`. Returns false if that is impossible.
   bool replace(std::span<const UOp> all, std::vector<UOp>& out) {
     auto simple_size = [](UOp r) { return r.src(0).is_const(); };
     if (!std::ranges::all_of(from_, simple_size)) return false;
@@ -273,7 +271,6 @@ UOp in_bounds(UOp r, Sint begin, Sint end) {
 // Returns the index into the source for one padded axis of the source's `size`; Invalid in the padding.
 UOp pad_index(UOp r, Sint size, Sint before, Sint after) {
   if (before == Sint(0) && after == Sint(0)) return r;
-  // simplify only the condition, so that pad-to-where can wrap the value in the condition that this PAD adds
   return in_bounds(r, before, size + before).where(minus(r, before), r.graph().invalid());
 }
 
@@ -377,7 +374,7 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
   if (movement.num_src() == 0) throw Failure("Ops." + std::string(name_of(movement.op())) + " has no source");
   Shape from = shape_of(movement.src(0));
   std::vector<UOp> out;
-  size_t n = std::min(indices.size(), shape_of(movement).size());  // an INDEX may have indices for the first axes only
+  size_t n = std::min(indices.size(), shape_of(movement).size());
   out.reserve(n + 1);  // one more for the INDEX's buffer, which pm_mops inserts in front
   switch (movement.op()) {
     case Op::SHRINK: {
@@ -425,7 +422,6 @@ UOp with_first_source(UOp u, UOp first) {
 const RuleSet& pm_mops() {
   static const RuleSet set("pm_mops",
                            {
-                               // index(movement(x), i...) -> index(x, movement(i)...)
                                rule("index-through-movement", any_len(Op::INDEX, node(ops::Movement).as(r)).as(idx),
                                     with(r, idx,
                                          [](UOp r, UOp idx) {
@@ -433,7 +429,6 @@ const RuleSet& pm_mops() {
                                            indices.insert(indices.begin(), r.src(0));
                                            return idx.graph().node(Op::INDEX, idx.dtype(), indices, idx.arg());
                                          })),
-                               // after(movement(x), deps...) -> movement(after(x, deps...))
                                rule("after-below-movement", any_len(Op::AFTER, node(ops::Movement).as(r)).as(a),
                                     with(r, a,
                                          [](UOp r, UOp a) {

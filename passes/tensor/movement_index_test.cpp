@@ -47,7 +47,7 @@ TEST_CASE("a reshape seen before with other ranges is taken from the cache") {
   CHECK(text(apply_reshape(t.g, ShapeVec{24}, ShapeVec{6, 4}, std::vector{t.r0, t.r1})) == "(r0*4+r1)");
   size_t before = t.g.size();
   CHECK(text(apply_reshape(t.g, ShapeVec{24}, ShapeVec{6, 4}, std::vector{a, b})) == "(r7*4+r9)");
-  CHECK(t.g.size() < before + 20);  // the second reshape hits the cache: the division is not rewritten again
+  CHECK(t.g.size() < before + 20);
 }
 
 TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole shape") {
@@ -74,7 +74,7 @@ TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole sha
       below(3) ? to.push_back(size) : split(size, to);
     }
     std::vector<UOp> indices;
-    int64_t next = below(5), step = below(2) ? 1 : -1;  // the ids of the ranges ascend or descend
+    int64_t next = below(5), step = below(2) ? 1 : -1;
     if (step < 0) next += 100;
     auto range = [&](int64_t n) {
       return g.range(Const(n), std::exchange(next, next + step), below(2) ? AxisType::LOOP : AxisType::REDUCE);
@@ -112,7 +112,7 @@ TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole sha
     }
     auto parts = apply_reshape(g, from, to, indices);
     RewriteObserver observer;
-    set_observer(g, &observer);  // a graph with an observer does not use the shortcuts
+    set_observer(g, &observer);
     auto whole = apply_reshape(g, from, to, indices);
     INFO(str(from) << " -> " << str(to) << ", " << text(indices));
     CHECK(text(parts) == text(whole));

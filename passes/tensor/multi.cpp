@@ -47,7 +47,6 @@ UOp device_number_in(UOp u) {
 }
 
 namespace {
-// Returns the variable for the number of the device that a kernel runs on, bound at launch.
 UOp device_number(UOp u) { return u.graph().variable("_device_num", 0, int64_t(num_devices(u)) - 1); }
 }  // namespace
 
@@ -122,7 +121,6 @@ UOp reshape_multi(UOp root, UOp m) {
   auto axis = size_t(axis_or_throw(root));
   ShapeVec to = marg_shape(root);
   Shape part = shape_of(m.src(0));
-  // without elements, the position of the sharded axis in the new shape may be past the last axis
   Sint after = prod(Shape(to).subspan(std::min(axis + 1, to.size())));
   Sint own = prod(part.subspan(size_t(axis_of_multi(m))));
   if (py_ne(mod(own, after), 0))
@@ -152,7 +150,6 @@ UOp permute_multi(UOp root, UOp m) {
   return multi(permute(m.src(0), order), axis_or_throw(root));
 }
 
-// Returns the bounds [begin, end) of each device's part along the sharded axis (UOp.bounds).
 std::vector<std::pair<Sint, Sint>> bounds_of(UOp m) {
   std::vector<std::pair<Sint, Sint>> out;
   Sint at = 0, part = shape_of(m.src(0))[size_t(axis_of_multi(m))];
@@ -216,7 +213,6 @@ const RuleSet& multi_pm() {
           rule("flip-multi", node(Op::FLIP, multi_m).as(root), with<flip_multi>(root, m)),
           rule("assign-multi", node(Op::ASSIGN, node(Op::MULTI).as(d), node(Op::MULTI).as(s)),
                with<assign_multi>(d, s)),
-      // copy(multi(x)) -> allreduce(x, padded with zeros to the whole size)
           rule("copy-multi", node(Op::COPY, multi_m, node(Op::DEVICE).as(d)),
                with(m, d, [](UOp m, UOp d) { return allreduce(unshard(m.src(0), axis_of_multi(m)), Op::ADD, d); })),
           rule("allreduce-multi", node(Op::ALLREDUCE, multi_m, node(Op::DEVICE).as(d)).as(red),

@@ -5,7 +5,6 @@
 namespace tgc {
 namespace {
 
-// A 4 x 4 tensor sharded by rows over two devices: the part of one device, and the MULTI.
 struct Halves {
   explicit Halves(TensorTest& t, int64_t number = 0) : part(t.on_pair(number, {2, 4})), whole(multi(part, 0)) {}
   UOp part, whole;
@@ -15,7 +14,7 @@ TEST_CASE("movement ops on a MULTI become movement ops on its parts") {
   TensorTest t(multi_pm());
   auto [part, m] = Halves(t);
   t.check_rule("reshape-multi", reshape(m, ShapeVec{4, 2, 2}), multi(reshape(part, ShapeVec{2, 2, 2}), 0));
-  UOp none = t.on_pair(2, {0, 2});  // without elements; the reshape below drops the sharded axis
+  UOp none = t.on_pair(2, {0, 2});
   t.check_rule("reshape-multi", reshape(multi(none, 1), ShapeVec{0}), multi(reshape(none, ShapeVec{0}), 1));
   UOp column = t.on_pair(1, {2, 1});
   t.check_rule("expand-multi", expand(multi(column, 0), ShapeVec{4, 3}), multi(expand(column, ShapeVec{2, 3}), 0));
@@ -26,7 +25,6 @@ TEST_CASE("movement ops on a MULTI become movement ops on its parts") {
   t.check_rule("flip-multi", flip(m, columns), multi(flip(part, columns), 0));
   t.check_throws("flip-multi", flip(m, rows));
   t.check_rule("shrink-multi", t.shrunk(m, {{0, 4}, {1, 3}}), multi(t.shrunk(part, {{0, 2}, {1, 3}}), 0));
-  // shrinking to rows 2 and 3, the second device's part, copies that part to both devices
   t.check_rule("shrink-multi", t.shrunk(m, {{2, 4}, {0, 4}}), copy_to_device(part, t.pair(), 1));
   t.check_throws("shrink-multi", t.shrunk(m, {{1, 3}, {0, 4}}));
   t.check_throws("shrink-multi", t.shrunk(m, {{2, 4}, {1, 3}}));

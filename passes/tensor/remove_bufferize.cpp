@@ -58,7 +58,6 @@ UOp remove_noop_bufferize(UOp idx, UOp b) {
   return shrink(tagged, bounds);
 }
 
-// The nodes that determine the cost of recomputing a value.
 struct RecomputeCost {
   std::vector<UOp> buffers, indexes, reduces;
 };
@@ -163,13 +162,12 @@ FoldingResult remove_bufferize(UOp src, UOp buf, UOp idx) {
     if (!r.in({Op::RANGE, Op::CONST}))
       throw Failure("a BUFFERIZE over Ops." + std::string(name_of(r.op())) + ", expected ranges");
   if (src.in(kAlwaysStored) || !BufferizeOpts::of(buf).is_removable) return {};
-  if (!src.is(Op::THREEFRY)) {  // THREEFRY is always recomputed, because some devices cannot store 64-bit integers
+  if (!src.is(Op::THREEFRY)) {  // THREEFRY is recomputed at any cost, because some devices cannot store 64-bit integers
     int64_t pcontig = src.graph().settings().PCONTIG;
     RecomputeCost cost = recompute_cost_of(src);
     if (cost.buffers.size() > 3 && pcontig <= 2) return {};
     if (any_reads_buffer(cost.reduces)) {
       if (pcontig <= 2) return {};
-      // partial_contiguous() may also remove the buffer completely
       return {partial_contiguous(src, buf, idx, cost), "but-for-some-axes"};
     }
   }
@@ -205,7 +203,6 @@ const RuleSet& pm_const_buffer_folding() {
           rule("dead-axes", node(Op::BUFFERIZE).as(b), with<cleanup_dead_axes>(b)),
           rule("image-of-value", node(OpSet::all() - OpSet{Op::BUFFERIZE, Op::BUFFER}).as(x), with<image_to_base>(x)),
           rule("image-misfit", node(Op::BUFFERIZE).as(x), with<misfit_image_to_base>(x)),
-          // bufferize(x[ranges], ranges) -> x, shrunk to the BUFFERIZE's shape
           rule("bufferize-of-buffer", any_len(Op::BUFFERIZE, node(Op::INDEX).as(idx)).as(b),
                with<remove_noop_bufferize>(idx, b)),
           // the values of an arange are computed where they are used, not stored
@@ -223,7 +220,6 @@ const RuleSet& pm_const_buffer_folding() {
                with(c, y, [](UOp c, UOp copy) { return const_like_arg(copy, c.arg()); })),
           rule("noop-of-const", any_len(Op::BUFFERIZE, node(Op::NOOP, c)).as(buf),
                with(c, buf, [](UOp c, UOp buf) { return with_first_source(buf, c); })),
-          // mstack(c, ...)[ranges] -> c
           rule("index-stack-of-const", any_len(Op::INDEX, any_len(Op::MSTACK, s)),
                with(s,
                     [](UOp s) {
@@ -262,7 +258,7 @@ int64_t max_buffers(Arg device, const Settings& settings) {
 }
 int64_t max_buffers(UOp u) {
   Arg device = device_of(u);
-  return device.is_none() ? 0 : max_buffers(device, u.graph().settings());  // index arithmetic has no device
+  return device.is_none() ? 0 : max_buffers(device, u.graph().settings());
 }
 
 size_t buffers_read(UOp root) {

@@ -19,7 +19,6 @@ TEST_CASE("BUFFERIZEs of constants and aranges are removed") {
   UOp there = t.graph.constant(dtypes::float32, 2.0, t.graph.str("A"));
   t.check_rule("index-stack-of-const", mstack(there, std::array{there, there}).index(r, dtypes::float32), two);
   t.check_declines("index-stack-of-const", mstack(x, std::array{x, x}).index(r, dtypes::float32));
-  // an arange is computed where it is used, unless the BUFFERIZE is not removable
   UOp i = t.range(4, 1), counted = r.cast(dtypes::int32);
   t.check_rule("inline-arange", kept(counted).index(i, dtypes::int32), i.cast(dtypes::int32));
   t.check_declines("inline-arange", kept(counted, false).index(i, dtypes::int32));
@@ -37,9 +36,8 @@ TEST_CASE("an image dtype is dropped unless the buffer consists of whole rows of
     return bufferize(x, ranges, {.device = t.graph.str("CL")}).with_dtype(dtype);
   };
   t.check_declines("image-misfit", kept({2, 4, 4}, image));
-  // the buffer has half the size of the image
   t.check_rule("image-misfit", kept({2, 4, 2}, image), kept({2, 4, 2}, dtypes::float32));
-  t.check_rule("image-misfit", kept({4, 4, 2}, image), kept({4, 4, 2}, dtypes::float32));    // each row is half a pixel
+  t.check_rule("image-misfit", kept({4, 4, 2}, image), kept({4, 4, 2}, dtypes::float32));
   t.check_declines("image-misfit", kept({2, 4, 2}, dtypes::float32));
 }
 
@@ -71,13 +69,12 @@ TEST_CASE("a BUFFERIZE is removed if recomputing its value is cheap") {
   t.check_declines("remove-bufferize", read(value, false));
   t.check_declines("remove-bufferize", read(t.contiguous_of(value), true));
   UOp sum = x.index(i).reduce(i, Op::ADD);
-  // without the buffer, each element would recompute the sum
   t.check_declines("remove-bufferize", read(value + sum, true));
 }
 
 TEST_CASE("limit-buffers buffers operands of a kernel that binds too many buffers") {
   Settings settings;
-  settings.MAX_KERNEL_BUFFERS = 2;  // that is, one input and the output
+  settings.MAX_KERNEL_BUFFERS = 2;
   TensorTest t(pm_limit_bufs(), settings), free(pm_limit_bufs());
   auto sum = [](TensorTest& t, UOp r) { return t.tensor(0, {8}).index(r).exp2() + t.tensor(1, {8}).index(r); };
   UOp r = t.range(8, 5), fresh = t.range(8, 0),
@@ -86,7 +83,6 @@ TEST_CASE("limit-buffers buffers operands of a kernel that binds too many buffer
   t.check_rule("limit-buffers", sum(t, r), through.index(r, dtypes::float32) + t.tensor(1, {8}).index(r), ctx);
   t.check_declines("limit-buffers", t.tensor(0, {8}).index(r) + t.tensor(0, {8}).index(r), ctx);
   free.check_declines("limit-buffers", sum(free, free.range(8, 5)), free_ctx);
-  // the stage accepts a node without a device
   UOp part = mselect(free.var("n", 0, 3), 1);
   UOp sink = free.graph.sink(bufferize(part, {}, {.device = free.graph.str("A")}));
   CHECK(limit_buffers(sink, free_ctx) == sink);

@@ -47,14 +47,13 @@ const RuleSet& pm_pre_sched_cache() {
   static const RuleSet set("pm_pre_sched_cache", {
       rule("number-buffer", node(Op::BUFFER, node(Op::UNIQUE), node(Op::DEVICE)).as(b), with<number_buffer>(b)),
       rule("number-const", node(Op::CONST, node(Op::DEVICE), node(Op::UNIQUE)).as(b), with<number_const>(b)),
-      // bind(v, c) -> bind(v): the value of the variable is not part of the cache key
       rule("strip-bind", node(Op::BIND, node(Op::DEFINE_VAR), node(Op::CONST)).as(b), with<strip_bind>(b)),
   });
   return set;
 }
 
 UOp rewrite_for_sched_cache(TensorJob& job, UOp sink) {
-  constexpr size_t kNodesMade = 10, kMaxReserved = 1 << 16;  // the stages make about kNodesMade nodes per input node
+  constexpr size_t kNodesMade = 10, kMaxReserved = 1 << 16;
   sink.graph().reserve(std::min(kNodesMade * sink.graph().size(), kMaxReserved));
   job.original_sink = sink;
   return job.normalized_sink =

@@ -101,7 +101,6 @@ class KernelOrder {
   size_t done_ = 0;
 };
 
-// One execution of a kernel.
 struct Run {
   UOp kernel;
   std::vector<std::pair<std::string, int64_t>> fixed_vars;
@@ -176,7 +175,7 @@ class Buffers {
       throw Failure("a view at byte " + std::to_string(offset) + " of a buffer of " + std::to_string(base.nbytes()));
     size_t root = base.view_of.value_or(of);
     ScheduleBuffer view{u, base.device, size, dtype, root, base.offset_bytes + offset};
-    if (auto known = known_.find(u); known != known_.end()) {  // an earlier iteration of an OUTER range made the view
+    if (auto known = known_.find(u); known != known_.end()) {
       const ScheduleBuffer& before = all_[known->second[0]];
       const bool is_same =
           before.view_of == root && before.offset_bytes == view.offset_bytes && before.num_elements == size;
@@ -247,7 +246,6 @@ void add_items(const Run& run, Buffers& buffers, std::vector<ScheduleItem>& item
   }
 }
 
-// Returns true if a value is in memory. A constant is not in memory, even if it is on several devices.
 bool in_memory(UOp s) {
   UOp base = base_of(s);
   if (base.in({Op::MSELECT, Op::MSTACK})) return std::ranges::all_of(base.src(), in_memory);

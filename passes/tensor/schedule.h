@@ -39,7 +39,7 @@ struct Schedule {
   std::vector<std::pair<std::string, int64_t>> var_vals;
   // for each source of the sink, its buffers, one per device; empty for a constant
   std::vector<std::vector<size_t>> output_buffers;
-  UOp result_sink;  // job.scheduled_sink, with the computed values replaced by AFTERs of their buffers
+  UOp result_sink;
 };
 
 // Returns the schedule of `kernels`, the result of the last tensor stage of `job`. Throws Failure if the kernels cannot
@@ -49,6 +49,6 @@ Schedule create_schedule(TensorJob& job, UOp kernels);
 struct BufferAccess {
   bool is_read = false, is_written = false;
 };
-std::vector<BufferAccess> accesses_of(const ScheduleItem& item);  // returns the accesses to each buffer of the item
+std::vector<BufferAccess> accesses_of(const ScheduleItem& item);
 
 }  // namespace tgc

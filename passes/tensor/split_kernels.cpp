@@ -22,7 +22,7 @@ bool is_empty_tuple(Arg a) { return a.is_tuple() && a.items().empty(); }
 UOp find_bufs(UOp store) {
   std::vector<std::pair<UOp, Op>> read_from;
   auto may_be_read = [](UOp u) { return !u.is(Op::AFTER); };
-  UOp buffer;  // the buffer of the INDEX that the walk visited last
+  UOp buffer;
   auto reads_another_state = [&](UOp u) {
     if (!u.is(Op::INDEX)) return false;
     buffer = as_buf(u);
@@ -66,7 +66,7 @@ UOp unbind(Ctx& ctx, UOp bind) {
 UOp renumber_range(Ctx& ctx, UOp r) {
   if (!is_empty_tuple(r.tag())) return {};
   Graph& graph = r.graph();
-  if (is_outer(r)) {  // the kernel runs once per iteration, with a variable bound to the range
+  if (is_outer(r)) {
     UOp variable = graph.variable("range_" + range_str(r), r.vmin(), r.vmax());
     return graph.node(Op::BIND, variable.dtype(), {variable, r.rtag({})});
   }
@@ -118,7 +118,6 @@ bool becomes_tensor(UOp u) {
 
 const RuleSet& pm_add_range_tags() {
   static const RuleSet set("pm_add_range_tags", {
-      // range -> tagged range; the rule renumber-range later removes the tag in the range's kernel
       rule("mark-range", node(Op::RANGE).as(x), with(x, [](UOp x) { return x.rtag(x.graph().tuple({})); })),
   });
   return set;
@@ -148,7 +147,6 @@ const RuleSet& to_define_global() {
           rule("one-state-of-a-buffer", node(Op::STORE).as(x), with<find_bufs>(x)),
           rule("define-global", node(Op::BUFFER).as(buf), with<define_global>(buf)),
           rule("unbind", node(Op::BIND).as(b), with<unbind>(b)),
-      // after(buffer, kernel) -> buffer; the AFTER becomes a source of the kernel
           rule("buffer-of-after", node({Op::MSTACK, Op::MSELECT, Op::AFTER}).as(a), with<buffer_of_after>(a)),
           rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
                with(x, [](UOp x) { return x.with_src({}); })),
@@ -185,7 +183,7 @@ const RuleSet& split_kernels_rules() {
 UOp split_kernels(UOp sink) { return graph_rewrite(sink, split_kernels_rules(), {.name = "split kernels"}); }
 
 UOp fix_assign(UOp sink) {
-  std::unordered_map<UOp, UOp> assigned;  // the last AFTER of each buffer so far
+  std::unordered_map<UOp, UOp> assigned;
   Substitution fixes;
   for (UOp u : toposort(sink)) {
     if (!u.is(Op::AFTER)) continue;

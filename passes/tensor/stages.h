@@ -1,4 +1,3 @@
-// The rule sets and stages that make kernels of a tensor graph.
 #pragma once
 #include <span>
 #include <unordered_map>

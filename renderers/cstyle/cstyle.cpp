@@ -254,7 +254,6 @@ void CStyle::mark_written(UOp store) {
     for (Parameter& p : parameters_) p.is_written |= p.node == u && u.is(Op::DEFINE_GLOBAL);
 }
 
-// Returns true if the users of `u` print its expression instead of the name of a variable.
 bool CStyle::is_printed_inline(UOp u) {
   constexpr OpSet kOnce = (ops::ALU - OpSet{Op::WHERE}) | OpSet{Op::VECTORIZE, Op::CAST, Op::BITCAST};
   switch (u.op()) {

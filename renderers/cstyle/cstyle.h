@@ -55,7 +55,6 @@ struct Dialect {
   std::string (*assemble)(CStyle&, std::string_view function_name) = nullptr;
 };
 
-// The rows that all dialects share.
 std::span<const CRow> c_rows();
 
 class CStyle : public TextRenderer {

@@ -35,7 +35,6 @@ bool fp8_to_float(UOp u) {
   return u.dtype().scalar() == dtypes::float32 && dtypes::fp8s.contains(u.src(0).dtype());
 }
 
-// Returns the digit for an fp8 format in the names of instructions: 0 for e4m3, 1 for e5m2.
 std::string fp8_index(CStyle& c, UOp u, DType d) {
   if (!dtypes::fp8s.contains(d)) c.throw_cannot_render(u, std::string(d.repr()) + " is not an fp8 dtype");
   return d.scalar_kind() == Scalar::FP8E4M3 ? "0" : "1";

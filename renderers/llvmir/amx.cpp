@@ -18,7 +18,6 @@ std::string amx_switch(int off, std::string_view name) {
          ")\", \"~{memory}\"() #0; AMX " + std::string(name) + "\n";
 }
 
-// Returns the instructions that load or store the 16 rows of the accumulator; `op` is the load or store instruction.
 std::string rows(const std::string& n, std::string_view suffix, int op, std::string_view name) {
   std::string out;
   for (int64_t i = 0; i < 16; i++) {

@@ -20,7 +20,6 @@ void append_access(Ptx& p, UOp user, std::string_view what, UOp index, DType d) 
   p.output.append(".").append(p.memory(user, d.scalar())) += ' ';
 }
 
-// Appends a load such as "ld.global.v4.f32 {a, b, c, d}, [address+0];".
 void append_load(Ptx& p, UOp u) {
   UOp index = u.src(0);
   append_access(p, u, "ld", index, u.dtype());

@@ -27,13 +27,13 @@ class Ptx : public TextRenderer {
   std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
   std::string value(UOp u, Const v, DType d) const;            // immediate operand; throws Failure if `v` is too large
-  size_t position(UOp u) { return *node_positions_.find(u); }  // index of `u` in the list
+  size_t position(UOp u) { return *node_positions_.find(u); }
 
   // Returns the registers of the elements of `u`, a vector or a buffer in registers. Throws Failure for any other node.
   std::span<const std::string_view> vector(UOp u);
   void set_vector(UOp u, Registers names) { registers_[u] = std::move(names); }
   Registers new_registers(size_t count, std::string_view prefix, std::string_view type);
-  static std::string joined_names(std::span<const std::string_view> names);  // returns "a, b"
+  static std::string joined_names(std::span<const std::string_view> names);
 
  private:
   void print_node(UOp u);
@@ -59,9 +59,9 @@ class Ptx : public TextRenderer {
   std::vector<Counter> counters_;
   std::vector<std::string> parameters_, special_lines_;
   std::string body_text_;
-  ListMap<Registers> registers_;   // the registers of vectors and of buffers in registers
+  ListMap<Registers> registers_;
   ListMap<size_t> node_positions_;
-  Arena name_arena_;                    // memory of the names in `registers_`
+  Arena name_arena_;
 };
 
 std::span<const PtxRow> ptx_memory_rows();

@@ -17,7 +17,6 @@ std::string elements_at(std::span<const std::string_view> elements, size_t each,
   return each == 1 ? std::string(elements[i]) : "{" + Ptx::joined_names(elements.subspan(i * each, each)) + "}";
 }
 
-// Prints code that packs the elements of `operand` into new registers. Returns these registers.
 Ptx::Registers pack(Ptx& p, UOp wmma, UOp operand, std::string_view prefix) {
   auto elements = p.vector(operand);
   size_t each = elements_of_register(p, wmma, operand.dtype().scalar(), elements.size());
@@ -27,7 +26,6 @@ Ptx::Registers pack(Ptx& p, UOp wmma, UOp operand, std::string_view prefix) {
   return packed;
 }
 
-// Prints code that unpacks the result into new registers, one for each element.
 void unpack(Ptx& p, UOp wmma, const Ptx::Registers& packed, DType element) {
   p.set_vector(wmma, p.new_registers(size_t(wmma.dtype().count()), "wmma", p.type(wmma, wmma.dtype().scalar())));
   auto elements = p.vector(wmma);

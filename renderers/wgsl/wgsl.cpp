@@ -16,7 +16,6 @@ constexpr TypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "u32"},
 bool is_packed(DType d) {
   return d.itemsize() < 4 && d.base() != dtypes::float16 && (!d.is_ptr() || d.addrspace() != AddrSpace::REG);
 }
-// Returns the number of array elements that a buffer of dtype `d` needs.
 int64_t packed_size(DType d) {
   if (!is_packed(d)) return d.size();
   if (d.itemsize() < 1) throw Failure("a buffer of " + std::string(d.base().repr()) + " has no elements");

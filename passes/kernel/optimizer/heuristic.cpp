@@ -27,7 +27,6 @@ bool divisible(Sint size, int64_t by) { return size.is_int() && floor_mod(size.a
 
 UOp index_of(UOp buf) { return buf.src(1).get_idx(); }
 
-// Returns the product of the sizes of the upcastable axes that are not reduced.
 Int upcastable_outputs(const Scheduler& k) {
   Int out = 1;
   for (size_t i : k.upcastable_dims())
@@ -181,7 +180,6 @@ std::vector<UOp> upcast_indices(const Scheduler& k) {
   return out;
 }
 
-// For each axis: the number of accesses that depend on the axis, and the sum of the axis's strides in them.
 struct AxisUse {
   int64_t num_strides = 0;
   Int sum_strides = 0;
@@ -213,13 +211,12 @@ void upcast_reused(Scheduler& k) {
   std::vector<size_t> done;
   while (upcastable_outputs(k) >= Int(1024) && k.upcast_size() < Int(32)) {
     const std::vector<UOp> indices = upcast_indices(k);
-    std::vector<AxisUse> uses;  // computed for the first candidate
+    std::vector<AxisUse> uses;
     std::optional<UpcastChoice> best;
     std::vector<UpcastChoice> shown;
     for (size_t axis : k.upcastable_dims()) {
       if (std::find(done.begin(), done.end(), axis) != done.end()) continue;
       bool by3 = divisible(k.full_shape()[axis], 3), by4 = divisible(k.full_shape()[axis], 4);
-      // skip an axis along which no access that depends on all upcast axes loads the same value again
       if ((!by3 && !by4) ||
           std::all_of(indices.begin(), indices.end(), [&](UOp idx) { return k.depends_on(idx, axis); }))
         continue;
@@ -255,7 +252,6 @@ void unroll_reduce(Scheduler& k) {
   }
 }
 
-// If nothing is upcast or unrolled yet, upcasts the last upcastable axis by 4 if 4 divides it.
 void upcast_last(Scheduler& k) {
   auto dims = k.upcastable_dims();
   if (!k.has_axis_of(kUpcasts) && !dims.empty() && divisible(k.full_shape()[dims.back()], 4))

@@ -14,7 +14,7 @@ TEST_CASE("buffers become images, and images with unfoldable stores become buffe
   UOp buffer = make.buffer(3, dtypes::float32, 1024);
   make.check_rule("make-image", buffer, buffer.with_dtype(image), images);
   CHECK(images[3] == dtypes::float32.ptr(1024));
-  make.check_declines("make-image", make.buffer(4, dtypes::float32, 8), images);  // 32 bytes are not a multiple of 64
+  make.check_declines("make-image", make.buffer(4, dtypes::float32, 8), images);
   make.check_declines("make-image", make.buffer(4, dtypes::float16, 1024), images);
   make.check_declines("make-image", make.buffer(4, dtypes::float32, 65536), images);
   CHECK(!images.contains(4));
@@ -27,7 +27,6 @@ TEST_CASE("buffers become images, and images with unfoldable stores become buffe
   undo.check_rule("undo-image-store", idx.store(x),
                   idx.with_src({undo.buffer(3, dtypes::float32, 1024), idx.src(1)}).store(x), images);
   undo.check_declines("undo-image-store", at(3, 8).store(x), images);  // the index has an axis divisible by 4
-  // buffer 4 was an image before create_image_buffers
   undo.check_declines("undo-image-store", at(4, 6).store(x), images);
 }
 

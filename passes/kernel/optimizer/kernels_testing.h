@@ -19,7 +19,6 @@ struct TestBench {
   }
   UOp loop(Const end, int64_t axis) { return graph.range(end, axis, AxisType::LOOP); }
   UOp reduce(Const end, int64_t axis) { return graph.range(end, axis, AxisType::REDUCE); }
-  // Returns the kernel that stores, for all `ranges`: data0[at] = value.
   UOp kernel(UOp at, UOp value, UOpSpan ranges) {
     return graph.sink({buffer(0, value.dtype()).index_ptr(at).store(value).end(ranges)});
   }

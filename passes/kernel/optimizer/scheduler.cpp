@@ -33,7 +33,6 @@ Sint simplified_size(UOp range) {
 
 bool has_steps(UOp range) { return py_less(0, range.vmax()); }
 
-// Returns field `i` of the sink's KernelInfo; None without a KernelInfo.
 Arg kernel_info(UOp sink, size_t i) { return sink.arg().is(RecordClass::KernelInfo) ? sink.arg()[i] : Arg(); }
 enum KernelInfoField : size_t { kName, kAxisTypes, kDontUseLocals, kAppliedOpts, kOptsToApply };
 

@@ -58,10 +58,10 @@ class Scheduler {
  public:
   // Data derived from the current AST. An axis number is an index into `rngs`, `shape` and `types`.
   struct Facts {
-    std::vector<UOp> nodes;        // the transitive sources of the sink, in tinygrad's toposort order
+    std::vector<UOp> nodes;
     // the ranges with more than one step, sorted by the position of their axis type (axis_to_pos), then by id
     std::vector<UOp> rngs;
-    std::vector<Sint> shape;       // the simplified size of each range
+    std::vector<Sint> shape;
     std::vector<AxisType> types;
     std::vector<UOp> bufs;         // the INDEX nodes, in reverse toposort order
     std::vector<UOp> reduceops, wheres, bufferizes;
@@ -83,7 +83,6 @@ class Scheduler {
   const std::vector<UOp>& rngs() const { return facts().rngs; }
   const std::vector<Sint>& full_shape() const { return facts().shape; }
   const std::vector<UOp>& bufs() const { return facts().bufs; }
-  // Returns the first REDUCE, or the empty UOp if there is none.
   UOp reduceop() const { return facts().reduceops.empty() ? UOp() : facts().reduceops[0]; }
   size_t axis_of(UOp rng) const;  // throws KernelOptError if `rng` is not an axis of the kernel
 
@@ -150,9 +149,8 @@ class Scheduler {
   bool dont_use_locals_ = false;
   std::vector<Opt> applied_opts_;
   const TensorCore* tensor_core_ = nullptr;
-  int64_t next_range_;                          // id of the next new axis
+  int64_t next_range_;
   mutable std::shared_ptr<const Facts> facts_;  // facts of ast_, computed when they are first needed
-  // the axes that each node depends on, computed when they are first needed
   mutable std::shared_ptr<const AxesBelow> axes_of_nodes_;
 };
 

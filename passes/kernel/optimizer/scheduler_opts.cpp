@@ -160,7 +160,6 @@ void Scheduler::apply_padto(const Opt& opt, UOp rng) {
   set_ast(substitute(ast_, replaces, nullptr, "padto"));
 }
 
-// Swaps the ids of two global axes, and thus their positions.
 void Scheduler::apply_swap(const Opt& opt, UOp rng) {
   UOp other = at(rngs(), int_arg(opt), "the other axis of SWAP");
   check_opt(axis_type(rng) == AxisType::GLOBAL && axis_type(other) == AxisType::GLOBAL, "swap only for globals");

@@ -156,7 +156,7 @@ TEST_CASE("PADTO is refused if it does not fit") {
     UOp i = b.loop(30, 0), r = b.reduce(45, 1);
     return b.kernel(i, b.buffer(1, dtypes::float32).index(i * 45 + r).exp2().reduce({r}, Op::ADD), {i});
   });
-  exp.refuses({OptOps::PADTO, 1, 8}, "cannot pad a reduce that zeros would change");  // exp2(0) is not 0
+  exp.refuses({OptOps::PADTO, 1, 8}, "cannot pad a reduce that zeros would change");
   exp.applies({OptOps::PADTO, 0, 8}, "g0=32 R0=45");
 
   Opts symbolic("CUDA", [](TestBench& b) {
@@ -183,9 +183,9 @@ TEST_CASE("TC splits N, M and K and puts a WMMA in place of the reduce") {
   Opts t("METAL", [](TestBench& b) { return b.matmul(16, 32, 64); });
   auto left = t.k.apply_opt({OptOps::TC, 0, t.tc(-1, 0, 1)});
   REQUIRE(left.size() == 3);
-  CHECK(left[0].vmax().as_int() + 1 == Int(4));  // N / 8
-  CHECK(left[1].vmax().as_int() + 1 == Int(2));  // M / 8
-  CHECK(left[2].vmax().as_int() + 1 == Int(8));  // K / 8
+  CHECK(left[0].vmax().as_int() + 1 == Int(4));
+  CHECK(left[1].vmax().as_int() + 1 == Int(2));
+  CHECK(left[2].vmax().as_int() + 1 == Int(8));
   CHECK(axes(t.k) == "g0=2 g1=4 w0=32 u0=2 R0=8");  // K's unrolled axes are only in the operands
   UOp reduce = t.k.reduceop();
   REQUIRE(reduce);
@@ -222,8 +222,8 @@ TEST_CASE("TC is refused if it does not fit") {
   t.refuses({OptOps::TC, 0, t.tc(5, 0, 1)}, "tensor core opts must have valid tc_select");
   t.refuses({OptOps::TC, 0, t.tc(-1, 3, 1)}, "tensor core opts must have valid tc_opt");
   t.refuses({OptOps::TC, 0, t.tc(-1, 0, 0)}, "use_tensor_cores value is not valid");
-  t.refuses({OptOps::TC, 1, t.tc(-1, 0, 1)}, "no tensor core available");  // choice 0 of (N, M, K) is the only one
-  t.refuses({OptOps::TC, 0, t.tc(0, 0, 1)}, "no tensor core available");   // tensor core 0 is for other dtypes
+  t.refuses({OptOps::TC, 1, t.tc(-1, 0, 1)}, "no tensor core available");
+  t.refuses({OptOps::TC, 0, t.tc(0, 0, 1)}, "no tensor core available");
   t.k.apply_opt({OptOps::UPCAST, 0, 4});
   t.refuses({OptOps::TC, 0, t.tc(-1, 0, 1)}, "tensor core opts must be first");
 

@@ -14,7 +14,6 @@
 namespace tgc {
 namespace {
 
-// Sorts ranges by their first axis id, greatest first.
 std::vector<UOp> by_id_descending(std::vector<UOp> ranges) {
   for (UOp r : ranges)
     if (!r.is(Op::RANGE)) throw Failure("a tensor core can only reduce over RANGEs");
@@ -23,7 +22,6 @@ std::vector<UOp> by_id_descending(std::vector<UOp> ranges) {
   return ranges;
 }
 
-// Returns the ranges that `u` depends on and `other` does not.
 std::vector<UOp> own_ranges(UOp u, UOp other) {
   std::vector<UOp> out;
   for (UOp r : u.ranges())
@@ -181,7 +179,7 @@ void Scheduler::emit_wmma(const TensorCore& tc, const std::vector<UOp>& split) {
   UOp wmma = g.node(Op::WMMA, out, {contract(0), contract(1), g.constant(out, 0.0)}, arg, Arg(1));
   UOp result = g.node(Op::UNROLL, tc.dtype_out, {wmma}, upcast_axes[2], Arg(1));
 
-  std::vector<UOp> other_ranges;  // the reduced ranges that the tensor core does not reduce
+  std::vector<UOp> other_ranges;
   for (UOp r : toposort(g.sink(reduceop.src().subspan(1))))
     if (r.is(Op::RANGE) && std::find(reduce_ids.begin(), reduce_ids.end(), axis_ids(r)[0]) == reduce_ids.end())
       other_ranges.push_back(r);

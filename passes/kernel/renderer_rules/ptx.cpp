@@ -46,7 +46,6 @@ const RuleSet& ptx_rules() {
       rule("ne-bool", x.of(kBool) != y, with(x, y, [](UOp x, UOp y) { return x ^ y; })),
       rule("eq-bool", alu(Op::CMPEQ, x.of(kBool), y), with(x, y, [](UOp x, UOp y) { return (x ^ y) ^ Const(true); })),
       rule("lt-bool", x.of(kBool) < y, with(x, y, [](UOp x, UOp y) { return (x ^ Const(true)) & y; })),
-      // op(half) -> half(op(float)), for the ops that PTX lacks for halves
       rule("half-as-float", node(kNotOfHalf).of(kHalf).as(x), with<op_as_float>(x)),
       rule("load-bool", any_len(Op::LOAD, anything().of(kInt64)).of(kBool).as(x), with<load_byte>(x)),
       rule("store-bool", any_len(Op::STORE, anything().of(kInt64), anything().of(kBool)).as(x), with<store_byte>(x)),

@@ -54,7 +54,7 @@ TEST_CASE("cast_float_to_bf16 rounds to nearest even") {
   Graph g;
   auto bits = [&](double v) {
     UOp out = cast_float_to_bf16(g.constant(dtypes::float32, v));
-    return out.src(0).simplify().arg().as_int();  // the result is a bitcast; its source is an integer
+    return out.src(0).simplify().arg().as_int();
   };
   for (double v : {0.0, 1.0, -1.0, 3.140625, 1.00390625, 1.01171875, 65280.0, 1e-3, 3.3895313892515355e38})
     CHECK(bits(v) == Int(int64_t(float_to_bf16_bits(float(v)))));
@@ -90,7 +90,6 @@ TEST_CASE("CUDA computes fp8 in float32 and casts between fp8 dtypes through flo
   t.check_declines("fp8-to-fp8", t.graph.node(Op::CAST, a.dtype(), a));
 }
 
-// Makes a WMMA of the operands `a` and `b` and the accumulator `c`, whose arg has only a name.
 UOp wmma(UOp a, UOp b, UOp c) {
   return a.graph().node(Op::WMMA, c.dtype(), {a, b, c}, a.graph().tuple({a.graph().str("wmma")}));
 }
@@ -216,7 +215,6 @@ TEST_CASE("each WGSL rule applies and declines") {
   UOp gated = bytes.index_ptr(x / 4, p), seven = t.constant(dtypes::uint8, 7);
   t.check_rule("packed-load-alt", bytes.index_ptr(x, p).load(seven, dtypes::uint8),
                ((gated.load(seven.cast(dtypes::uint32), dtypes::uint32) >> shift) & 0xFF).cast(dtypes::uint8));
-  // a packed load of a short must extend its sign
   UOp half_shift = (x.cast(dtypes::uint32) % 2) * 16,
       value = (shorts.index_ptr(x / 2).load({}, dtypes::uint32) >> half_shift) & 0xFFFF;
   UOp ones = t.constant(dtypes::uint32, 0xFFFFFFFFL) << t.constant(dtypes::uint32, 16);

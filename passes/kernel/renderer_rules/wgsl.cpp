@@ -40,7 +40,6 @@ UOp word_index(UOp index, UOp word, bool gated) {
   return index.graph().node(Op::INDEX, index.dtype(), src);
 }
 
-// Replaces the bits of an element in its word: stores (word & ~mask) | value, with mask and value shifted.
 UOp packed_store(UOp index, UOp value) {
   if (!is_packed(value.dtype(), index.dtype())) return {};
   Place place = place_of(index, value.dtype());
@@ -82,7 +81,6 @@ const RuleSet& wgsl_rules() {
       rule("packed-load-alt", any_len(Op::LOAD, b, c).as(l), with<packed_load>(l, b, c)),
       rule("packed-load", any_len(Op::LOAD, b).as(l), with(l, b, [](UOp l, UOp b) { return packed_load(l, b, {}); })),
       rule("packed-store", any_len(Op::STORE, b, v), with<packed_store>(b, v)),
-      // a << b -> bitcast(uint(a) << uint(b)), with the bits of a
       rule("shl-of-uint", a << b, with(a, b, [](UOp a, UOp b) {
              if (b.dtype() == dtypes::uint32) return UOp();
              return (a.bitcast(dtypes::uint32) << b.cast(dtypes::uint32)).bitcast(a.dtype());
