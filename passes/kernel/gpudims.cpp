@@ -64,8 +64,8 @@ Int small_divisor(Int n) {
   return 1;
 }
 
-// Moves factors from each dim that does not fit to the next; the first dim follows the third. Throws Failure if a dim
-// that does not fit is symbolic or has no small divisor.
+// Moves factors from each dim that does not fit to the next; the first dim follows the third. Throws Failure if the
+// dims cannot be made to fit.
 Dims split_dims(const Dims& original, const Limits& limits) {
   if (all_fit(original, limits)) return original;
   Dims dims = original;

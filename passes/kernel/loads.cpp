@@ -123,7 +123,6 @@ const RuleSet& correct_load_store() {
       {
           rule("split-load-store", any_len({Op::LOAD, Op::STORE}, cast(node(Op::INDEX).as(idx))).as(l),
                with<split_load_store>(l, idx)),
-      // load(&image[x]) -> load(&image[{x / 4 % width, x / (4 * width)}]), and the same for stores
           rule("image-by-pixel", node({Op::LOAD, Op::STORE}).as(l), with<image_fixup>(l)),
       });
   return set;
@@ -337,7 +336,7 @@ const RuleSet& load_store_indexing() {
       {
           rule("index-given-valid", node(Op::INDEX, buf, where(cond, x, node(Op::CONST).arg(Const::invalid()))),
                with<simplify_valid_load>(buf, x, cond)),
-          // buf[x, cond] -> buf[cond ? x : invalid], with the int64 x simplified under the assumption cond
+          // buf[x, cond] -> buf[cond ? y : invalid], if the int64 x simplifies to y under the assumption cond
           rule("long-index-given-gate", node(Op::INDEX, buf, x.of(dtypes::int64), cond.of(dtypes::bool_)),
                with<simplify_valid_load>(buf, x, cond)),
           rule("drop-true-gate", node(Op::INDEX, buf, x, constant(true, dtypes::bool_)),

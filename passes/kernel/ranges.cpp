@@ -57,8 +57,8 @@ UOp merged(UOp u, UOp r0, UOp r1) {
   return graph_rewrite(substitute(u, {{r0, both / s1}, {r1, both % s1}}), check_merge());
 }
 
-// Returns true if `index` is a sum with factors c0 of r0 and c1 of r1 such that c0 != c1 * size of r1. Then the merged
-// loop needs a division or remainder. Returns false if r0 or r1 occurs in any other form.
+// Returns true if the position in the INDEX `index` is a sum with factors c0 of r0 and c1 of r1 such that c0 != c1 *
+// size of r1. Then the merged loop needs a division or remainder. Returns false if r0 or r1 occurs in any other form.
 bool needs_division_if_merged(UOp index, UOp r0, UOp r1) {
   auto is_multiple = [](UOp term, UOp r) { return term.is(Op::MUL) && term.src(0) == r && term.src(1).is_const(); };
   Int c0 = 0, c1 = 0;

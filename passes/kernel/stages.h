@@ -111,9 +111,10 @@ const RuleSet& pm_render();                  // vectors and masked loads -> the 
 // Returns the rules of the stage "devectorize" for the setting DEVECTORIZE.
 const RuleSet* devectorize_stage(const KernelJob& job);
 
-// The stage "lower all index dtypes": expressions of dtype index become int32, or int64 if their bounds require it
-// (tinygrad uop/ops.py:pm_lower_index_dtype). A cast to index marks the border between lowered sources and users that
-// are not lowered yet. The casts move towards the users, until a comparison, INDEX, SINK, NOOP or END removes them.
+// The stage "lower all index dtypes": expressions of dtype index become int32, or, except variables and SPECIALs, int64
+// if their bounds require it (tinygrad uop/ops.py:pm_lower_index_dtype). A cast to index marks the border between
+// lowered sources and users that are not lowered yet. The casts move towards the users, until a comparison, INDEX,
+// SINK, NOOP or END removes them.
 const RuleSet& pm_lower_index_dtype();
 const RuleSet& lower_index_dtype_stage();
 
@@ -138,7 +139,7 @@ const RuleSet* final_rewrite_stage(const KernelJob& job);
 // `vmax` is negative, `d` is not positive, or one of them needs more than 64 bits.
 std::pair<Int, int> magicgu(Int vmax, Int d);
 // Computes x / d by multiplication and shift, in a wider dtype if the product needs one and `dont_cast` is false.
-// Returns the empty UOp if the product fits no allowed dtype. Throws Failure for d <= 0.
+// Returns the empty UOp if the product fits no allowed dtype. Throws Failure unless 0 < d < 2**64.
 FoldingResult fast_idiv(const Target& target, UOp x, Int d, bool dont_cast = false);
 
 // Encrypts the uint64 `x` with the uint64 `key` by the Threefry 2x32 cipher, in uint32 arithmetic.
@@ -182,8 +183,8 @@ const RuleSet& pm_split_ends();
 // codegen/late/linearizer.py:linearize; codegen/__init__.py:line_rewrite, pm_linearize_cleanups).
 
 // Returns every node under `sink` once, sources before users. Within that constraint, nodes are ordered by how often
-// they run, then by the priority of their op, then, with TUPLE_ORDER, by tinygrad's sort key tuplize (op, arg, dtype,
-// sources).
+// they run, then by the priority of their op, then parameters by their arg, then, with TUPLE_ORDER, by tinygrad's sort
+// key tuplize (op, arg, dtype, sources).
 std::vector<UOp> linearize(UOp sink);
 
 // Formats a list with its sort keys as tinygrad does under DEBUG_LINEARIZE=1. Each line contains the number, op and

@@ -69,7 +69,8 @@ class DivMod {
   bool x_may_be_negative() const { return int_vmin(x_) < 0; }
   UOp apply(UOp numerator, UOp denominator) const { return numerator.alu(d_.op(), denominator); }
 
-  // If x / y has the same value q at all corners of the bounds of x and y, folds x / y to q and x % y to x - q * y.
+  // If y cannot be 0 and x / y has the same value q at all corners of the bounds of x and y, folds x / y to q and x % y
+  // to x - q * y.
   UOp cancel() const {
     Int x0 = int_vmin(x_), x1 = int_vmax(x_), y0 = int_vmin(y_), y1 = int_vmax(y_);
     if (y0 == 0 && y1 == 0) throw Failure(std::string(is_mod_ ? "remainder" : "division") + " by zero");
@@ -242,7 +243,7 @@ const RuleSet& div_and_mod_symbolic() {
       rule("div-reduce-const", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(),
            (x + fold(floor_mod(c, cd))) / cd + fold(floor_div(c, cd)),
            when<not_reduced>(c, cd), when<never_negative>(x), when<never_negative>(n), when<is_positive>(cd)),
-      // (x + c) / d -> -(-(x + c % d - (d - 1)) / d) + c / d, when x <= 0
+      // (x + c) / d -> -(-(x + c % d - (d - 1)) / d) + c / d, when x <= 0 <= x + c and d > 0
       rule("div-reduce-const-negative", (x.of(dtypes::index) + c.scalar()).as(n) / cd.scalar(),
            -(-(fold(floor_mod(c, cd)) + x - fold(cd - 1)) / cd) + fold(floor_div(c, cd)),
            when<never_positive>(x), when<never_negative>(n), when<is_positive>(cd)),

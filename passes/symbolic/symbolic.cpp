@@ -65,7 +65,6 @@ UOp canonicalize_simplex(UOp x) {
   return changed ? sum(terms).lt(1).ne(true) : UOp();
 }
 
-// For an AFTER, replaces each dependency that has no side effect by its sources.
 UOp after_effects(UOp x) {
   constexpr OpSet kEffects{Op::RANGE, Op::STORE, Op::KERNEL, Op::BARRIER, Op::END, Op::UNROLL};
   std::vector<UOp> src{x.src(0)};

@@ -133,7 +133,7 @@ ReducedAngle payne_hanek(UOp d) {
   return {below_half.where(r, r - Const(kPi / 2)), below_half.where(q, q + Const(1))};
 }
 
-// ---- Cody-Waite, exact enough below 39800: subtracts q * pi in parts with so few bits that each product is exact
+// ---- Cody-Waite, exact enough below 39800: subtracts q * pi in parts, so that rounding errors stay small
 
 // Returns x - q * pi. For float64, `q` is only the low part of the quotient and `qdh` is the high part.
 UOp subtract_pi(UOp x, UOp q, UOp qdh) {

@@ -14,7 +14,7 @@ UOp xlog2(UOp d);
 // sin(d): reduces a small d by Cody-Waite, a large one by Payne-Hanek.
 UOp xsin(UOp d);
 
-// base ** exponent by exp2 and log2, with the signs and special cases of a float pow (xpow).
+// base ** exponent by exp2 and log2; for a negative base, negative or NaN as the exponent requires; 0 ** 0 is 1 (xpow).
 UOp xpow(UOp base, UOp exponent);
 
 // Arithmetic on the bits of floats (tinygrad uop/decompositions.py). A float is float16, float32 or float64; its

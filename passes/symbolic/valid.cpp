@@ -59,8 +59,8 @@ Substitution inverse(const Substitution& s) {
 }
 
 // For each pair (from, to) in `candidate`, replaces `from` by `to` in `u`, simplifies, and replaces `to` by `from`. At
-// least one of these replacements is valid, so if all results are equal, returns this result; else returns `u`. The two
-// halves of an image index (a VECTORIZE of two) are compared separately.
+// least one of these replacements is valid, so if all results are equal, returns this result; else, or if a `from` does
+// not occur in `u`, returns `u`. The two halves of an image index (a VECTORIZE of two) are compared separately.
 UOp simplify_by_cases(UOp u, const Substitution& candidate) {
   std::vector<UOp> results;
   for (auto& pair : candidate) {

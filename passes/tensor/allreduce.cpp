@@ -30,7 +30,8 @@ UOp combine(const std::vector<UOp>& values, Op op) {
   return out;
 }
 
-// Expands an ALLREDUCE over n devices: divides the value into n chunks, and reduces each chunk on a different device.
+// Expands an ALLREDUCE over n devices: divides the value into n chunks, which are reduced separately, and joins the
+// results on each device.
 class ChunkedAllreduce {
  public:
   ChunkedAllreduce(UOp buf, Op op, bool all_to_all)

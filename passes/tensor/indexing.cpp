@@ -247,7 +247,7 @@ class RangeAssigner {
   }
 
   // Realizes `x`, an elementwise op or a reduction, because ranges end between `x` and a user. With PCONTIG > 1,
-  // realizes only the axes whose index depends on a range nested inside one of the ending ranges.
+  // realizes only the axes whose index depends on a range with a greater arg than one of the ending ranges.
   void end_ranges(UOp x, std::span<const UOp>& ending, std::span<const UOp>& out) {
     auto* known = ctx_.realize_map.find(x);
     IndexingContext::RealizedAxes realized =

@@ -145,8 +145,8 @@ int64_t common_factor(UOp u) {
   }
 }
 
-// Makes a PLACEHOLDER range for each of `ranges`, numbered in order. Rules depend only on the order of ranges, so
-// expressions over placeholders have cached rewrite results.
+// Makes a PLACEHOLDER range of the same size for each of `ranges`, numbered in order, so that expressions in other
+// ranges become equal and their rewrites are cached.
 std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
   std::vector<UOp> out;
   out.reserve(ranges.size());
@@ -155,8 +155,8 @@ std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
   return out;
 }
 
-// Returns true if the rules of the reshape leave `u`, a sum of loop ranges that lies within its axis, unchanged. The
-// rules change a sum whose terms have a common factor.
+// Returns true if it is certain that the rules of the reshape leave `u`, a sum of loop ranges that lies within its
+// axis, unchanged. The rules change a sum whose terms have a common factor.
 bool is_unchanged_sum(UOp u) {
   UOp terms = without_constant(u);
   int64_t factor = common_factor(terms);
@@ -166,8 +166,8 @@ bool is_unchanged_sum(UOp u) {
   return general && general.simplify() == general;
 }
 
-// Returns true if the rules leave the gated index of a padded axis unchanged: x or x - p, where x is a sum of loop
-// ranges, p is the padding in front, and the clauses of the gate bound x to the axis.
+// Returns true if it is certain that the rules leave the gated index of a padded axis unchanged: x or x - p, where x is
+// a sum of loop ranges, p is the padding in front, and the clauses of the gate bound x to the axis.
 bool gated_stays_unchanged(UOp index, Int size) {
   UOp value = index.src(1), x = without_constant(value);
   if (!std::ranges::all_of(split_uop(x, Op::ADD), is_loop) || !is_unchanged_sum(value)) return false;
@@ -183,8 +183,8 @@ bool gated_stays_unchanged(UOp index, Int size) {
   return py_less(low, high) && !py_less(py_add(low, before), 0) && py_less(py_add(high, before), size);
 }
 
-// Returns true if the rules leave an index into an axis of `size` unchanged when they flatten the shape and split it
-// again, whatever the indices of the other axes are. Those indices must share no range with `index`.
+// Returns true if it is certain that the rules leave an index into an axis of `size` unchanged when they flatten the
+// shape and split it again, whatever the indices of the other axes are. Those must share no range with `index`.
 bool stays_unchanged(UOp index, Sint size) {
   if (size.is_uop() || !(index.dtype() == dtypes::index) || index.is_invalid()) return false;
   if (index.is(Op::WHERE)) return index.src(2).is_invalid() && gated_stays_unchanged(index, size.as_int());

@@ -18,7 +18,7 @@ std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<con
 
 UOp with_first_source(UOp u, UOp first);  // returns `u` with another first source
 
-// Rules that move INDEX, AFTER and END below a movement op.
+// Rules that move INDEX and AFTER below a movement op, and drop a movement op below an END.
 const RuleSet& pm_mops();
 
 // Rules of nested rewrites of apply_movement_op(): for the indices of a RESHAPE, and for the condition of a PAD.

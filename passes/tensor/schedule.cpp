@@ -299,7 +299,7 @@ Schedule create_schedule(TensorJob& job, UOp kernels) {
 
 std::vector<BufferAccess> accesses_of(const ScheduleItem& item) {
   std::vector<BufferAccess> out(item.buffers.size());
-  if (!item.ast.is(Op::SINK)) {  // a copy or view writes its first buffer and reads the others
+  if (!item.ast.is(Op::SINK)) {  // the op writes its first buffer and reads the others
     for (size_t i = 0; i < out.size(); i++) (i == 0 ? out[i].is_written : out[i].is_read) = true;
     return out;
   }

@@ -27,7 +27,7 @@ struct ScheduleBuffer {
 // One launch of a kernel, or one other operation on buffers, such as a copy.
 struct ScheduleItem {
   UOp ast;                                                    // a SINK for a kernel; or COPY, BUFFER_VIEW, ENCDEC
-  // by DEFINE_GLOBAL number; a copy or view writes the first one
+  // by DEFINE_GLOBAL number; an AST that is not a SINK writes the first one
   std::vector<size_t> buffers;
   // values of the variables that differ between the launches of a kernel: loops of the schedule, and _device_num
   std::vector<std::pair<std::string, int64_t>> fixed_vars = {};

@@ -62,8 +62,8 @@ UOp unshard(UOp u, int64_t axis);
 const RuleSet& multi_pm();           // ops on MULTI -> ops on the parts; includes replace_allreduce()
 const RuleSet& replace_allreduce();  // expands ALLREDUCE, and copies between one device and several
 
-// Runs the stage "multi_pm": replaces every MULTI by its parts. Sets job.scheduled_sink and job.multi_map. Returns
-// `sink` unchanged if no node is on several devices.
+// Runs the stage "multi_pm": replaces every MULTI by its parts. Sets job.scheduled_sink and job.multi_map. If no node
+// is on several devices, returns `sink` unchanged, and job.multi_map stays empty.
 UOp rewrite_multi(TensorJob& job, UOp sink);
 bool is_multi_device(UOp sink);  // true if some node is on several devices
 
@@ -137,8 +137,8 @@ struct LocalAddBufferContext {
 
 const RuleSet& pm_flatten_bufferize();   // BUFFERIZE over several ranges -> BUFFERIZE over one flat index, reshaped
 const RuleSet& to_bufferview();          // CONTIGUOUS or BITCAST of a file -> BUFFER_VIEW
-const RuleSet& pm_add_buffers();         // BUFFERIZE in global memory -> BUFFER
-const RuleSet& pm_add_buffers_local();   // pm_add_buffers, and BUFFERIZE in local memory -> DEFINE_LOCAL
+const RuleSet& pm_add_buffers();         // BUFFERIZE in global memory -> BUFFER and STORE
+const RuleSet& pm_add_buffers_local();   // BUFFERIZE in global or local memory -> BUFFER or DEFINE_LOCAL, and STORE
 const RuleSet& rangeify_codegen();       // removes CONTIGUOUS and NOOP from a kernel; adds LOADs from local buffers
 const RuleSet& add_local_buffers_rules();
 
@@ -146,7 +146,7 @@ UOp add_local_buffers(UOp sink);
 
 // The stages "symbolic+reduce_collapse+debuf", which removes the BUFFERIZEs whose value is cheap to recompute, and
 // "limit buffers". Mirrors tinygrad schedule/rangeify.py (cleanup_dead_axes to pm_limit_bufs).
-const RuleSet& pm_const_buffer_folding();  // removes BUFFERIZEs of constants and buffers, and axes of equal values
+const RuleSet& pm_const_buffer_folding();  // simplifies BUFFERIZEs, for example of constants and buffers
 const RuleSet& pm_remove_bufferize();      // recomputes a value instead of storing it, if recomputing is cheap
 const RuleSet& gated_substitute();         // nested rewrite: substitutes ranges; skips nodes without these ranges
 const RuleSet& remove_bufferize_stage();
