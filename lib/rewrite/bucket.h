@@ -130,8 +130,8 @@ struct BucketPrograms {
                       Allowed allowed);
 };
 
-// The rules for one root op. Their BucketPrograms are built when a node of that op is first matched: the compilation of
-// a small kernel needs the programs of few ops, and building all would take longer than the compilation.
+// The rules for one root op. Their BucketPrograms are built on first use: the compilation of a small kernel needs the
+// programs of few ops, and building all would take longer than the compilation.
 struct Matcher::Bucket {
   Bucket(Op root, const std::vector<const Rule*>& all) : root(root), all_rules(all) {}
   ~Bucket() { delete programs_.load(); }

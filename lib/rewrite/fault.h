@@ -49,7 +49,7 @@ Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind);
 // or an END.
 UOp changed_value(UOp u);
 // Like changed_value, but if `u` has no value or is a VECTORIZE, changes the last source that can be changed so, at any
-// depth, except a CONST. Returns `u` if nothing can be changed.
+// depth, except a CONST or a RANGE. Returns `u` if nothing can be changed.
 UOp changed_value_within(UOp u);
 
 // A RewriteOverride that seeds the faults `spec` and `spec.other_faults` in one kernel or tensor graph.

@@ -206,7 +206,6 @@ using ExprOf = decltype(expr(std::declval<T>()));
   X(ff) X(tt) X(alt) X(alu_node) X(base) X(buf) X(cat) X(cond) X(cut) X(data) X(dev) X(end_) X(gate) X(idx) X(inv)     \
   X(lower) X(upper) X(red) X(root) X(val) X(vec) X(wmma)
 #define TGC_CONST_CAPTURES(X) X(c) X(c0) X(c1) X(c2) X(c3) X(ca) X(cb) X(cd)
-// clang-format on
 
 enum CaptureId : int {
 #define X(name) kCapture_##name,

@@ -20,7 +20,7 @@ namespace tgc {
 
 struct RewriteState;
 
-// The name of a shortcut. Define a Shortcut at namespace scope: the constructor adds it to the list of all shortcuts.
+// The name of a shortcut. Define a Shortcut as a static object: the constructor adds it to the list of all shortcuts.
 class Shortcut {
  public:
   // `saves` describes the work that the fast path avoids, for listings. `name` and `saves` must be string literals.

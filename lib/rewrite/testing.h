@@ -9,8 +9,8 @@
 // at the end: checks that every rule and every branch had a check
 //   t.check_all_rules_fired();
 //
-// Each of these checks tries only the rules of one name, on one node: no other rules of the set, and no nodes below it.
-// check_throws() does so, too; check_rewrite() applies the whole set to a graph.
+// A check of a rule tries only the rules of one name, on one node: no other rules of the set, and no nodes below it.
+// check_rewrite() applies the whole set to a graph.
 #pragma once
 #include <doctest/doctest.h>
 

@@ -316,7 +316,7 @@ void CStyle::print_node(UOp u) {
   if (u.in({Op::ENDIF, Op::END})) indent_depth_--;
   bool variable = !u.in({Op::RANGE, Op::DEFINE_LOCAL, Op::STORE, Op::DEFINE_REG}) && u.dtype() != dtypes::void_;
   if (!body.empty()) output += '\n';
-  // indent_depth_ is negative if the list has more ENDs than loops
+  // indent_depth_ may be negative, because a malformed list may have more ENDs than loops
   output.append(size_t(2 * std::max(indent_depth_, 0)), ' ');
   if (variable) {
     append_type(u.dtype());

@@ -41,15 +41,15 @@ struct Dialect {
   std::string_view vector = "", vector_open = "(", vector_close = ")";
   int largest_named_vector = 4;  // in vectors up to this size, elements are named .x, .y, ...; in larger vectors, [i]
   std::string_view infinity = "INFINITY", nan = "NAN";
-  std::span<const TypeName> type_names = {};      // the scalar types that the language names differently from tinygrad
+  std::span<const TypeName> type_names = {};      // names of scalar types; the other types have tinygrad's names
   const TextTable<CStyle>* text_table = nullptr;  // the rows of the dialect, followed by c_rows()
 
   // appends the lines above the kernel; each line ends with a newline
   void (*prologue)(CStyle&, std::string& out) = nullptr;
   // Each of the following functions replaces what standard C prints; if it is null, standard C is printed.
-  // appends a type to `out`
+  // appends a type to the renderer's output
   void (*type)(CStyle&, DType) = nullptr;
-  // appends a cast of `value` to `out`
+  // appends a cast of `value` to the renderer's output
   void (*cast)(CStyle&, DType, std::string_view value) = nullptr;
   // returns the whole source
   std::string (*assemble)(CStyle&, std::string_view function_name) = nullptr;
@@ -109,7 +109,7 @@ class CStyle : public TextRenderer {
   std::array<uint32_t, 16> counters_{};  // the number of the next name for each prefix, indexed by prefix_index_
   std::string_view prefix_;              // prefix of the current node's name; empty if the name has no number
   size_t prefix_index_ = 0;
-  int indent_depth_ = 1;         // number of open loops and ifs, for the indentation
+  int indent_depth_ = 1;         // 1 plus the number of open loops and ifs, for the indentation
   bool has_own_parens_ = false;
 };
 
