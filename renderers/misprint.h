@@ -17,7 +17,6 @@
 
 namespace tgc {
 
-// The ops whose nodes can be printed wrongly.
 inline constexpr OpSet kMisprinted = ops::ALU | OpSet{Op::VECTORIZE, Op::CONST};
 
 // Returns the list with the faults that TGC_FAULT requests for the target's renderer; nullopt if no node is printed

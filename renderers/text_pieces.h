@@ -1,4 +1,3 @@
-// The buffer that renderers write to.
 #pragma once
 #include <array>
 #include <charconv>

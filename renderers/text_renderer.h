@@ -71,7 +71,6 @@ class TextRenderer {
   [[noreturn]] void throw_cannot_render(UOp u, std::string_view why = {}) const;
 
  protected:
-  // Sets the text of `u`; returns the stored copy.
   std::string_view set_text(UOp u, std::string_view text) {
     output += text;
     return keep_text(u);
@@ -126,7 +125,7 @@ class TextRenderer {
   uint32_t num_begun_ = 0;
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
   std::vector<std::string>* added_lines_;
-  size_t copied_length_ = 0;  // length of the part of the body that was copied to `added_lines_`
+  size_t copied_length_ = 0;
 };
 
 inline UOp index_of_load(UOp load) { return load.src(0).is(Op::CAST) ? load.src(0).src(0) : load.src(0); }

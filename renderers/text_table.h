@@ -75,7 +75,6 @@ class TextTable {
   }
 
  private:
-  // A part of a template: literal text, which may be empty, followed by a placeholder.
   struct Piece {
     uint32_t first, size;  // offset and size of the literal text in texts_
     char letter;           // letter of the placeholder; '#' for the text of a source, 0 if there is no placeholder

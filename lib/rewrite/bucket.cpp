@@ -26,7 +26,6 @@ namespace {
 
 std::vector<PatternChoice> choices(const PatNode& n);
 
-// Appends to `out` one pattern for each combination of the choices for n's sources, in lexicographic order.
 void combine(const PatNode& n, std::span<const PatNode* const> order, std::vector<PatternChoice>& out) {
   std::vector<PatternChoice> partial{{&n, {}}};
   for (const PatNode* child : order) {
@@ -71,14 +70,12 @@ bool has_each_anywhere(const PatternChoice& c) {
          std::any_of(c.children.begin(), c.children.end(), has_each_anywhere);
 }
 
-// Returns the NearNodes::Position of source `i` of a node whose depth is `depth` and whose Position is `near`.
 uint8_t near_position(size_t depth, size_t near, size_t i) {
   if (i > 1 || depth > 1) return NearNodes::kFar;
   if (depth == 0) return uint8_t(NearNodes::kA + i);
   return near <= NearNodes::kB ? uint8_t(NearNodes::kA0 + 2 * (near - NearNodes::kA) + i) : uint8_t(NearNodes::kFar);
 }
 
-// Returns the bit of the pair (a, b) in MatchProgram::same_pairs; 0 if NearNodes::kPairs does not have the pair.
 uint16_t pair_bit(size_t a, size_t b) {
   for (size_t i = 0; i < NearNodes::kPairs.size(); i++) {
     auto [x, y] = NearNodes::kPairs[i];
@@ -90,7 +87,7 @@ uint16_t pair_bit(size_t a, size_t b) {
 }  // namespace
 
 BucketPrograms::BucketPrograms(std::vector<const Rule*> of_op) : rules(std::move(of_op)) {
-  std::vector<PatternChoice> all;  // all[k] is the pattern of programs[k]
+  std::vector<PatternChoice> all;
   for (size_t i = 0; i < rules.size(); i++)
     for (PatternChoice& chosen : choices(*rules[i]->left)) {
       add_rule(*rules[i], chosen, i);

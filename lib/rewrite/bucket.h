@@ -23,7 +23,7 @@ struct MatchStep {
   };
   uint8_t parent, child;         // loads source `child` of the node in register `parent`; register 0 holds the root
   uint8_t destination_register;
-  uint8_t checks;                // bit set of Check
+  uint8_t checks;
   int8_t capture;                // capture id, for the checks kCapture and kSame; else -1
   uint8_t num_sources;           // number of sources, for the checks kExact and kAtLeast
   uint32_t dtypes;
@@ -53,7 +53,7 @@ inline size_t dtype_class(UOp u) { return u.dtype().value_class(); }
 
 constexpr size_t kPositions = 3;           // the first 3 sources of a node have masks for their op
 constexpr size_t kDTypePositions = 2;      // the first 2 sources of a node have masks for their dtype
-constexpr size_t kNearPositions = 4;       // number of positions two levels below the root: kA0, kA1, kB0, kB1
+constexpr size_t kNearPositions = 4;
 constexpr size_t kLengths = 9;             // classes of source counts: 0 to 7, and 8 or more
 constexpr size_t kAbsentKind = kNumKinds;
 

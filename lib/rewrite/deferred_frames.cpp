@@ -44,7 +44,6 @@ void DeferredFrames::add_frame(const RewriteFrame& frame, UOp waits_for) {
   size_++;
 }
 
-// Unblocks all entries of the list that begins with entry `first`; they wait for the same node. Empties the list.
 void DeferredFrames::wake_waiters(uint32_t& first) {
   const uint64_t now = entries_[current_entry_].ring_position;
   for (uint32_t i = std::exchange(first, 0); i; i = entries_[i].next_waiter) {

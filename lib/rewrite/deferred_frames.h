@@ -67,7 +67,6 @@ class DeferredFrames {
   std::vector<Entry> entries_;             // entry 0 is a sentinel where each round begins and ends
   // index of the entry at the current position; new frames are inserted after it
   uint32_t current_entry_ = 0;
-  // index of the first entry in the list of unused entries; 0 if there is none
   uint32_t free_entry_ = 0;
   size_t size_ = 0;
   // unblocked frames ahead of current_entry_; near_frames_: in descending order; far_frames_: a heap

@@ -16,7 +16,7 @@ namespace {
 struct Expected {
   FaultSpec spec;
   bool was_seeded = false, is_said = false;
-  uint64_t most = 0;  // highest number of applications of the rule in one kernel or tensor graph so far
+  uint64_t most = 0;
 };
 struct Warnings {
   std::mutex lock;

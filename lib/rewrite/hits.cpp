@@ -13,7 +13,7 @@ using detail::RuleEvent;
 constexpr size_t kMaxRules = 8192;
 
 struct Notes {
-  std::array<std::atomic<uint8_t>, kMaxRules> events = {};  // indexed by rule id: a bit set of RuleEvents
+  std::array<std::atomic<uint8_t>, kMaxRules> events = {};
   std::mutex lock;
   std::map<uint32_t, Rule> tried;
 };

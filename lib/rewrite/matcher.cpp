@@ -171,7 +171,6 @@ OpSet ops_of_sources(UOp u) {
   return bits;
 }
 
-// True if `u` has the same node at both positions of each pair in program.same_pairs.
 [[gnu::always_inline]] inline bool same_nodes(const MatchProgram& program, UOp u) {
   if (!program.same_pairs) return true;
   NearNodes near(u);
@@ -180,12 +179,11 @@ OpSet ops_of_sources(UOp u) {
   return true;
 }
 
-union Captures {  // a union leaves the captures uninitialized, for speed
+union Captures {
   Captures() {}
   UOp at[pat::kNumCaptures];
 };
 
-// The policy of the match loop if nothing is counted.
 class NotCounted {
  public:
   explicit NotCounted(UOp u) : u_(u) {}
@@ -260,7 +258,6 @@ class CountedMatch {
 
 namespace {
 
-// The policy of the match loop that lets a RewriteOverride replace the result of each application.
 template <class Count>
 class OverridePolicy {
  public:
@@ -285,7 +282,6 @@ class OverridePolicy {
   bool is_left_out_ = false;
 };
 
-// The match loop of Matcher::rewrite and Matcher::rewrite_watched, which pass different policies `count`.
 template <class Count>
 [[gnu::always_inline]] inline UOp match(const BucketPrograms& code, UOp u, void* ctx, const char* ctx_type,
                                         Hit& hit, Count count) {

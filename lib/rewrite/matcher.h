@@ -29,7 +29,7 @@ class RuleStats;
 
 // The rules of one matcher that are left to try on nodes that already declined one particular set of rules.
 struct RemainingRules {
-  const Matcher* remaining_matcher;                   // matches the rules that may still apply
+  const Matcher* remaining_matcher;
   // number of the set to store in the node once all rules of `remaining_matcher` have declined it, too; 0 if the set
   // has no number
   uint16_t new_set;

@@ -156,7 +156,6 @@ struct Limit {
   int most = 0;
 };
 
-// Returns a rule set with so many rules that the rewriter uses the negative cache.
 const RuleSet& add_set() {
   static const RuleSet add("add", {rule("add", node(Op::ADD).as(u), with(u, [](UOp) { return of_add++, UOp(); }))});
   static const RuleSet others("others", std::vector<Rule>(50, rule("sin", node(Op::SIN, x), x)));
@@ -190,7 +189,7 @@ TEST_CASE("negative cache: a rule that declined a node is not tried on it again,
   CHECK(of_mul == 1);
   CHECK(graph_rewrite(a + sum, more_set()) == a + sum);  // the root a + sum is a new node: the rule is tried on it
   CHECK(of_add == 2);
-  Graph other;  // nothing is cached for the nodes of another graph
+  Graph other;
   UOp v = other.variable("v", 0, 9);
   graph_rewrite(v + v, more_set());
   CHECK(of_add == 3);

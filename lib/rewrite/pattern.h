@@ -36,7 +36,7 @@ const char* type_key() {
 // A successful match, the input of a right side: the matched node, the captured nodes, and the rewrite's context.
 struct Match {
   UOp root;
-  const UOp* captured;  // indexed by capture id
+  const UOp* captured;
   void* ctx;
   const char* ctx_type;                 // type_key of the C++ type of *ctx
   mutable const char* branch = nullptr;  // name of the folding (rules.h) that applied, set by the right side
@@ -56,7 +56,7 @@ struct PatNode {
   bool alternatives = false;     // true: `children` are alternatives for this node, not patterns for its sources
   int8_t capture = -1;  // capture id, the number of the name that is bound to the node; -1 if no name is bound
   bool has_arg = false;
-  bool has_arg_ints = false;     // true: the arg must be the tuple `arg_ints`
+  bool has_arg_ints = false;
   Arg arg = {};
   std::span<const int64_t> arg_ints = {};
   std::span<const PatNode* const> children = {};
@@ -183,7 +183,6 @@ struct Capture : Expr<Capture<Id, Constant>> {
   }
 };
 
-// A numeric literal in a pattern or right side.
 struct LiteralNumber : Expr<LiteralNumber> {
   explicit LiteralNumber(Const v) : number(v) {}
   static constexpr uint64_t kBoundCaptures = 0;

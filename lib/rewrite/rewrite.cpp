@@ -29,7 +29,7 @@ const Shortcut kDepthFirst("depth-first",
 struct FastPaths {
   TableResults* known;  // results of earlier rewrites with the same rules, to reuse; null to start without results
   bool skips_tried;     // true: use the negative cache
-  bool depth_first;     // true: visit nodes depth first; false: in tinygrad's order
+  bool depth_first;
 };
 
 // Performs one or several rewrites with the same rules. `Where` is the storage of the results: NodeResults or
@@ -71,7 +71,7 @@ class Rewriter {
  private:
   enum Stage { kEnter, kRebuild, kLink };
   static constexpr uint32_t kWaits = UINT32_MAX;
-  static constexpr size_t kHitsPerCheck = 64;  // number of rewrites between two checks of the deadline
+  static constexpr size_t kHitsPerCheck = 64;
 
   void fit() { results_.fit_graph(graph_); }
   bool is_done(UOp u) const { return results_.of(u).mark == results_.epoch; }
@@ -127,7 +127,6 @@ class Rewriter {
     return true;
   }
 
-  // Returns a matcher of the top-down rules, without the rules that already declined `u` (negative cache).
   const Matcher& rules_for(UOp u) const {
     return uses_negative_cache_ ? *pm_->remaining_after(NodeNotes::negative_set(u)).remaining_matcher : *pm_;
   }
@@ -163,7 +162,6 @@ class Rewriter {
           "  in stage '" + std::string(name_) + "', rule " + describe(*tried_.rule) + ", at\n" + describe(u);
   }
 
-  // Applies the rules in a graph with an observer or a RewriteOverride. Reports the application to the observer.
   [[gnu::noinline]] UOp observed(const Matcher& matcher, UOp u, Hit& hit) {
     using Clock = std::chrono::steady_clock;
     auto size = uint32_t(graph_.size());
@@ -219,7 +217,6 @@ class Rewriter {
     rebuild(n, new_n);
   }
 
-  // The step after the sources are rewritten: if a source changed, rebuilds the node, else applies the top-down rules.
   void rebuild(UOp n, UOp new_n) {
     bool changed = false;
     for (UOp s : new_n.src()) {
@@ -257,7 +254,6 @@ class Rewriter {
     push(after, after, kEnter);
   }
 
-  // The last step of a node whose replacement is `new_n`: the result of `new_n` becomes the result of `n`.
   void link(UOp n, UOp new_n) {
     UOp r = result_of(new_n);
     if (!r) return postpone(n, new_n, kLink, new_n);
@@ -384,7 +380,7 @@ class Rewriter {
   Workspace& w_;
   Where& results_;
   uint32_t run_ = 0;
-  Hit tried_;  // the rule that was tried last, for the message if the rule throws
+  Hit tried_;
 };
 
 // Returns the table of results that rewrites with these rules share. Returns null for bottom-up rules, for rules that
@@ -416,7 +412,6 @@ FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const Rew
           !shows_order && (only_counted || quick(kDepthFirst))};
 }
 
-// Returns use(rewriter) for a new Rewriter, which stores its results in paths.known or, if that is null, in new slots.
 template <class Use>
 auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, const RewriteOptions& options,
                    FastPaths paths, Use use) {
@@ -428,7 +423,6 @@ auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, cons
   return paths.known ? with_results_in(*paths.known) : with_new_results(state, *workspace, with_results_in);
 }
 
-// True if the set of all ops in the graph shows that no rule can apply to any node.
 bool applies_nowhere(const Graph& graph, const RuleSet& rules, const RewriteOptions& options) {
   return !rules.matcher().may_apply(graph.ops()) && !(options.bpm && options.bpm->matcher().may_apply(graph.ops()));
 }

@@ -60,10 +60,10 @@ class SubstituteContext {
   SubstituteContext(Graph& graph, const Substitution& replacements);  // ignores pairs of a node and itself
   UOp find_replacement(UOp u) const;  // returns the replacement of `u`; the empty UOp if `u` has none
   std::span<const std::pair<UOp, UOp>> replacement_pairs() const { return replacement_pairs_; }
-  uint32_t first_id() const { return first_id_; }  // the smallest id among the replaced nodes
+  uint32_t first_id() const { return first_id_; }
 
  private:
-  OpSet ops_;  // ops of the replaced nodes, to reject most nodes quickly
+  OpSet ops_;
   Substitution replacement_pairs_;
   std::unordered_map<const Node*, UOp> replacement_map_;
   uint32_t first_id_ = UINT32_MAX;

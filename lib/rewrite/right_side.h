@@ -51,7 +51,7 @@ inline std::span<UOp> as_span(FoldingResult& taken) { return {&taken.node, 1}; }
 
 namespace tgc::pat {
 
-inline constexpr std::string_view kLambda = "{...}";  // the text that listings show for a lambda
+inline constexpr std::string_view kLambda = "{...}";
 
 template <auto F>
 constexpr std::string_view function_name() {
@@ -81,7 +81,6 @@ struct Fold : Expr<Fold<E>> {
 template <Expression E>
 auto fold(E e) { return Fold(e); }
 
-// fold<f>(...): the number that the C++ function f returns for the bound nodes.
 template <auto F, class... Names>
 struct NumberOf : Expr<NumberOf<F, Names...>> {
   static constexpr uint64_t kBoundCaptures = kBoundOf<Names...>;
@@ -107,7 +106,6 @@ TGC_FACT(num_src)
 TGC_FACT(count)
 #undef TGC_FACT
 
-// The number that a C++ function of numbers, such as number::floor_div, returns.
 template <auto F, Expression... Es>
 struct NumberFunction : Expr<NumberFunction<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
@@ -124,8 +122,8 @@ struct NumberFunction : Expr<NumberFunction<F, Es...>> {
 namespace number {
 Const floor_div(Const a, Const b);
 Const floor_mod(Const a, Const b);
-Const true_div(Const a, Const b);  // Python's a / b of integers; returns a float
-Const ceil(Const a);               // rounds up to an integer
+Const true_div(Const a, Const b);
+Const ceil(Const a);
 Const floor(Const a);
 }  // namespace number
 #define TGC_NUMBER_BINARY(name)                                                  \
@@ -205,7 +203,6 @@ auto value_of(const E& e, const Match& m) {
   else return e.build(m);
 }
 
-// A node made by F::make from operands that are nodes, numbers, dtypes or ops.
 template <class F, class... Operands>
 struct Form : Expr<Form<F, Operands...>> {
   [[no_unique_address]] std::tuple<Operands...> operands;
@@ -298,7 +295,6 @@ struct Broadcast {
 template <Expression E, Number N>
 auto broadcast(E x, N count) { return Form<Broadcast, E, N>(x, count); }
 
-// alu(Op::MULACC, a, b, d): an op with three operands.
 struct AluOfThree {
   static constexpr char kName[] = "alu";
   static UOp make(Op op, UOp a, UOp b, UOp c) { return a.alu(op, b, c); }
@@ -312,7 +308,6 @@ struct OpIs {
 template <Expression A, Expression B, Expression C>
 auto alu(Op op, A a, B b, C c) { return Form<AluOfThree, OpIs, A, B, C>(OpIs{op}, a, b, c); }
 
-// uop(op, dtype, sources...) and noop(): a node with this op and dtype, and without an arg.
 template <class OpOf, class D, Expression... Es>
 struct Uop : Expr<Uop<OpOf, D, Es...>> {
   [[no_unique_address]] OpOf op_of;

@@ -64,7 +64,7 @@ struct Rule {
   bool may_decline = false;  // true if the rule may decline a node that its pattern matches
   bool uses_ctx = false, changes_ctx = false;
   uint32_t id = 0;                      // index among all rules of the process, assigned when the rule's set is made
-  std::string_view rule_set_name = {};  // name of the rule set that defines the rule
+  std::string_view rule_set_name = {};
 };
 
 // The rule that applied to a node, and the name of its folding (null if the folding has no name).

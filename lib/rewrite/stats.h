@@ -37,7 +37,7 @@ class RuleStats {
   using Bucket = Matcher::Bucket;
 
  private:
-  friend class CountedMatch;  // records the tries and times (matcher.cpp)
+  friend class CountedMatch;
   // `num_attempts` counts only the attempts that are passed to add_counts(); times are in ticks
   struct Counters : RuleCounters {
     uint32_t num_calls = 0;
@@ -70,7 +70,6 @@ class RuleStats {
   uint64_t start_ticks_, start_ns_;
 };
 
-// Cheap clocks for RuleStats. Private to lib/rewrite.
 inline uint64_t now_ns() {
   return uint64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }

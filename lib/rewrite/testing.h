@@ -6,8 +6,7 @@
 //   t.check_declines("mul-bool", x * x);                // rule "mul-bool" does not match x * x, or declines it
 //   t.check_noted("realize", copy, ctx);                // the rule matches `copy` and declines; then inspect ctx
 //   t.check_branch("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x, to a node that simplifies as y
-// at the end: checks that every rule and every branch had a check
-//   t.check_all_rules_fired();
+//   t.check_all_rules_fired();                          // at the end: every rule and every branch had a check
 //
 // A check of a rule tries only the rules of one name, on one node: no other rules of the set, and no nodes below it.
 // check_rewrite() applies the whole set to a graph.
@@ -134,7 +133,7 @@ class RuleTest {
   const RuleSet& rule_set_;
   std::map<std::string, std::unique_ptr<const Matcher>> matchers_;
   std::set<std::string>
-      fired_names_;  // names of the rules ("rule") and branches ("rule: branch") that had a passing check
+      fired_names_;
   Hit last_hit_;
 };
 

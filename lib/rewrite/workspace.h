@@ -113,7 +113,6 @@ struct Workspace {
   DeferredFrames deferred_frames;
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
-  // ring buffer of the last rule applications, for the message about an endless rewrite
   Hit recent_hits[kMaxRecentHits];
   size_t num_hits = 0;  // number of rule applications; number i, from 0, is at index i % (size of the ring buffer)
 
@@ -130,7 +129,6 @@ struct Workspace {
 // the message lists only applications to the nodes of that visit.
 [[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
-// The rewriter's per-graph state.
 struct RewriteState {
   std::vector<std::unique_ptr<Workspace>> workspace_pool;
   // Results that later rewrites with the same rules reuse. The rules must not use a context, so that their result for a
@@ -139,14 +137,14 @@ struct RewriteState {
     bool was_requested = false;
     std::unique_ptr<TableResults> results;
   };
-  std::vector<KnownMatcher> known_results;  // indexed by Matcher::matcher_number
+  std::vector<KnownMatcher> known_results;
   NodeResults node_results;
   bool are_node_results_lent = false;
   RewriteObserver* observer = nullptr;
   RewriteOverride* rewrite_override = nullptr;
   ShortcutTrial* trial = nullptr;
   ContextRef observed_context;     // context of the innermost rewrite that is being reported to an observer
-  bool is_uninstrumented = false;  // true inside an UninstrumentedScope
+  bool is_uninstrumented = false;
 
   bool is_watched() const { return observer || rewrite_override; }
   size_t stack_limit(const Graph& graph) const {

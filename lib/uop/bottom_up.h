@@ -13,7 +13,7 @@ namespace tgc {
 template <class Known, class WantsSources, class Compute>
 void bottom_up(UOp root, Known known, WantsSources wants_sources, Compute compute) {
   if (known(root)) return;
-  if (!wants_sources(root) || std::ranges::all_of(root.src(), known)) return compute(root);  // fast path
+  if (!wants_sources(root) || std::ranges::all_of(root.src(), known)) return compute(root);
   struct Frame {
     const Node* node;
     uint32_t next;

@@ -8,7 +8,6 @@
 namespace tgc {
 namespace {
 
-// Returns true if the op of `a` sorts before the op of `b`, a different op, in the graph's release.
 inline bool op_sorts_before(UOp a, UOp b) {
   if (const Graph& graph = a.graph(); graph.is_foreign()) [[unlikely]]
     return order_of(graph.release(), a.op()) < order_of(graph.release(), b.op());
@@ -73,7 +72,7 @@ Order compare_tuplize(UOp a, UOp b) {
     size_t i = first_difference(x, y, 0);
     if (i == std::min(x.num_src(), y.num_src())) {
       if (x.num_src() != y.num_src()) return x.num_src() < y.num_src() ? Order::Less : Order::Greater;
-      return compare_sources(a, b);  // x and y differ only in tags, so compare all sources
+      return compare_sources(a, b);
     }
     UOp s = x.src(i), t = y.src(i);
     x = s, y = t;

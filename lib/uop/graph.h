@@ -98,10 +98,10 @@ class Graph {
     return record(c, std::span(fields.begin(), fields.size()));
   }
 
-  UOp constant(DType dtype, Const value);                             // UOp.const(dtype, value)
+  UOp constant(DType dtype, Const value);
   UOp constant(DType dtype, std::span<const Const> values);           // a VCONST, or a CONST if all values are equal
   UOp constant(DType dtype, Const value, Arg device);                 // `device` is a Str or a Tuple of Strs
-  UOp invalid(int64_t count = 1);                                     // UOp.invalid(count)
+  UOp invalid(int64_t count = 1);
   UOp sink(UOpSpan src, Arg arg = {});
   UOp group(UOpSpan src);                                             // a GROUP; a single source is returned itself
   UOp range(UOp end, std::span<const Arg> arg, DType dtype = dtypes::index);  // `arg` is the axis ids and an AxisType

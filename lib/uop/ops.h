@@ -19,8 +19,8 @@ inline constexpr int kNumOps = int(Op::PTRCAT) + 1;
 inline constexpr int kNumAllOps = int(Op::OTHER) + 1;
 static_assert(kNumAllOps <= 128);
 
-std::string_view name_of(Op op);                     // returns "ADD" for Op::ADD
-std::optional<Op> parse_op(std::string_view name);   // returns Op::ADD for "ADD"; nullopt for an unknown name
+std::string_view name_of(Op op);
+std::optional<Op> parse_op(std::string_view name);
 
 class OpSet {
  public:
@@ -94,7 +94,7 @@ enum class AxisType : uint8_t {
   GLOBAL, WARP, LOCAL, LOOP, GROUP_REDUCE, REDUCE, UPCAST, UNROLL, THREAD, OUTER, PLACEHOLDER
 };
 inline constexpr int kNumAxisTypes = 11;
-std::string_view name_of(AxisType type);                          // returns "LOOP" for AxisType::LOOP
+std::string_view name_of(AxisType type);
 std::optional<AxisType> parse_axis_type(std::string_view name);
 char axis_letter(AxisType type);                                  // returns 'L' for LOOP, '?' for PLACEHOLDER
 std::string_view axis_color(AxisType type);                       // returns "WHITE" for LOOP, "" for PLACEHOLDER

@@ -127,7 +127,6 @@ ShapeVec movement_result(UOp u, Shape from) {
   }
 }
 
-// Computes the shape of a node from those of its sources. May share a source's ShapeFact if the shape is the same.
 const ShapeFact* compute_shape(UOp u) {
   auto made = [&](const ShapeVec& shape) { return make_shape(u.graph(), shape); };
   auto shape_of_source = [&](size_t i) { return i < u.num_src() ? u.src(i).node()->shape : &kNoShape; };
@@ -204,7 +203,6 @@ const ShapeFact* compute_shape(UOp u) {
 
 constexpr DeviceFact kNoDevice{};
 
-// Computes the device of a node from those of its sources. May share a source's DeviceFact if the device is the same.
 const DeviceFact* compute_device(UOp u) {
   auto made = [&](Arg device) { return device.is_none() ? &kNoDevice : u.graph().arena().make<DeviceFact>(device); };
   auto src = [&](size_t i) { return u.src(i).node()->device; };

@@ -28,9 +28,8 @@ class Sint {
   // Returns the integer. Throws Failure "WHAT is symbolic" for a UOp, "WHAT is out of range" for an integer too large.
   int64_t int64_or_throw(const char* what) const;
 
-  // Returns true for two equal integers, and for two handles of the same UOp.
   friend bool operator==(Sint a, Sint b) { return a.value_ == b.value_; }
-  std::string str() const;  // the integer, or render() of the UOp
+  std::string str() const;
 
  private:
   Arg value_;
@@ -46,7 +45,7 @@ Sint floor_div(Sint a, Sint b);  // integers: Python's a // b; UOps: an IDIV nod
 Sint mod(Sint a, Sint b);
 Sint neg(Sint a);
 
-bool same_shape(Shape a, Shape b);  // true if the shapes have equal sizes, compared with operator==
+bool same_shape(Shape a, Shape b);
 Sint prod(Shape shape);             // the product of the sizes, multiplied from left to right; 1 for an empty shape
 std::string str(Shape shape);       // returns text for messages, such as "(2, 3)"
 

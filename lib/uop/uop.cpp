@@ -155,7 +155,7 @@ UOp UOp::get_valid() const { return is_gated(*this) ? src(0) : graph().constant(
 
 namespace {
 
-Simplifier installed_simplifier = nullptr;  // set once, by the initialization of a static variable
+Simplifier installed_simplifier = nullptr;
 
 }  // namespace
 

@@ -158,7 +158,7 @@ class UOpSpan : public std::span<const UOp> {
 struct Bounds {
   Const min, max;
 };
-struct RangeList;   // stores the result of ranges_of (facts.h)
+struct RangeList;
 struct ShapeFact;
 struct DeviceFact;
 

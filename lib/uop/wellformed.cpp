@@ -240,7 +240,6 @@ Requirement load_dtypes(const Fields& f) {
   if (f.of(0).is_ptr() && !can_store(f.of(0), f.dtype)) return "the dtype that its address points to";
   return unless(f.src.size() < 2 || f.of(1) == f.dtype || !is_value(f.of(1)), "an alternative value of its dtype");
 }
-// Ops whose value is always a number, never an address.
 constexpr OpSet kNumbers = ops::Irreducible | OpSet{Op::VCONST};
 Requirement store_dtypes(const Fields& f) {
   if (is_memory(f.src[0])) return kIndexed;

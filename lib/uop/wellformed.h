@@ -27,7 +27,7 @@ std::string dtype_error(UOp u);
 
 struct Malformed {
   UOp node;
-  std::string message;  // says what is wrong with the node
+  std::string message;
 };
 // Returns the first of `nodes` whose dtypes do not fit together; nullopt if there is none, and in graphs of other
 // releases than 0.12.0.

@@ -91,7 +91,7 @@ TEST_CASE("sin is accurate for small and large arguments") {
     CHECK(near(at(xsin, dtypes::float64, x), std::sin(x), 1e-13));
     CHECK(near(at(xsin, dtypes::float32, x), std::sin(truncate(x, dtypes::float32).as_float()), 2e-6));
   }
-  // xsin uses Payne-Hanek reduction for arguments from 30 on
+  // xsin uses Payne-Hanek reduction for arguments of magnitude 30 or more
   for (double x :
        {30.5, 31.0, 100.0, 1000.0, 12345.5, 39800.0, 1e5, 1e6 + 0.5, 16777216.0, 123456789.0, 1e10, -77.0, -1e6}) {
     CAPTURE(x);

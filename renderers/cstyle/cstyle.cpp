@@ -13,7 +13,6 @@ namespace {
 
 bool to_vector(UOp u) { return u.dtype().count() > 1 && !u.dtype().is_ptr(); }
 
-// Prints `value` cast to the dtype of `u`, in parentheses: ((float)(INFINITY)).
 bool print_cast_const(CStyle& c, UOp u, std::string_view value) {
   c.output += '(';
   c.append_cast(u.dtype(), value);

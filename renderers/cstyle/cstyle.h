@@ -32,8 +32,8 @@ struct Dialect {
   std::string_view local_prefix = "";       // the address space of local memory, printed before the type
   bool has_local_prefix_in_casts = true;    // if true, local_prefix is also printed in pointer types
   std::string_view int_parameter = "const int";  // type of a parameter that is an int variable
-  std::string_view extra_parameters = "";   // printed after the parameters of the kernel
-  std::string_view function_suffix = "";              // printed after the function
+  std::string_view extra_parameters = "";
+  std::string_view function_suffix = "";
   std::string_view barrier = "";
   // expressions that print the SPECIALs gidx, lidx and idx; $d is the number of the dimension, $l its letter x, y or z
   std::string_view global_id = "", local_id = "", global_thread_id = "";

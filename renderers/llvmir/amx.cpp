@@ -12,7 +12,6 @@ std::string amx(int op, const std::string& operand, std::string_view name) {
          std::to_string(op) + ", i64 " + operand + ") #0; AMX " + std::string(name);
 }
 
-// Returns a call that switches the AMX unit on (`off` is 0) or off (`off` is 1).
 std::string amx_switch(int off, std::string_view name) {
   return "  call void asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (" + std::to_string(0x201000 + (17 << 5) + off) +
          ")\", \"~{memory}\"() #0; AMX " + std::string(name) + "\n";

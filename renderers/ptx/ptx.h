@@ -15,7 +15,7 @@ using PtxRow = TextRow<Ptx>;
 
 class Ptx : public TextRenderer {
  public:
-  using Registers = std::vector<std::string_view>;  // names of registers
+  using Registers = std::vector<std::string_view>;
 
   Ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added);
   std::string render();
@@ -43,14 +43,14 @@ class Ptx : public TextRenderer {
   // Handles a node that has no value, whose value is in existing registers, or that is a buffer in registers. Prints
   // code only for a STORE to such a buffer. Returns false for any other node.
   bool handle_register_node(UOp u);
-  void name_node(UOp u);                    // assigns new registers to the node
+  void name_node(UOp u);
   void share_registers(UOp u, UOp from);
   void share_element(UOp u, const Int& i);  // assigns element `i` of source 0 of `u` to `u`
   void share_accessed(UOp u);
 
   // Counts the registers with one prefix and type; the count is the number in the next register's name.
   struct Counter {
-    std::string_view prefix, type;  // such as "val" and "f32"
+    std::string_view prefix, type;
     std::string name_start;         // a register's name without its number: "%val_f32_"
     uint32_t count;
   };

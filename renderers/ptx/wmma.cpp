@@ -12,7 +12,6 @@ size_t elements_of_register(Ptx& p, UOp wmma, DType element, size_t elements) {
   return size_t(4 / size);
 }
 
-// Returns the `each` elements of register number `i` as an operand: "a" for one element, "{a, b}" for several.
 std::string elements_at(std::span<const std::string_view> elements, size_t each, size_t i) {
   return each == 1 ? std::string(elements[i]) : "{" + Ptx::joined_names(elements.subspan(i * each, each)) + "}";
 }
