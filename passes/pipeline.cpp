@@ -22,8 +22,8 @@ const RuleSet& postopt_symbolic() {
 
 bool optimizes(const KernelJob& job) { return job.runs_optimizer; }
 
-// Checks that `job.original_sink`, the graph to be scheduled, is a valid tensor graph; then runs the stage "multi_pm".
-// A compilation that begins after the first stage has no `job.original_sink` and checks nothing.
+// Checks that the graph to be scheduled is a valid tensor graph, if the compilation began with the first stage; then
+// runs the stage "multi_pm".
 UOp verify_and_rewrite_multi(TensorJob& job, UOp sink) {
   if (auto violation = job.original_sink ? verify_graph(job.original_sink, Spec::Tensor) : std::nullopt)
     throw Failure("not a well-formed tensor graph: " + violation->text());
@@ -186,8 +186,7 @@ std::span<const Stage> kernel_stages() { return kKernelStages; }
 std::span<const TensorStage> tensor_stages() { return kTensorStages; }
 
 UOp begin_kernel(KernelJob& job, UOp ast) {
-  // Most kernels add about kNodesMade nodes for each node beyond the kLeast that every AST has. kMaxReserved bounds the
-  // memory that is reserved for a large kernel, whose graph then grows on demand.
+  // Most kernels add about kNodesMade nodes for each node beyond the kLeast that every AST has.
   constexpr size_t kNodesMade = 128, kLeast = 10, kMaxReserved = 16384;
   if (size_t size = ast.graph().size(); size > kLeast)
     ast.graph().reserve(std::min(kNodesMade * (size - kLeast), kMaxReserved));

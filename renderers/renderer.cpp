@@ -30,7 +30,7 @@ std::string render(const Target& target, std::span<const UOp> list, Added* added
 }
 
 // Returns the position of the lines `wanted` in `lines`; an empty SourceLines if they do not occur. Searches from index
-// `from` to the end and then from the start, because some lines (WGSL's local buffers) are moved above the function.
+// `from` to the end and then from the start.
 SourceLines find_lines(const std::vector<std::string_view>& lines, const std::vector<std::string_view>& wanted,
                        size_t from) {
   if (wanted.empty()) return {};

@@ -11,9 +11,8 @@ namespace tgc {
 
 inline constexpr size_t kTextChunk = 32;
 
-// A sequence of texts. The last text is being written; finished texts never move while this object lives. At least
-// kTextChunk bytes are readable from the start of each text, so that append_chunks can copy a short text as one chunk
-// of fixed size.
+// A sequence of texts, the last of which is being written. Finished texts never move while this object lives. At least
+// kTextChunk bytes are readable from the start of each text.
 class TextPieces {
  public:
   TextPieces() { grow(0); }

@@ -58,7 +58,7 @@ constexpr size_t kLengths = 9;             // classes of source counts: 0 to 7, 
 constexpr size_t kAbsentKind = kNumKinds;
 
 // Masks of 64 programs for one kind of node (a constant 0, an ADD, ...), one mask for each position where the node may
-// occur. The masks of a kind share a cache line, because a node is often checked at several positions.
+// occur.
 struct alignas(64) KindMasks {
   uint64_t source[kPositions] = {};
   uint64_t near[kNearPositions] = {};
@@ -130,8 +130,7 @@ struct BucketPrograms {
                       Allowed allowed);
 };
 
-// The rules for one root op. Their BucketPrograms are built on first use: the compilation of a small kernel needs the
-// programs of few ops, and building all would take longer than the compilation.
+// The rules for one root op. Their BucketPrograms are built on first use.
 struct Matcher::Bucket {
   Bucket(Op root, const std::vector<const Rule*>& all) : root(root), all_rules(all) {}
   ~Bucket() { delete programs_.load(); }

@@ -1,7 +1,4 @@
-// A rule set compiled for matching. Each alternative of a rule (an order of commutative sources, a choice of any_of)
-// becomes a program. Programs are grouped into buckets by the op of the root. The masks of a bucket find the programs
-// that accept the ops and dtypes of a node and of its first sources; these programs then check everything else.
-// See bucket.h.
+// A rule set compiled for matching; bucket.h describes how.
 #pragma once
 #include <algorithm>
 #include <array>

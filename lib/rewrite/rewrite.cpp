@@ -383,8 +383,8 @@ class Rewriter {
   Hit tried_;
 };
 
-// Returns the table of results that rewrites with these rules share. Returns null for bottom-up rules, for rules that
-// use a context, and on the first use of the rule set, because most sets are used only once.
+// Returns the table of results that rewrites with these rules share; null for bottom-up rules, for rules that use a
+// context, and on the first use of the rule set.
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   if (options.bottom_up || options.bpm || rules.matcher().uses_context()) return nullptr;
   uint32_t number = rules.matcher().matcher_number();

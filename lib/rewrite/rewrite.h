@@ -80,8 +80,8 @@ class RewriteObserver {
  public:
   virtual ~RewriteObserver() = default;
   virtual void begin_rewrite(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
-  // The cost of an application. `num_nodes_before` is the number of nodes in the graph before the rules were tried:
-  // nodes with ids from `num_nodes_before` on are new. `ns` is the duration in nanoseconds; 0 if it was not measured.
+  // `num_nodes_before` is the number of nodes in the graph before the rules were tried: nodes with ids from
+  // `num_nodes_before` on are new. `ns` is the duration in nanoseconds; 0 if it was not measured.
   struct Cost {
     uint32_t num_nodes_before;
     uint64_t ns;

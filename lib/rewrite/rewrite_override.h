@@ -1,6 +1,5 @@
 // Replaces or suppresses single rule applications, to seed faults (fault.h) or to leave out one rewrite in a bisection.
-// In a graph with a RewriteOverride or with a RewriteObserver that receives events, rewrites take no fast path (unless
-// a ShortcutTrial requests one), so that both see the same applications in the same order.
+// In a graph with a RewriteOverride, rewrites take no fast path, unless a ShortcutTrial requests one.
 #pragma once
 #include "lib/rewrite/rules.h"
 

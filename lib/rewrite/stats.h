@@ -23,9 +23,8 @@ struct RuleCounters {
   }
 };
 
-// Counts the attempts of all rules cheaply: each match of a node only records the bucket, the node's class and the
-// number of the last rule tried. The attempts of each rule are computed from these records when the counters are
-// requested.
+// Counts the attempts of all rules cheaply: each match of a node records only the bucket, the node's class and the
+// number of the last rule tried.
 class RuleStats {
  public:
   RuleStats();

@@ -42,8 +42,8 @@ const RuleSet& substitute_rules() {
 
 namespace {
 
-// Performs a rewrite whose only rules are substitute_rules(). Returns the same result as Rewriter (rewrite.cpp), but is
-// faster, because it has no code for other rules, contexts and orders.
+// Performs a rewrite whose only rules are substitute_rules(), with the same result as Rewriter (rewrite.cpp), but
+// faster.
 template <class Where>
 class Substituter {
  public:

@@ -15,8 +15,8 @@
 
 namespace tgc {
 
-// A sparse table indexed by node id. All pages that were never written are one shared page of zeros, so a small rewrite
-// in a large graph needs little memory. A default-constructed T must be all zeros.
+// A sparse table indexed by node id. All pages that were never written are one shared page of zeros. A
+// default-constructed T must be all zeros.
 template <class T>
 class Pages {
  public:
@@ -125,14 +125,13 @@ struct Workspace {
 };
 
 // Throws a Failure for a rewrite in `stage` that does not end. The message has the reason `why`, the rules that
-// alternate, and the nodes that they rewrote last. If `start` is set, the visit of `start` led to `start` again; then
-// the message lists only applications to the nodes of that visit.
+// alternate, and the nodes that they rewrote last, limited to the visit of `start` if it is set.
 [[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
 struct RewriteState {
   std::vector<std::unique_ptr<Workspace>> workspace_pool;
   // Results that later rewrites with the same rules reuse. The rules must not use a context, so that their result for a
-  // node is always the same. The first rewrite of a rule set keeps no results, because most sets are used only once.
+  // node is always the same.
   struct KnownMatcher {
     bool was_requested = false;
     std::unique_ptr<TableResults> results;

@@ -227,8 +227,8 @@ bool may_end_ranges(UOp u) {
   return range_start(u.op()) >= 0 || u.is(Op::AFTER);
 }
 
-// If the first source of `u` that has ranges has all ranges of the other sources, returns its list, which `u` can
-// share; otherwise returns null. If no source has ranges, returns the empty list.
+// Returns the list of the first source of `u` that has ranges, if it has all ranges of the other sources, else null;
+// the empty list if no source has ranges.
 const RangeList* list_of_source(UOp u) {
   const RangeList* shared = &kNoRanges;
   for (UOp s : u.src()) {

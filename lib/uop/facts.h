@@ -22,8 +22,8 @@ Int size_of(UOp u);
 Arg device_of(UOp u);
 Arg device_or_throw(UOp u);  // throws Failure if the device is None (UOp.device)
 
-// Copies the cached shape and device of `from` to `to`, which is `from` with a different tag or different sources.
-// Copies a fact only if the sources' facts prove that `to` has the same fact, so that the fact is not computed again.
+// Copies the cached shape and device of `from` to `to`, which is `from` with a different tag or different sources,
+// where the sources' facts prove that they are the same.
 void inherit_facts(UOp from, UOp to);
 
 // Returns the ranges that end at `u`, and expressions all whose ranges end there (UOp.ended_ranges).

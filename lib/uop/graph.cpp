@@ -63,9 +63,8 @@ void Graph::reserve(size_t nodes) {
 static constexpr size_t kLargeTable = size_t(1) << 16;
 
 // Returns the slot of the node with this key for which same(node) is true, or the empty slot where such a node belongs.
-// The table uses open addressing. The search first tries a few slots that the greatest source id selects. Nodes are
-// mostly looked up soon after their sources were made, so these slots are probably in the processor's cache. The search
-// then continues at the slot that the hash selects.
+// The table uses open addressing. The search first tries a few slots that the greatest source id selects, which are
+// probably in the processor's cache, then continues at the slot that the hash selects.
 template <class Same>
 Graph::NodeSlot& Graph::slot_of(NodeKey key, Same same) {
   constexpr uint32_t kSpread = 8, kNear = 8;  // number of start slots per source id; number of slots tried from a start

@@ -16,15 +16,15 @@
 
 namespace tgc {
 
-// The storage of a UOpSet: one stamp per node id. A node is in the set if its stamp equals `epoch`. The graph keeps
-// unused arrays in a pool. A new epoch empties an array, so a UOpSet is created in constant time.
+// The storage of a UOpSet: one stamp per node id. A node is in the set if its stamp equals `epoch`, so a new epoch
+// empties the array. The graph keeps unused arrays in a pool.
 struct StampArray {
   std::vector<uint32_t> stamps;
   uint32_t epoch = 0;
 };
 
 // A hash table of interned values, with open addressing, at most half full. A slot contains the hash of a value and a
-// pointer to the value (`Where`), so that a lookup reads only values with an equal hash. Where{} marks an empty slot.
+// pointer to the value (`Where`); Where{} marks an empty slot.
 template <class Where>
 class InternTable {
  public:
@@ -287,7 +287,7 @@ std::vector<UOp> prepend(UOp first, UOpSpan rest);
 std::vector<UOp> split_uop(UOp root, Op op);
 
 // Copies `root`, its transitive sources and the graphs inside their args to the Graph `to`. Returns the copy of `root`.
-// If the release of root's graph is not 0.12, sets the release of `to` to it. Does not change the graph of `root`.
+// If the release of root's graph is not 0.12, sets the release of `to` to it.
 UOp copy_into(Graph& to, UOp root);
 
 }  // namespace tgc

@@ -40,7 +40,7 @@ Arg shown_arg(UOp u);
 Arg other_arg(Graph& graph, std::string_view name, Arg arg);
 
 // Returns the releases of releases.def, the oldest first. A release without an enumerator has a value above
-// Release::Other. So it counts as newer than the releases with an enumerator, as an unknown release does.
+// Release::Other.
 std::span<const Release> known_releases();
 
 // Return whether a known release has an op, a dtype or enum value ("dtypes.weakint", "AxisType.WEAK"), or a dataclass

@@ -38,8 +38,8 @@ void append_infix(std::string& out, UOp x, std::string_view left, std::string_vi
 // Failure if the expression cannot be evaluated.
 Int sym_infer(UOp u, const std::function<std::optional<Int>(std::string_view)>& value_of);
 
-// Like render(), for graphs of releases other than 0.12.0 (tinygrad's uop/render.py). Does not simplify. The nodes may
-// have any number of sources and any arg. A node whose text is very long is printed as its op.
+// Like render(), for graphs of releases other than 0.12.0 (tinygrad's uop/render.py). Does not simplify. A node whose
+// text is very long is printed as its op.
 std::string render_open(UOp root);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
 // Sint: tinygrad's sint, a size that is an integer or, in symbolic shapes, a UOp. Arithmetic on two integers returns an
-// integer; arithmetic with a UOp builds nodes. The resolve functions simplify a comparison to find its value.
+// integer; arithmetic with a UOp builds nodes.
 #pragma once
 #include <span>
 #include <string>

@@ -1,5 +1,4 @@
-// UOpTable: a map from some nodes of a large graph to T. It stores the values in an array and a 32-bit index for every
-// node id. So nodes that are not in the map take little memory, unlike in a UOpMap.
+// UOpTable: a map from some nodes of a large graph to T, in which other nodes take less memory than in a UOpMap.
 #pragma once
 #include <vector>
 

@@ -212,8 +212,8 @@ Requirement whole_vector(const Fields& f) {
                     f.each(0, [&](UOp s) { return s.dtype() == f.dtype.scalar(); }),
                 "as many sources as its dtype has elements, each of the element's dtype");
 }
-// Returns true if an INDEX of memory has one index and, optionally, a gate (the condition of the access). Memory has
-// one dimension. An INDEX of anything else, such as a tensor, may have several indices.
+// Returns true if an INDEX of memory, which has one dimension, has one index and, optionally, a gate (the condition of
+// the access).
 bool indexes_memory(const Fields& f) {
   bool gate = f.src.size() == 3 && is_bool(f.of(2)) && (f.of(2).count() == 1 || f.of(2).count() == f.of(1).count());
   return f.src.size() == 2 || gate;

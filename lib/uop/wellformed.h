@@ -33,8 +33,7 @@ struct Malformed {
 // releases than 0.12.0.
 std::optional<Malformed> first_malformed(std::span<const UOp> nodes);
 
-// Like first_malformed, for `root`, its transitive sources and the graphs inside KERNELs. Fast path: if a linear scan
-// of all nodes with ids up to root's finds no malformed node, does not walk the graph.
+// Like first_malformed, for `root`, its transitive sources and the graphs inside KERNELs.
 std::optional<Malformed> first_malformed_below(UOp root);
 
 // Returns the first node of a linear list that occurs twice, or with a source that is missing or comes later; nullopt

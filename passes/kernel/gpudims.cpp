@@ -175,7 +175,6 @@ constexpr bool is_local(AxisType t) {
 }
 
 // A range of the launch grid, identified by its ids (its arg without the axis type).
-// If several ranges have the same ids, the last one in the graph is used.
 struct GridAxis {
   std::vector<Int> ids;
   UOp range;

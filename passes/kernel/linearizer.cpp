@@ -35,8 +35,7 @@ int priority_of(Op op) {
 
 constexpr uint32_t kNone = ~0u;
 
-// The nodes under a sink in a toposort (sources first). Sources are stored as positions in the toposort, so that the
-// list is compact and sorting it is cache-friendly.
+// The nodes under a sink in a toposort. Sources are stored as positions in the toposort.
 struct NodeList {
   std::span<const UOp> nodes;
   std::vector<uint32_t> src;        // the sources of node i are src[first_src[i]] to src[first_src[i + 1] - 1]

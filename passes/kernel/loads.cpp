@@ -168,8 +168,8 @@ struct Lane {
   size_t number;
 };
 
-// Groups the lanes (elements) of a vector index that share gate and base. Groups are in the order of their first lanes,
-// and the lanes of each group are sorted by offset.
+// Groups the lanes (elements) of a vector index that share gate and base, in the order of their first lanes. The lanes
+// of each group are sorted by offset.
 std::vector<std::vector<Lane>> group_lanes(UOp midx) {
   std::vector<std::vector<Lane>> groups;
   std::unordered_map<uint64_t, size_t> group_of;

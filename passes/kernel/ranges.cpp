@@ -151,8 +151,8 @@ UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
   return {};
 }
 
-// Returns 0, the constants that `r` is compared with in the expressions of `store`, and the end of `r`, sorted; an
-// empty list if there are no such comparisons.
+// Returns 0, the constants that `r` is compared with in `store`, and the end of `r`, sorted; nothing without such
+// comparisons.
 std::vector<Int> cuts_of(UOp store, UOp r) {
   std::vector<Int> cuts;
   for (UOp u : toposort(store))

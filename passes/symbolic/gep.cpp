@@ -93,8 +93,8 @@ int64_t num_elements(Arg axes) {
   return out;
 }
 
-// A vector WMMA computes several tensor core results at once. If the GEP selects whole results, pushes the GEP into the
-// operands, so that only the selected results are computed. Declines if the GEP splits a result.
+// If the GEP selects whole results of a WMMA that computes several, pushes the GEP into the operands, so that only the
+// selected results are computed.
 UOp gep_through_wmma(UOp gep, UOp wmma) {
   constexpr size_t kUpcastAxes = 6;
   auto axes = wmma.arg()[kUpcastAxes].items();

@@ -14,7 +14,7 @@ struct ResultCache {
 };
 
 // Returns compute(), or the cached result of an earlier call with the same `key`. The result must depend only on the
-// nodes that `key` identifies. Each type What, one for each caller, has a separate cache.
+// nodes that `key` identifies. Each type What has a separate cache.
 template <class What, class Compute>
 auto memoize(Graph& graph, uint64_t key, Compute compute) {
   auto once = [&] {

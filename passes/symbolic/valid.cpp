@@ -187,7 +187,7 @@ UOp drop_and_clauses(UOp cond, UOp x, UOp inv) {
 bool contains(const std::vector<UOp>& list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
 // Decides which clauses of a condition may move into the gate of the load at index x: those that depend only on ranges
-// and loads that x depends on too. The constructor walks all clauses at once, because they may share most nodes.
+// and loads that x depends on too.
 class MovableClauses {
  public:
   MovableClauses(UOp cond, UOp x) : x_(x), other_loads_(x.graph()) {

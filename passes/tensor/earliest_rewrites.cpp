@@ -41,8 +41,8 @@ Arg next_number(Numbered& numbered, UOp x) {
 }
 UOp tag_uop(Numbered& numbered, UOp x) { return has_number(x) ? UOp() : x.rtag(next_number(numbered, x)); }
 
-// Computes the result of add_tags(), but builds each node only once. The rules inspect only a node and its sources, so
-// the numbers can be assigned from the root down, in the order of graph_rewrite, before a node is built.
+// Computes the result of add_tags(), but builds each node only once: the rules inspect only a node and its sources, so
+// the numbers can be assigned before a node is built.
 class Numbering {
  public:
   Numbering(UOp sink, Numbered& numbered) : graph_(sink.graph()), numbered_(numbered), tags_(graph_), results_(graph_) {

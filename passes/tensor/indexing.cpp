@@ -64,8 +64,7 @@ UOp realize_assign(IndexingContext& ctx, UOp assign) {
   return {};
 }
 
-// The users of each node of `nodes`, without duplicates and in the order of `nodes`, which is a toposort. A node is
-// identified by its index in `nodes`.
+// The users of each node of the toposort `nodes`, without duplicates. A node is identified by its index in `nodes`.
 class Consumers {
  public:
   explicit Consumers(const std::vector<UOp>& nodes) : begin_(nodes.size() + 1), end_(nodes.size()) {

@@ -34,8 +34,7 @@ const Shortcut kReshapeByBlocks("reshape-by-blocks",
                                 "rewriting all indices at once where a reshape consists of independent blocks");
 const Shortcut kPadInGeneral("pad-in-general", "rewriting the gate of a padding that recurs with other ranges");
 
-// The key of the per-graph cache of reshapes. The same shapes are often reshaped with other ranges, so the cached
-// indices are rewritten over numbered placeholders instead of ranges.
+// The key of the per-graph cache of reshapes, which recur with other ranges.
 struct ReshapeKey {
   Shape from, to;  // the cache copies their elements to the graph's arena
   UOp general;     // a SINK of the indices, with placeholders instead of ranges
@@ -145,8 +144,7 @@ int64_t common_factor(UOp u) {
   }
 }
 
-// Makes a PLACEHOLDER range of the same size for each of `ranges`, numbered in order, so that expressions in other
-// ranges become equal and their rewrites are cached.
+// Makes numbered PLACEHOLDER ranges of the same sizes, so that the rewrites of expressions in other ranges are cached.
 std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
   std::vector<UOp> out;
   out.reserve(ranges.size());
@@ -183,8 +181,8 @@ bool gated_stays_unchanged(UOp index, Int size) {
   return py_less(low, high) && !py_less(py_add(low, before), 0) && py_less(py_add(high, before), size);
 }
 
-// Returns true if it is certain that the rules leave an index into an axis of `size` unchanged when they flatten the
-// shape and split it again, whatever the indices of the other axes are. Those must share no range with `index`.
+// Returns true if it is certain that flattening and splitting the shape again leaves an index into an axis of `size`
+// unchanged, if the other indices share no range with it.
 bool stays_unchanged(UOp index, Sint size) {
   if (size.is_uop() || !(index.dtype() == dtypes::index) || index.is_invalid()) return false;
   if (index.is(Op::WHERE)) return index.src(2).is_invalid() && gated_stays_unchanged(index, size.as_int());
@@ -291,7 +289,7 @@ std::vector<UOp> reshape_as_a_whole(Graph& graph, Shape from, Shape to, std::spa
 }
 
 // A block of a reshape: the axes [from, from_end) of the source have as many elements as the axes [to, to_end) of the
-// result, so the block can be reshaped independently of the other axes.
+// result.
 struct Block {
   size_t from, from_end, to, to_end;
   bool is_one_axis() const { return from_end - from == 1 && to_end - to == 1; }
@@ -321,8 +319,7 @@ std::optional<std::vector<Block>> blocks_of(Shape from, Shape to) {
   return i == from.size() && j == to.size() ? std::optional(out) : std::nullopt;
 }
 
-// Returns true if the index is a RANGE or a constant that lies within its axis. A sum is never accepted, because how
-// the rules factor a sum depends on the neighbouring axes.
+// How the rules factor a sum depends on the neighbouring axes, so a sum is never accepted.
 bool is_simple_and_within(UOp index, Sint size) {
   if (!(index.dtype() == dtypes::index) || index.is_invalid() || !index.in({Op::RANGE, Op::CONST})) return false;
   return !py_less(index.vmin(), 0) && py_less(index.vmax(), size.as_int());

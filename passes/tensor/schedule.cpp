@@ -21,8 +21,7 @@ UOp apply_kernels(TensorJob& job, UOp kernels) {
   return substitute(job.scheduled_sink, tensors, nullptr, "Apply Kernelize Map");
 }
 
-// Orders the steps of the schedule topologically. A step is a KERNEL, an OUTER RANGE (a loop around kernels), or an END
-// of such a range with its kernel.
+// Orders the KERNELs, OUTER RANGEs (loops around kernels), and ENDs of such ranges topologically.
 class KernelOrder {
  public:
   explicit KernelOrder(UOp sink) {

@@ -82,8 +82,8 @@ static inline __attribute__((device)) unsigned char f32_to_fp8(float v, int is_b
 }
 )";
 
-// The parameters and body of a function that calls RDNA3's tensor core for halves. The accumulator of the instruction
-// has 16 halves, of which only those at even indices are used.
+// The parameters and body of a function that calls RDNA3's tensor core for halves, whose accumulator uses only the
+// halves at even indices.
 constexpr std::string_view kHalfAccumulator = R"((half16 a, half16 b, half8 c) {
   half16 c_frag = {}; half8 d; for (int n = 0; n < 8; n++) { c_frag[n*2] = c[n]; }
   c_frag = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32(a, b, c_frag, false);
@@ -125,8 +125,8 @@ void define_vector(CStyle& c, DType d, std::string& out) {
          element_names(d.count(), scalar + " ") + ") { return { " + element_names(d.count()) + " }; }\n";
 }
 
-// Defines a macro or function for each tensor core. On CDNA, the type in an instruction's name depends on the preceding
-// tensor cores, because tinygrad changes its table of type names while it prints the macros.
+// Defines a macro or function for each tensor core. On CDNA, as in tinygrad, the type in an instruction's name depends
+// on the preceding tensor cores.
 void define_wmma(CStyle& c, std::string& out) {
   std::map<Scalar, std::string> types{{Scalar::BFloat16, "bf16"}, {Scalar::Float32, "f32"}, {Scalar::Float16, "f16"},
                                       {Scalar::FP8E4M3, "_fp8_fp8"}, {Scalar::FP8E5M2, "_bf8_bf8"}};

@@ -6,8 +6,7 @@ namespace {
 
 constexpr DTypeSet kFloat32{Scalar::Float32};
 
-// Returns true if `u` converts a dtype in `from`, or a vector of it, to a dtype in `to`. The rows below print valid
-// code for scalars only, but tinygrad's patterns accept vectors, too.
+// Returns true if `u` converts a dtype in `from`, or a vector of it, to a dtype in `to`.
 bool converts(UOp u, DTypeSet from, DTypeSet to) { return from.contains(u.src(0).dtype()) && to.contains(u.dtype()); }
 
 bool print_special(LlvmIr& r, UOp u) {

@@ -244,8 +244,7 @@ void LlvmIr::add_parameter(UOp u) {
       .append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(node_text_);
 }
 
-// Declares a buffer in registers or local memory: local memory of a GPU is a global variable, which the work group
-// shares; any other buffer is on the stack.
+// Local memory of a GPU is a global variable, which the work group shares; any other buffer is on the stack.
 void LlvmIr::add_local(UOp u) {
   bool local = u.is(Op::DEFINE_LOCAL);
   std::string id;

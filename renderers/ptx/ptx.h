@@ -22,8 +22,7 @@ class Ptx : public TextRenderer {
 
   void print_hole(char letter, int number, UOp u);
   // type() returns the register type ("f32") of a scalar `d`, memory() the memory type ("b16"). Both throw a Failure
-  // that names the node `u` if `d` has no such type. type() also rejects vectors, because a vector needs several
-  // registers.
+  // that names the node `u` if `d` has no such type.
   std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
   std::string value(UOp u, Const v, DType d) const;            // immediate operand; throws Failure if `v` is too large

@@ -62,7 +62,7 @@ std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
 }
 
 // For each image access, if possible upcasts or unrolls by 4 the first axis that is a term of the image's index and
-// whose size 4 divides, so that the four channels of a pixel are accessed at once.
+// whose size 4 divides.
 void upcast_images(Scheduler& k) {
   const auto original = k.bufs();
   for (size_t i = 0; i < original.size(); i++) {

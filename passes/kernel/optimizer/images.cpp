@@ -19,8 +19,8 @@ UOp make_image(ImageBuffers& images, UOp buf) {
   return buf.with_dtype(dtypes::imagef(std::array<int64_t, 3>{1, d.size() / 4, 4}, d.nbytes()));
 }
 
-// Changes the image of a store, if create_image_buffers made it, back to a buffer if the store cannot write whole
-// pixels, that is, if no axis of the store's index has a size divisible by 4, the number of channels.
+// Changes an image that create_image_buffers made back to a buffer in a store, if no axis of the store's index has a
+// size divisible by 4, the number of channels of a pixel.
 UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
   auto before = images.find(buf.arg().small_int());
   if (before == images.end()) return {};
@@ -31,8 +31,8 @@ UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
   return with_first_source(s, with_first_source(idx, buf.with_dtype(before->second)));
 }
 
-// Returns the dtypes that image buffers had before the stage "create image buffers", which records them. If that stage
-// did not run (the graph comes from a dump), assumes that all images were float32 buffers.
+// Returns the dtypes that image buffers had before the stage "create image buffers". If that stage did not run, assumes
+// that all images were float32 buffers.
 ImageBuffers& image_buffers(KernelJob& job, UOp sink) {
   if (job.image_buffers) return *job.image_buffers;
   job.image_buffers.emplace();

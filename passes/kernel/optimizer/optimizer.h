@@ -63,9 +63,8 @@ struct ActionLimits {
 // the args of TC.
 std::vector<Opt> search_actions(Graph& graph, const ActionLimits& limits);
 
-// Applies each of `actions` to a copy of `kernel` and returns the resulting kernels in the order of the actions. Skips
-// actions that do not apply or exceed the limits. Skips an action whose amount is the size of the whole axis if
-// `actions` has the same action with amount 0, which means the same.
+// Applies each of `actions` to a copy of `kernel` and returns the resulting kernels. Skips actions that do not apply,
+// exceed the limits, or repeat another action with the amount 0, which means the whole axis.
 std::vector<Scheduler> kernel_actions(const Scheduler& kernel, std::span<const Opt> actions,
                                       const ActionLimits& limits);
 

@@ -244,8 +244,8 @@ static std::string_view name_of_shift(UOp rng, int64_t amount, AxisType type) {
   return graph.str(name + " " + kind).text();
 }
 
-// Splits `rng` into two axes and returns them: the rest, and a new axis of `amount` steps. The new axis is the inner
-// one, or the outer one if `top` is true. Throws KernelOptError if `amount` does not divide the size of `rng`.
+// Splits `rng` into the rest and a new axis of `amount` steps, the inner one unless `top` is true. Throws
+// KernelOptError if `amount` does not divide the size of `rng`.
 std::pair<UOp, UOp> Scheduler::shift_to(UOp rng, int64_t amount, AxisType type, bool top, UOp new_rng) {
   UOp rest_size = divides(rng.src(0), amount);
   if (!rest_size)
@@ -283,8 +283,7 @@ std::string Scheduler::colored_shape() const {
 }
 
 // Makes the kernel's name with colours, such as "r_32_4_4": r if the kernel has a reduce, else E, followed by the sizes
-// of existing SPECIALs and the sizes of the axes. Appends "n1", "n2", ... if `name_counts` counts earlier uses of the
-// name.
+// of existing SPECIALs and of the axes.
 std::string Scheduler::kernel_name(std::map<std::string, int>& name_counts) const {
   std::string out = reduceop() ? "r" : "E", separator = colored("_", "BLACK");
   std::vector<UOp> specials;
