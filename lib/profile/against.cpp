@@ -27,7 +27,7 @@ Code code_of_run(const Profile& p, size_t kernel, const Listings::Listing& listi
   return out;
 }
 
-// Aligns the code of two runs. Code that is too long for align_code() is paired by position.
+// Pairs code that is too long for align_code() by position.
 std::vector<ComparedInstruction> align(const Code& a, const Code& b) {
   auto texts = [](const Code& code) {
     std::vector<std::string> out;
@@ -37,15 +37,13 @@ std::vector<ComparedInstruction> align(const Code& a, const Code& b) {
   auto at = [](const Code& code, size_t n) { return n < code.size() ? std::optional(code[n]) : std::nullopt; };
   std::vector<ComparedInstruction> out;
   if (auto pairs = align_code(texts(a), texts(b))) {
-    for (const AlignedPair& x : *pairs) out.push_back({at(a, x.a), at(b, x.b)});  // kNone is larger than any size
+    for (const AlignedPair& x : *pairs) out.push_back({at(a, x.a), at(b, x.b)});
     return out;
   }
   for (size_t n = 0; n < std::max(a.size(), b.size()); n++) out.push_back({at(a, n), at(b, n)});
   return out;
 }
 
-// Returns the runs to compare: those with the same name in both profiles, so that the n-th run of a kernel is compared
-// with the n-th; but if each profile has only one chosen run, these two.
 std::vector<std::pair<size_t, size_t>> pairs_of(const Profile& a, const Profile& b) {
   std::vector<std::pair<size_t, size_t>> out;
   auto only = [](const Profile& p) {

@@ -12,33 +12,33 @@ namespace tgc::profile {
 
 struct ComparedInstruction {
   struct InstructionSide {
-    uint32_t number = 0;  // of the instruction in its code
+    uint32_t number = 0;
     uint64_t address = 0;
     InstructionTimes instruction_times;
     std::string assembly;
     double cycles_per_wave = 0;   // mean cycles of a followed wave
   };
-  std::optional<InstructionSide> old_side, new_side;  // at least one is set; nullopt: that run has no such instruction
+  std::optional<InstructionSide> old_side, new_side;  // at least one is set
   double change_per_wave() const {
     return (new_side ? new_side->cycles_per_wave : 0) - (old_side ? old_side->cycles_per_wave : 0);
   }
   const InstructionSide& newest_side() const { return new_side ? *new_side : *old_side; }
 };
 
-// Two runs, usually of the same kernel. All cycles are means over the run's followed waves.
+// Cycles are means over the run's followed waves.
 struct ComparedRun {
   size_t old_run = 0, new_run = 0;
-  std::vector<ComparedInstruction> instructions;  // executed ones, in order; empty if one run has none
+  std::vector<ComparedInstruction> instructions;  // executed ones; empty if one of the runs has none
   std::array<double, kStallReasons> old_reasons{}, new_reasons{};
   double old_cycles = 0, new_cycles = 0;
 };
-// Compares the chosen runs (Profile::is_run_chosen) of the same name, the n-th with the n-th; if each profile has only
-// one chosen run, those two.
+// Compares the chosen runs of the same name, the n-th with the n-th; if each profile has only one chosen run, those
+// two.
 std::vector<ComparedRun> compare_runs(const Profile& old_profile, const Profile& new_profile);
 
 struct ComparedTime {
   std::string kernel;
-  std::optional<double> old_seconds, new_seconds;  // mean of the kernel's runs
+  std::optional<double> old_seconds, new_seconds;
 };
 std::vector<ComparedTime> compare_times(const Profile& old_profile, const Profile& new_profile);
 

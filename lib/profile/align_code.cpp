@@ -8,11 +8,10 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostCells = size_t(1) << 24;  // limit for the cells of the table that align_code() fills
-constexpr uint32_t kSame = 4, kSimilar = 3;     // scores of a pair: the same text; the same up to registers
+constexpr size_t kMostCells = size_t(1) << 24;
+constexpr uint32_t kSame = 4, kSimilar = 3;     // the same text; the same up to registers
 
-// Returns the class of a register: "v" for "v12", "s" for "vcc_lo". Returns "" for other words, also for special
-// registers such as "exec_lo", whose names are compared.
+// Returns "v" for "v12", "s" for "vcc_lo", and "" for words that are no general registers, such as "exec_lo".
 std::string_view register_class(std::string_view word) {
   if (word == "vcc_lo" || word == "vcc_hi") return "s";
   for (std::string_view name : {"v", "s", "a", "ttmp"})
@@ -28,7 +27,6 @@ size_t number_at(std::string_view text, size_t& at) {
   return out;
 }
 
-// Gives each distinct text a number.
 class Numbers {
  public:
   uint32_t of(const std::string& text) { return numbers_.try_emplace(text, uint32_t(numbers_.size())).first->second; }

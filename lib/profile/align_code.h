@@ -1,5 +1,4 @@
-// Aligns the instructions of two versions of a kernel, such as the code of two compilers: pairs instructions with the
-// same text, or with texts that mask_registers() makes equal.
+// Pairs the instructions of two versions of a kernel that have the same text up to registers (mask_registers()).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,20 +10,18 @@
 
 namespace tgc::profile {
 
-// An instruction of each version, by index, or of only one version.
 struct AlignedPair {
-  static constexpr size_t kNone = SIZE_MAX;  // value of `a` or `b` if that version has no such instruction
+  static constexpr size_t kNone = SIZE_MAX;
   size_t a = kNone, b = kNone;
-  bool is_same = false;  // both have the same text; false: the texts differ, or only one version has it
+  bool is_same = false;  // both have the same text
 };
 
-// Returns the text of an instruction, as LLVM prints it, without the numbers of its registers, the target of a branch,
-// and the suffix for the encoding. "v_add_f32_e32 v0, s1, v[2:3]" becomes "v_add_f32 v, s, v[2]"; [2] is the number of
-// registers.
+// Returns an instruction's text without the numbers of registers, the target of a branch, and `_e32` or `_e64`:
+// "v_add_f32 v, s, v[2]" for "v_add_f32_e32 v0, s1, v[2:3]".
 std::string mask_registers(std::string_view assembly);
 
-// Returns all instructions of both versions in order, paired for the largest sum: a pair with the same text counts 4,
-// any other pair 3. Returns nullopt if the parts that differ are too long.
+// Returns all instructions of both versions in order, with the pairs of the largest sum: the same text counts 4, other
+// pairs 3. Returns nullopt if the parts that differ are too long.
 std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> a, std::span<const std::string> b);
 
 }  // namespace tgc::profile

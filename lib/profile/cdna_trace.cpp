@@ -1,6 +1,6 @@
 // Follows waves through the code by the packets of CDNA. An ISSUE packet says which waves of a SIMD issue an
-// instruction, and for which waves an instruction without a unit ends, such as a wait. An INST packet has the kind of
-// a wave's oldest issued instruction whose kind is not known yet; the kind of a branch says whether it is taken.
+// instruction, and for which waves an instruction without a unit ends, such as a wait. An INST packet has the kind of a
+// wave's oldest issued instruction whose kind is not known yet; the kind of a branch says whether it is taken.
 #include <algorithm>
 #include <deque>
 
@@ -12,11 +12,11 @@ namespace {
 
 constexpr uint32_t kIssued = 2, kImmediate = 3;      // states of a wave in an ISSUE packet
 constexpr uint32_t kWaves = 10, kStateLow = 8;       // waves of a SIMD; first bit of their states in an ISSUE
-// Kinds of INST packets. kReplay to kLastReplay are repeated accesses to memory.
+// kReplay to kLastReplay are repeated accesses to memory.
 constexpr uint32_t kPc = 7, kJumpOp = 12, kNext = 13, kMessage = 15, kReplay = 19, kLastReplay = 24;
-// Kinds of instructions without an INST packet: those that end without a unit, and those whose packet has not come.
+// Instructions that end without a unit, and those whose INST packet has not come.
 constexpr uint32_t kImmediateKind = 32, kUnknownKind = 33;
-constexpr uint32_t kTrapCount = 64;                  // a WAVESTART with a larger count is that of a trap handler
+constexpr uint32_t kTrapCount = 64;                  // larger counts are those of trap handlers
 
 struct Issued {
   int64_t time = 0;
@@ -26,7 +26,7 @@ struct Wave {
   bool is_open = false;
   int64_t begin = 0;
   std::vector<Issued> list;
-  std::deque<size_t> unknown;  // indices in `list` of the instructions whose INST packet has not come
+  std::deque<size_t> unknown;  // indices in `list`, by age
 };
 struct Step {
   int64_t time = 0;

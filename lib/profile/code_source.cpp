@@ -24,30 +24,27 @@ namespace tgc::profile {
 
 namespace {
 
-constexpr double kLeastAligned = 0.7;  // least share of a kernel's instructions with counterparts in similar code
+constexpr double kLeastAligned = 0.7;
 
-// Returns a function's name without the number that distinguishes kernels with the same name: "E_4" for "E_4n1".
+// Returns "E_4" for "E_4n1": a number distinguishes kernels with the same name.
 std::string_view base_name(std::string_view name) {
   size_t digits = name.find_last_not_of("0123456789");
   bool has_number = digits != name.npos && digits > 0 && digits + 1 < name.size() && name[digits] == 'n';
   return has_number ? name.substr(0, digits) : name;
 }
 
-// Returns true if a node that is printed inside a line belongs to the line's nodes. Constants, arguments, buffers, and
-// indices of loops and threads do not.
 bool belongs_to_line(UOp u) {
   return !u.in({Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_REG, Op::DEFINE_VAR, Op::SPECIAL,
                 Op::RANGE, Op::NOOP});
 }
 
-// Sets `out.line_nodes`, the nodes of each line of a source, and `out.accesses`, how these nodes access memory.
 void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_size, CodeSource& out) {
   std::unordered_map<UOp, size_t> position;
   for (size_t n = 0; n < list.size(); n++) position[list[n]] = n;
-  std::vector<std::set<size_t>> lines(list.size());  // by node: the numbers of the lines that print it
+  std::vector<std::set<size_t>> lines(list.size());
   for (size_t n = list.size(); n-- > 0;) {
     SourceLines own = map.lines_of_node[n];
-    if (own.num_lines) lines[n].clear();  // the lines of the users print only the name of the node's variable
+    if (own.num_lines) lines[n].clear();  // the nodes that use it print only the name of its variable
     for (size_t k = 0; k < own.num_lines; k++) lines[n].insert(own.first_line + k);
     for (UOp s : list[n].src())
       if (auto at = position.find(s);
@@ -122,13 +119,12 @@ class SourceFinder {
     Section text;
     std::string kernel;
     std::string arch;
-    std::string differs = {};  // how its code differs, for each compiled kernel with this name
-    std::vector<ListedInstruction> listing = {};  // instructions of the profile's code; made when first needed
-    std::optional<CodeSource> similar = {};       // of the sources with other code: that with the most similar code
-    size_t pairs = 0;                             // number of instructions that `similar` has, too
+    std::string differs = {};
+    std::vector<ListedInstruction> listing = {};
+    std::optional<CodeSource> similar = {};       // the most similar source with other code
+    size_t pairs = 0;
   };
 
-  // Compares the code of wanted kernels with that of the sources that tgc renders for the ASTs in the profile.
   void take_own(std::vector<Wanted>& wanted, const std::string& target) {
     Session session = native_session(session_);
     std::set<std::string> names;
@@ -170,7 +166,6 @@ class SourceFinder {
     }
   }
 
-  // Compares the code of wanted kernels with that of the source that tinygrad rendered and recorded.
   void take_recorded(std::vector<Wanted>& wanted, const GoldenRecord& record, const std::string& target,
                      const std::string& shown) {
     if (!record.source || !record.program) return;
@@ -195,8 +190,7 @@ class SourceFinder {
     compare(wanted, name, std::move(c.compile_job().value_or_throw()), made);
   }
 
-  // Compiles a source. If the code is that of a wanted kernel, takes the source for this kernel. If it is only similar,
-  // keeps the source as `similar`.
+  // Takes a source for wanted kernels with the same code; otherwise keeps it if the code is similar.
   void compare(std::vector<Wanted>& wanted, std::string_view name, CompileJob job, const CodeSource& source) {
     job.annotates_lines = true;
     std::string binary;
@@ -229,8 +223,7 @@ class SourceFinder {
     out = std::move(source);
   }
 
-  // Aligns the profile's code with `own`, the code of `source`. If enough instructions have counterparts, and more than
-  // with the sources before, keeps the source as `similar`, with the counterparts' lines.
+  // `own` is the code of `source`.
   void keep_if_similar(Wanted& w, std::vector<ListedInstruction> own, CodeSource source) {
     if (w.listing.empty())
       for (auto& [address, text] : disassemble_program(*w.program, w.arch)) w.listing.push_back({address, text});
@@ -261,7 +254,7 @@ class SourceFinder {
            (compiler_of(w).empty() ? "" : ", which was compiled by " + compiler_of(w));
   }
 
-  // Returns the compiler that made the profiled program, such as "AMD clang version 20.0.0git"; "" if it is unknown.
+  // Returns "" if the compiler is unknown.
   static std::string compiler_of(const Wanted& w) {
     auto comment = find_section(w.program->elf_bytes, ".comment");
     std::string text;
@@ -275,8 +268,8 @@ class SourceFinder {
   std::string input_;
   const Profile& profile_;
   CodeSources out_;
-  std::map<std::string, std::vector<Wanted>> wanted_;  // by processor: kernels whose source is not found yet
-  std::set<std::string> seen_;                         // names of the kernels that were compiled
+  std::map<std::string, std::vector<Wanted>> wanted_;
+  std::set<std::string> seen_;
   std::string last_error_;
 };
 
@@ -313,7 +306,7 @@ std::string nodes_text(const std::vector<LinearNode>& nodes) {
     }
     constexpr std::string_view kPlumbing[] = {"INDEX", "GEP", "VECTORIZE", "CAST", "AFTER"};
     if (std::ranges::find(kPlumbing, node.op) != std::end(kPlumbing)) continue;
-    size_t last = n;  // index of the last of the consecutive nodes with the same op
+    size_t last = n;
     while (last + 1 < nodes.size() && nodes[last + 1].op == node.op &&
            nodes[last + 1].list_index == nodes[last].list_index + 1)
       last++;

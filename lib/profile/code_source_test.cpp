@@ -8,9 +8,7 @@
 namespace tgc::profile {
 namespace {
 
-// Returns how a wave accesses memory in a kernel that loads x[index]. `index` is an expression of l and m, the numbers
-// of the thread along the axes of its work group, which have the sizes 64 and 2, and of g, the number of the work
-// group.
+// Returns the access to x[index]. `index` has l and m, the thread in a group of 64 x 2 threads, and g, the group.
 std::optional<LaneAccess> access(const std::string& index, const std::string& dtype = "float",
                                  const std::string& gate = "") {
   const std::string text = "x = UOp(Ops.DEFINE_GLOBAL, dtypes." + dtype + ".ptr(65536), (), 1)\n"
@@ -46,7 +44,7 @@ TEST_CASE("lane_access: neighbouring addresses, strides, gates and addresses fro
   CHECK(far->stride_bytes == 128);
   CHECK(far->num_lines == 32);
   CHECK(far->fewest_lines_needed == 1);
-  auto same = access("g*7");  // all lanes read the same address
+  auto same = access("g*7");
   REQUIRE(same);
   CHECK(same->num_lines == 1);
   CHECK(same->fewest_lines_needed == 1);
@@ -97,9 +95,9 @@ TEST_CASE("merged accesses: the compiler makes one instruction of several access
   LaneAccess lanes{.num_lanes = 32, .lane_bytes = 4, .num_lines = 4, .fewest_lines_needed = 1, .stride_bytes = 16};
   for (int64_t lane = 0; lane < 32; lane++) banks.addresses.push_back(lane * 16 + 8);
   lanes.addresses = banks.addresses;
-  CHECK(merged_access(banks, 16, 1).access_cycles == 4);  // each lane reads four words, all different
+  CHECK(merged_access(banks, 16, 1).access_cycles == 4);
   CHECK(merged_access(banks, 16, 1).fewest_cycles == 4);
-  CHECK(merged_access(banks, 4, 2).access_cycles == 8);   // at two places
+  CHECK(merged_access(banks, 4, 2).access_cycles == 8);
   CHECK(merged_access(lanes, 16).num_lines == 4);
   CHECK(merged_access(lanes, 16).fewest_lines_needed == 4);
   CHECK(merged_access(lanes, 4).fewest_lines_needed == 1);
@@ -130,7 +128,7 @@ TEST_CASE("align_lines: lines of another compiler's code are exact only for the 
   CHECK(is(0, {3, true}));
   CHECK(is(1, {5, false}));  // a wait has the line of the next instruction
   CHECK(is(2, {5, false}));  // the counterpart has other registers
-  CHECK(is(3, {0, false}));  // an instruction without a counterpart, whose neighbours have different lines
+  CHECK(is(3, {0, false}));  // no counterpart
   CHECK(is(4, {7, true}));
   CHECK(made.difference_text ==
         "; 2 of 5 instructions are only in the profile's: 's_waitcnt vmcnt(0)', 'v_mul_f32 v3, v2, v2'"

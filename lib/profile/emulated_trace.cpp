@@ -15,9 +15,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr uint64_t kLogBytes = uint64_t(1) << 30;  // size of the log; only the part that is written takes memory
-
-// ---- the packets of a trace
+constexpr uint64_t kLogBytes = uint64_t(1) << 30;  // only the part that is written takes memory
 
 class PacketWriter {
  public:
@@ -32,7 +30,7 @@ class PacketWriter {
     const PacketType& type = of(Packet::INST, Packet::INST_RDNA4);
     put(bits_of(type, wave, "wave", 1) | shifted(type, op, "op"), type.nibbles);
   }
-  // Returns the trace. Appends 16 or 17 nibbles, because a decoder ignores packets that begin in the last 15 nibbles.
+  // Appends 16 or 17 nibbles, because a decoder ignores packets that begin in the last 15 nibbles.
   std::string finish() {
     put(0, 16 + nibbles_ % 2);
     return std::move(bytes_);
@@ -64,7 +62,6 @@ class PacketWriter {
   uint64_t nibbles_ = 0;
 };
 
-// The kind of packet that an instruction has, which its first word determines.
 enum class Unit : uint8_t { Vector, Immediate, Scalar, ScalarMemory, Message, Load, Store, LocalLoad, LocalStore };
 Unit unit_of(uint32_t word) {
   if (word >> 31 == 0) return Unit::Vector;
@@ -81,7 +78,7 @@ Unit unit_of(uint32_t word) {
     default: return Unit::Vector;
   }
 }
-// Returns the operation of an INST packet. RDNA3 and RDNA4 have the same numbers of these operations.
+// RDNA3 and RDNA4 have the same numbers of these operations.
 uint32_t op_of(Unit unit) {
   switch (unit) {
     case Unit::ScalarMemory: return 0x1;
@@ -90,11 +87,9 @@ uint32_t op_of(Unit unit) {
     case Unit::Store: return 0x24;
     case Unit::LocalLoad: return 0x29;
     case Unit::LocalStore: return 0x2b;
-    default: return 0;  // SALU
+    default: return 0;
   }
 }
-
-// ---- from the logged events of a launch to a trace
 
 class TraceMaker {
  public:
@@ -137,7 +132,7 @@ class TraceMaker {
     at = jumped ? i.jump_target : i.next_instruction;
   }
 
-  // Returns the trace. Throws Failure if its hits are not those of the log.
+  // Throws Failure if the trace's hits are not those of the log.
   std::string finish() {
     std::string blob = packets_.finish();
     SqttSummary s = summarize_sqtt({reinterpret_cast<const uint8_t*>(blob.data()), blob.size()}, &code_);
@@ -150,7 +145,7 @@ class TraceMaker {
     return blob;
   }
 
-  // By instruction: the lanes that were active, added up over its executions, as 8 bytes, the lowest first.
+  // By instruction, summed over its executions, as 8 bytes, the lowest first.
   std::string active_lanes() const {
     std::string out;
     for (uint64_t sum : lane_sums_)
@@ -175,17 +170,15 @@ class TraceMaker {
   const KernelCode& code_;
   PacketWriter packets_;
   std::map<uint64_t, uint32_t> by_address_;
-  std::vector<uint64_t> hits_, lane_sums_;  // by instruction: logged executions, and sum of their active lanes
-  std::array<uint32_t, 32> lanes_{};        // by wave: number of its active lanes
-  std::array<uint32_t, 32> at_;             // by wave: number of its next instruction
+  std::vector<uint64_t> hits_, lane_sums_;  // by instruction, from the log
+  std::array<uint32_t, 32> lanes_{};
+  std::array<uint32_t, 32> at_;
 };
-
-// ---- the pickle
 
 class EventWriter {
  public:
   EventWriter() : out_("\x80\x04](") {}
-  // Begins an event of this class. For each field, call text() with its name and then write the value; then call end().
+  // For each field, call text() with its name and then write the value; then call end().
   EventWriter& begin(std::string_view module, std::string_view name) {
     text(module), text(name);
     out_ += "\x93)\x81}(";
@@ -195,7 +188,6 @@ class EventWriter {
   EventWriter& bytes(std::string_view s) { return out_ += '\x8e', number_of(s.size(), 8), out_.append(s), *this; }
   EventWriter& number(uint64_t n) { return out_ += "\x8a\x08", number_of(n, 8), *this; }
   EventWriter& truth() { return out_ += '\x88', *this; }
-  // Writes a dict with two entries: a number and a text.
   EventWriter& dict(std::string_view key, uint64_t value, std::string_view other, std::string_view word) {
     out_ += "}(";
     return text(key), number(value), text(other), text(word), out_ += 'u', *this;
@@ -210,7 +202,7 @@ class EventWriter {
   std::string out_;
 };
 
-// Returns the number of an architecture in tinygrad's device properties: 110000 for "gfx1100".
+// Returns 110000 for "gfx1100", as in tinygrad's device properties.
 uint64_t target_version(std::string_view arch) {
   if (arch.size() < 6 || !arch.starts_with("gfx")) return 0;
   auto digit = [](char c) { return uint64_t(c <= '9' ? c - '0' : c - 'a' + 10); };
@@ -226,7 +218,7 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
     if (log.is_full)
       throw Failure(formatted("the kernel executes too many instructions for a profile: its log has %llu bytes",
                               static_cast<unsigned long long>(log.capacity_bytes)));
-    std::map<uint64_t, std::string_view> modules;  // by address of a loaded module: the code object
+    std::map<uint64_t, std::string_view> modules;
     std::map<std::string, uint64_t> tags;
     EventWriter events;
     bool has_device = false;

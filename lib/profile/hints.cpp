@@ -9,35 +9,31 @@
 namespace tgc::profile {
 namespace {
 
-constexpr double kLeastGain = 0.02;    // hints with less gain are left out, as noise
+constexpr double kLeastGain = 0.02;
 constexpr uint32_t kFarFromFewest = 2;  // for a hint, an access needs this many times the fewest cache lines or cycles
 constexpr double kManyRepeats = 4;     // for a hint, loads must load each byte this often on average
 constexpr double kOverlap = 0.5;       // assumed share of a wait that other loads or waves can hide
-constexpr size_t kMostAccesses = 3;    // limit for the hints of each kind about single accesses
-constexpr uint32_t kWidest = 16;       // the largest number of bytes that one instruction accesses for a lane
+constexpr size_t kMostAccesses = 3;
+constexpr uint32_t kWidest = 16;       // most bytes that one instruction accesses for a lane
 constexpr uint32_t kRegisterBytes = 4;
 
-// The effects of a change on a kernel, as bits. A change that adds UPCAST has kFewerThreads. An increase is followed by
-// the decrease that contradicts it.
+// Effects of a change on a kernel. An increase is followed by the decrease that contradicts it.
 enum Effect : uint32_t {
   kMoreThreads = 1, kFewerThreads = 2, kMoreUnroll = 4, kLessUnroll = 8, kLargerGroups = 16, kSmallerGroups = 32
 };
 constexpr uint32_t kIncreases = kMoreThreads | kMoreUnroll | kLargerGroups;
-// Returns the effects that contradict `effects`.
 uint32_t opposite(uint32_t effects) { return (effects & kIncreases) << 1 | (effects >> 1 & kIncreases); }
 
-// One way to make a change.
 struct Way {
   std::string text;
   uint32_t effects = 0;  // bits of Effect
 };
 
-// A hint before it is weighed against the others.
 struct Candidate {
   Hint hint;
   std::string aim;        // what all ways have in common; may be empty
   std::vector<Way> ways;
-  uint32_t line = 0;      // source line of the access that the hint is about; 0: it is about none
+  uint32_t line = 0;      // of the hint's access; 0: none
 };
 void sort_by_gain(std::vector<Candidate>& list) {
   std::ranges::stable_sort(list, std::greater(), [](const Candidate& c) { return c.hint.largest_share; });
@@ -83,14 +79,14 @@ class HintFinder {
     out_.push_back({{std::move(id), std::min(gain, 1.0), std::move(measured), ""}, std::move(aim), std::move(ways)});
   }
 
-  // Returns the hints with a gain of at least kLeastGain, by descending gain. Leaves out the ways that contradict a way
-  // of a hint with a larger gain, then the hints without a way, and "wait" if an earlier hint is about the same access.
+  // Returns the hints by descending gain. Leaves out those with little gain, the ways that contradict a hint with a
+  // larger gain, the hints without a way, and "wait" if an earlier hint is about the same source line.
   std::vector<Hint> weighed() {
     std::erase_if(out_, [](const Candidate& c) { return c.hint.largest_share < kLeastGain; });
     sort_by_gain(out_);
     std::vector<Hint> hints;
-    std::set<uint32_t> lines;  // source lines of the accesses that earlier hints are about
-    uint32_t excluded = 0;     // bits of Effect: the effects that contradict earlier hints
+    std::set<uint32_t> lines;
+    uint32_t excluded = 0;
     for (Candidate& c : out_) {
       std::erase_if(c.ways, [&](const Way& w) { return w.effects & excluded; });
       if (c.ways.empty() || (c.line && !lines.insert(c.line).second && c.hint.id == "wait")) continue;
@@ -111,8 +107,6 @@ class HintFinder {
     return "'" + instruction_text(p_, kernel_, n, listing_) + "' (" + instruction_place(p_, kernel_, n) + ")";
   }
 
-  // Adds a hint if more waves on a SIMD could hide stalls: "few-waves" if more would fit, and otherwise a hint at the
-  // resource that limits how many fit (if more would fit, that hint has the gain 0 and is left out later).
   void add_waves() {
     double hideable = 0;
     for (StallReason r : {StallReason::Memory, StallReason::Lds, StallReason::ScalarMemory, StallReason::Dependency,
@@ -166,7 +160,6 @@ class HintFinder {
     return out;
   }
 
-  // Adds a hint if waves spend much time on their start and on loading arguments.
   void add_short_waves() {
     double arguments = 0;
     for (uint32_t n = 0; n < stalls_.roles.size(); n++)
@@ -175,7 +168,7 @@ class HintFinder {
         arguments += double(stalls_.instructions[n].waits_for_result.idle_cycles) / all_;
     const double start = share_of(StallReason::StartUp), share = start + arguments;
     if (!figures_.num_followed_waves) return;
-    add("short-waves", share * 0.75,  // with four elements for each thread, a quarter of this time would remain
+    add("short-waves", share * 0.75,  // a quarter of this time remains with four elements for each thread
         formatted("a wave issues %.0f instructions, and %.0f%% of its time goes for its start (%.0f%%) and for loading "
                   "the kernel's arguments (%.0f%%)",
                   hits_ / double(figures_.num_followed_waves), share * 100, start * 100, arguments * 100),
@@ -184,7 +177,6 @@ class HintFinder {
          {"fuse the kernel with its neighbours"}});
   }
 
-  // Adds a hint if work groups have fewer threads than a wave has lanes.
   void add_lanes() {
     if (!figures_.wave_lanes || figures_.max_active_lanes >= figures_.wave_lanes) return;
     const double unused = 1 - double(figures_.max_active_lanes) / figures_.wave_lanes;
@@ -196,7 +188,6 @@ class HintFinder {
         {{formatted("Opt(OptOps.LOCAL, .., %u)", figures_.wave_lanes), kLargerGroups}});
   }
 
-  // Adds a hint if vector instructions run in fewer lanes than the wave has threads. Needs a trace with active lanes.
   void add_divergence() {
     const auto active = p_.active_lanes_of(kernel_);
     double lost = 0, most = 0;
@@ -219,12 +210,11 @@ class HintFinder {
         "let neighbouring threads take the same branch, or give the work of the missing lanes to whole waves");
   }
 
-  // The cost of the memory instructions that a source line executes.
   struct LineTime {
-    double share = 0;  // share of the waves' time: waits for their results, and their own stalls
+    double share = 0;  // of the waves' time, with waits for results
     uint64_t hits = 0;
-    uint32_t bytes = 0, places = 1;   // of the widest access: bytes of a lane at each address; number of addresses
-    std::set<std::string> mnemonics;  // "ds_load_b128"
+    uint32_t bytes = 0, places = 1;   // of the widest access; `bytes` at each of `places` addresses
+    std::set<std::string> mnemonics;
   };
   LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {
     LineTime out;
@@ -244,8 +234,6 @@ class HintFinder {
     return out;
   }
 
-  // Adds hints at accesses whose lanes touch many cache lines or the same bank of local memory, and at accesses of few
-  // bytes to consecutive addresses.
   void add_accesses() {
     const CodeSource* source = p_.source_of(kernel_);
     if (!source) return;
@@ -303,7 +291,6 @@ class HintFinder {
     }
   }
 
-  // Adds a hint if the kernel loads the same bytes several times.
   void add_repeats() {
     if (!figures_.kernel_work || figures_.kernel_work->bytes_read <= 0 || !figures_.num_followed_waves) return;
     double loaded = 0, time = 0;
@@ -332,7 +319,7 @@ class HintFinder {
   void add_spills() {
     double share = 0;
     uint64_t hits = 0;
-    uint32_t stored = 0;  // number of registers that the stores in the code store
+    uint32_t stored = 0;
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       if (!stalls_.roles[n].is_scratch) continue;
       if (stalls_.roles[n].is_store) stored += stalls_.roles[n].lane_bytes / kRegisterBytes;
@@ -350,7 +337,6 @@ class HintFinder {
         "let the accumulators fit into registers", less_code_);
   }
 
-  // Adds a hint if some followed waves execute more instructions than others.
   void add_imbalance() {
     const auto& waves = stalls_.followed_waves;
     if (waves.size() < 2) return;
@@ -377,7 +363,6 @@ class HintFinder {
         "divide the work evenly: the loop's length or a branch depends on the thread");
   }
 
-  // Adds hints at those reasons of stalls that suggest a change by themselves.
   void add_reasons() {
     auto worst = [&](StallReason reason) {
       auto cycles = [&](const InstructionStalls& s) { return s.times_by_reason[size_t(reason)].cycles; };
@@ -402,13 +387,12 @@ class HintFinder {
                "make the code shorter", less_code_);
   }
 
-  // Adds a hint at the load or store that waves wait for most.
   void add_wait() {
     auto most = std::ranges::max_element(stalls_.instructions, {},
                                          [](const InstructionStalls& s) { return s.waits_for_result.idle_cycles; });
     const uint32_t n = uint32_t(most - stalls_.instructions.begin());
     if (!most->waits_for_result.cycles || stalls_.roles[n].unit == InstructionUnit::ScalarMemory) return;
-    if (stalls_.roles[n].is_scratch) return;  // "spills" is about these
+    if (stalls_.roles[n].is_scratch) return;
     const double share = double(most->waits_for_result.idle_cycles) / all_;
     const CodeSource* source = p_.source_of(kernel_);
     const bool is_widest = stalls_.roles[n].lane_bytes >= kWidest;
@@ -457,8 +441,8 @@ class HintFinder {
   std::optional<KernelResources> resources_;
   double all_ = 1, hits_ = 0;
   bool has_upcast_ = true, has_unroll_ = true;  // false: the opts are known, and have no such opt
-  bool has_reduction_ = true;                   // false: tinygrad names a kernel without one "E_.."
-  std::vector<Way> less_code_;                  // ways to make the code shorter, which also need fewer registers
+  bool has_reduction_ = true;                   // tinygrad names a kernel without one "E_.."
+  std::vector<Way> less_code_;                  // shorter code also needs fewer registers
   std::vector<Candidate> out_;
 };
 

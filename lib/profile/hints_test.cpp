@@ -9,7 +9,6 @@ namespace {
 
 using hip::TraceEvent;
 
-// A profile with one run of the emulated GPU. The hints read its instructions from `listing`.
 struct Run {
   Profile profile;
   Listings::Listing listing;
@@ -17,10 +16,10 @@ struct Run {
   std::vector<Hint> found() const { return hints(profile, 0, listing, stalls); }
 };
 
-constexpr uint64_t kBase = 0x1000;  // address of the code
+constexpr uint64_t kBase = 0x1000;
 
-// Makes a run of instructions of 4 bytes each: `texts`, a branch back to the first one, and s_endpgm. `loops` has how
-// often each wave executes the texts; in the profile, these are vector instructions.
+// Makes a run of instructions of 4 bytes: `texts`, a branch back to the first one, and s_endpgm. `loops` has the
+// iterations of each wave.
 Run run_of(const std::vector<std::string>& texts, const std::vector<uint32_t>& loops, const char* name = "r_4") {
   constexpr uint32_t move = 0x7e000280, branch_if_scc1 = 0xbfa20000, end = 0xbfb00000;
   std::string code;
@@ -51,7 +50,6 @@ Run run_of(const std::vector<std::string>& texts, const std::vector<uint32_t>& l
   return out;
 }
 
-// Adds idle cycles of a reason at the first instruction.
 void add_stall(Run& run, StallReason reason, uint64_t cycles) {
   run.stalls.instructions[0].times_by_reason[size_t(reason)] += {cycles, cycles};
   run.stalls.times_by_reason[size_t(reason)] += {cycles, cycles};

@@ -8,7 +8,7 @@ namespace tgc::profile {
 namespace {
 
 constexpr uint16_t kFirstScalar = 1024, kVcc = kFirstScalar + 106, kExec = kFirstScalar + 126, kScc = 2000;
-constexpr uint16_t kFirstAccumulator = 512, kRegistersOfClass = 512;  // accumulators: registers of CDNA's matrix units
+constexpr uint16_t kFirstAccumulator = 512, kRegistersOfClass = 512;  // registers of CDNA's matrix units
 
 uint32_t number_in(std::string_view text) {
   uint32_t out = 0;
@@ -18,7 +18,7 @@ uint32_t number_in(std::string_view text) {
   return out;
 }
 
-// Appends the numbers of the registers in an operand, such as "v12", "-|v2|", "s[4:7]" or "vcc_lo".
+// Reads operands such as "v12", "-|v2|", "s[4:7]" and "vcc_lo".
 void add_registers(std::string_view operand, std::vector<uint16_t>& out) {
   for (size_t at = 0; at < operand.size();) {
     if (!is_word(operand[at])) {
@@ -46,7 +46,7 @@ void add_registers(std::string_view operand, std::vector<uint16_t>& out) {
   }
 }
 
-// Adds the registers that an instruction, or one half of a dual instruction, reads and writes.
+// `text`: an instruction, or one half of a dual instruction.
 void add_operands(std::string_view text, InstructionRole& out) {
   const size_t space = std::min(text.find(' '), text.size());
   const std::string_view name = text.substr(0, space);
@@ -86,8 +86,7 @@ constexpr NamedCounter kNew[] = {{"loadcnt", WaitCounter::Load},     {"storecnt"
                                  {"samplecnt", WaitCounter::Sample}, {"bvhcnt", WaitCounter::Bvh},
                                  {"expcnt", WaitCounter::Export}};
 
-// Adds the counters that a wait waits for. Parses text such as "s_waitcnt vmcnt(1) lgkmcnt(0)", "s_wait_kmcnt 0x0",
-// "s_waitcnt_vscnt null, 0x0" and "s_wait_loadcnt_dscnt 0x102".
+// "s_waitcnt vmcnt(1) lgkmcnt(0)", "s_wait_kmcnt 0x0", "s_waitcnt_vscnt null, 0x0", "s_wait_loadcnt_dscnt 0x102"
 void add_waits(std::string_view text, InstructionRole& out) {
   if (text.starts_with("s_waitcnt ")) {
     for (auto& [name, counter] : kOld)
@@ -98,7 +97,7 @@ void add_waits(std::string_view text, InstructionRole& out) {
   const size_t last = text.find_last_of(' ');
   const std::string_view name = text.substr(0, text.find(' '));
   const uint32_t value = last == text.npos ? 0 : number_in(text.substr(last + 1));
-  if (name.starts_with("s_waitcnt_")) {  // RDNA3: one counter, such as s_waitcnt_vscnt
+  if (name.starts_with("s_waitcnt_")) {
     for (auto& [counter_name, counter] : kOld)
       if (name.substr(10) == counter_name.substr(0, counter_name.size() - 1)) out.waits.push_back({counter, value});
     return;
@@ -114,8 +113,7 @@ void add_waits(std::string_view text, InstructionRole& out) {
     if (name.starts_with("s_wait_") && name.substr(7) == counter_name) out.waits.push_back({counter, value});
 }
 
-// Returns the bytes that an instruction accesses for each lane, by its name: 12 for "global_load_b96" and
-// "global_load_dwordx3", 1 for "global_load_d16_u8"; 4 if the name contains no known type.
+// By the name: 12 for "global_load_dwordx3"; 4 if no type is known.
 uint32_t bytes_of_access(std::string_view name) {
   constexpr std::pair<std::string_view, uint32_t> kTypes[] = {
       {"b128", 16}, {"b96", 12}, {"b64", 8}, {"b32", 4}, {"dwordx4", 16}, {"dwordx3", 12}, {"dwordx2", 8}, {"dword", 4},

@@ -28,7 +28,7 @@ std::string_view range_at(std::string_view bytes, uint64_t offset, uint64_t size
   return bytes.substr(offset, size);
 }
 
-// Source operands that need one more word: a literal, and values of other lanes (DPP8, DPP16).
+// Source operands with one more word: a literal, and values of other lanes (DPP8, DPP16).
 constexpr uint32_t kLiteral = 255, kDpp8 = 233, kDpp8Fetch = 234, kDpp16 = 250;
 
 uint8_t vector_size(uint32_t word, bool has_literal) {
@@ -37,7 +37,7 @@ uint8_t vector_size(uint32_t word, bool has_literal) {
   return has_literal || extends ? 8 : 4;
 }
 
-// Returns the size of an instruction of the encodings VOP1, VOP2 or VOPC.
+// VOP1, VOP2 and VOPC.
 uint8_t short_vector_size(uint32_t word) {
   uint32_t op = word >> 25 & 63;
   bool is_vop2 = op != 62 && op != 63;  // 62: VOPC, 63: VOP1
@@ -56,7 +56,7 @@ uint8_t scalar_size(uint32_t word) {
   return has_literal || op == 69 || op == 70 ? 8 : 4;               // SOP2; 69, 70: s_fmaak_f32, s_fmamk_f32
 }
 
-// Returns the size of an instruction of the encodings VOP3 or VOP3P, whose second word has three sources.
+// VOP3 and VOP3P, whose second word has three sources.
 uint8_t long_vector_size(uint32_t second) {
   uint32_t a = second & 0x1ff, b = second >> 9 & 0x1ff, c = second >> 18 & 0x1ff;
   bool extends = a == kLiteral || b == kLiteral || c == kLiteral || a == kDpp8 || a == kDpp8Fetch || a == kDpp16;
@@ -71,9 +71,9 @@ uint8_t dual_size(uint32_t word, uint32_t second) {
 
 bool is_sopp(uint32_t word) { return word >> 23 == 0b101111111; }
 
-// ---- CDNA (LLVM's AMDGPU back end, encodings of gfx90a to gfx950)
+// CDNA: encodings of gfx90a to gfx950 (LLVM's AMDGPU back end).
 
-constexpr uint32_t kSdwa = 249;  // source operand: one more word selects bytes of a register
+constexpr uint32_t kSdwa = 249;  // one more word selects bytes of a register
 
 uint8_t cdna_size(uint32_t word) {
   if (word >> 31 == 0) {  // VOP1, VOP2, VOPC
@@ -200,8 +200,8 @@ Result<KernelCode> KernelCode::read(const Section& text, Isa isa) {
     KernelCode out;
     out.address_ = text.address, out.isa_ = isa;
     std::string_view bytes = text.bytes;
-    std::vector<uint32_t> at(bytes.size() / 4 + 1, kNowhere);  // by word: the instruction that begins there
-    std::vector<uint32_t> words;                               // by instruction: its first word
+    std::vector<uint32_t> at(bytes.size() / 4 + 1, kNowhere);  // by word
+    std::vector<uint32_t> words;
     for (size_t offset = 0; offset < bytes.size();) {
       uint32_t word = read_at<uint32_t>(bytes, offset);
       uint32_t second = bytes.size() - offset >= 8 ? read_at<uint32_t>(bytes, offset + 4) : 0;
@@ -242,8 +242,7 @@ namespace {
 constexpr double kMostSeconds = 20;
 constexpr uint64_t kMostMemory = uint64_t(1) << 30;
 
-// Parses a listing with lines such as "  1600: 000085bf              \ts_clause 0x1". Calls each(address, text, source
-// line) for each instruction.
+// Calls each(address, text, source line) for lines such as "  1600: 000085bf              \ts_clause 0x1".
 template <class Each>
 void parse_listing(std::string_view listing, Each&& each) {
   constexpr std::string_view kSourceLine = "; line ";

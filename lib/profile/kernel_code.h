@@ -1,6 +1,5 @@
-// Splits the machine code of an AMD kernel into instructions, to map a trace's packets to them: where each instruction
-// begins, and which one a wave executes next. The bytes are untrusted: all offsets and sizes are checked.
-// Also finds sections of ELF files, and reads the listings of disassemblers.
+// Splits the machine code of an AMD kernel into instructions. The bytes are untrusted. Also reads ELF files, and the
+// listings of disassemblers.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,44 +10,43 @@
 
 namespace tgc::profile {
 
-// Instruction sets whose code KernelCode can split into instructions; None for all others.
+// None: KernelCode cannot split the code.
 enum class Isa : uint8_t { None, Rdna3, Rdna4, Cdna };
-Isa isa_of(std::string_view arch);  // returns the instruction set of a processor, such as "gfx1100"
+Isa isa_of(std::string_view arch);  // of a processor, such as "gfx1100"
 inline bool is_rdna(Isa isa) { return isa == Isa::Rdna3 || isa == Isa::Rdna4; }
 
 enum class InstructionUnit : uint8_t {
   Vector, Scalar, Branch, Memory, Lds, ScalarMemory, Export, Barrier, Wait, Other
 };
 
-// A section of an ELF file, at the address that tinygrad's loader gives it.
+// `address` is that which tinygrad's loader gives the section.
 struct Section {
   std::string_view bytes;
   uint64_t address = 0;
 };
 Result<Section> find_section(std::string_view elf, std::string_view name);
 inline Result<Section> find_text(std::string_view elf) { return find_section(elf, ".text"); }
-// Returns an ELF file for AMDGPU with only this section. A disassembler reads it instead of the profile's ELF file,
-// which may be damaged.
+// Returns an ELF file for AMDGPU with only this section, because the profile's file may be damaged.
 std::string make_elf(const Section& text);
 
 struct CodeInstruction {
-  uint32_t offset = 0;         // bytes from the beginning of .text
+  uint32_t offset = 0;
   uint8_t size_bytes = 4;
-  bool has_no_packet = false;  // true if traces have no packet for it: s_delay_alu, s_wait_alu, s_barrier_wait
+  bool has_no_packet = false;  // s_delay_alu, s_wait_alu, s_barrier_wait
   bool is_branch = false;
-  bool is_end = false;                            // true for s_endpgm; set only for CDNA
-  InstructionUnit unit = InstructionUnit::Other;  // set only for CDNA; Wait for all that are issued without a unit
-  // Numbers of instructions; kNowhere means outside the code.
-  uint32_t packet_instruction = 0;  // this instruction if it has a packet, else the next one that has
-  uint32_t next_instruction = 0;    // the instruction after this one
-  // the target of a taken branch; for other instructions, the low 16 bits read as a branch offset, as tinygrad does
+  bool is_end = false;                            // s_endpgm; set only for CDNA
+  InstructionUnit unit = InstructionUnit::Other;  // set only for CDNA
+  // Numbers of instructions; kNowhere: outside the code.
+  uint32_t packet_instruction = 0;  // this or the next instruction that has a packet
+  uint32_t next_instruction = 0;
+  // for an instruction that is no branch, its low 16 bits read as a branch offset, as tinygrad does
   uint32_t jump_target = 0;
 };
 
 class KernelCode {
  public:
   static constexpr uint32_t kNowhere = UINT32_MAX;
-  // Splits the section into instructions. Errors: a word begins no instruction of `isa`; the last word is incomplete.
+  // Fails if a word begins no instruction of `isa`, or if the last word is incomplete.
   static Result<KernelCode> read(const Section& text, Isa isa);
 
   const std::vector<CodeInstruction>& instructions() const { return instructions_; }
@@ -61,11 +59,11 @@ class KernelCode {
   std::vector<CodeInstruction> instructions_;
 };
 
-// Returns the size in bytes of the instruction that begins with the words `word` and `second` (0 at the end of the
-// code); 0 if no instruction of `isa` begins with these.
+// Returns the size in bytes; 0 if no instruction of `isa` begins with these words. `second` is 0 at the end of the
+// code.
 uint8_t instruction_size(Isa isa, uint32_t word, uint32_t second);
 
-// An instruction of a disassembler's listing (Artifact::Disassembly), with its source line; 0 if the line is unknown.
+// A line of a disassembly (Artifact::Disassembly), and its source line; 0: unknown.
 struct ListedInstruction {
   uint64_t address = 0;
   std::string text;

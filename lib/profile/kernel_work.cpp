@@ -15,8 +15,6 @@
 namespace tgc::profile {
 namespace {
 
-// The rates that AMD and NVIDIA publish for one card of each architecture. Other cards of an architecture have other
-// rates.
 constexpr DevicePeak kPeaks[] = {
     {"gfx942", "MI300X", 163.4e12, 5.3e12, 1216},   {"gfx950", "MI355X", 157.3e12, 8.0e12, 1024},
     {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9, 192}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9, 80},
@@ -86,12 +84,10 @@ std::string rate_text(double amount, double seconds, const char* unit) {
   return rate < 1e12 ? formatted("%.1f G%s", rate * 1e-9, unit) : formatted("%.1f T%s", rate * 1e-12, unit);
 }
 
-// ---- work from the AST
-
 namespace {
 
-// Returns true if the graph is that after the last stage, which tinygrad 0.12.0 stores in place of the AST: its name
-// has colors, because the optimizer named it.
+// Returns true if the graph is that after the last stage, which tinygrad 0.12.0 stores in place of the AST: the name
+// has colors.
 bool is_lowered(UOp root) {
   if (!root.is(Op::SINK) || !root.arg().is(RecordClass::KernelInfo)) return false;
   return RecordView(root.arg()).values()[0].is_str() &&
@@ -152,12 +148,9 @@ KernelWorks find_works(const Session& session, const Trace& trace) {
   return out;
 }
 
-// ---- resources from the binary
-
 namespace {
 
-// Returns the number that follows `key` in a MessagePack map; nullopt if there is no such key, or if its value is no
-// number.
+// Returns the number that follows `key` in a MessagePack map; nullopt if there is none.
 std::optional<uint32_t> packed_number(std::string_view bytes, std::string_view key) {
   std::string whole(1, char(key.size() < 32 ? 0xa0 | key.size() : 0xd9));
   if (key.size() >= 32) whole += char(key.size());
@@ -207,12 +200,10 @@ std::optional<Occupancy> fitting_waves(const KernelRun& run) {
   return occupancy_of(*resources, run.arch, resources->max_threads ? resources->max_threads : 32);
 }
 
-// ---- figures of a run
-
 KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
   const KernelRun& run = p.trace.kernels[kernel];
   KernelFigures out{.kernel_work = p.work_of(kernel)};
-  size_t number = 0;  // index of the run among the runs of its kernel
+  size_t number = 0;
   for (size_t n = 0; n < kernel; n++)
     number += p.trace.kernels[n].kernel == run.kernel && p.trace.kernels[n].device == run.device;
   if (auto found = p.buffer_bytes.find({std::string(run.device), run.kernel});
@@ -246,7 +237,6 @@ KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_
 
 namespace {
 
-// Returns text such as "14.0 GFLOPS, 0.02% of the peak".
 std::string share_text(double amount, double seconds, const char* unit, double peak) {
   std::string out = rate_text(amount, seconds, unit);
   return peak > 0 ? out + formatted(", %.2f%% of the peak", amount / seconds / peak * 100) : out;

@@ -11,9 +11,9 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostNodes = 10000;  // limit for the nodes of an index expression that is evaluated
+constexpr size_t kMostNodes = 10000;
 
-// Returns the axis, 0 to 2, if the node is the number of a thread in its work group along this axis.
+// Returns the axis of a SPECIAL "lidx0" to "lidx2".
 std::optional<size_t> local_axis(UOp u) {
   if (!u.is(Op::SPECIAL) || !u.arg().is_str() || u.num_src() != 1) return {};
   std::string_view name = u.arg().text();
@@ -21,16 +21,16 @@ std::optional<size_t> local_axis(UOp u) {
   return is_local ? std::optional(size_t(name[4] - '0')) : std::nullopt;
 }
 
-// Evaluates index expressions for one lane.
+// Evaluates index expressions for one lane, with loops and variables at 0.
 class Lane {
  public:
-  // `sizes` are those of the work group along x, y and z. Lanes are numbered along x first.
+  // Lanes are numbered along x first.
   Lane(uint32_t lane, const std::array<int64_t, 3>& sizes)
       : ids_{lane % sizes[0], lane / sizes[0] % sizes[1], lane / sizes[0] / sizes[1]} {}
   // Evaluates for the first thread, in the second iteration of `loop`.
   explicit Lane(UOp loop) : ids_{}, second_(loop) {}
 
-  // Returns the value of an expression; nullopt if it depends on memory, or is too large.
+  // Returns nullopt if the value is unknown, or the expression too large.
   std::optional<Arg> value(UOp root) {
     for (UOp u : toposort(root)) {
       if (values_.size() > kMostNodes) return {};
@@ -65,7 +65,7 @@ class Lane {
   std::unordered_map<UOp, Arg> values_;
 };
 
-// Returns the INDEX of an access to a buffer whose op is `definition`; null if the access is to another buffer.
+// Returns null for accesses to buffers of other ops.
 UOp index_of(UOp access, Op definition) {
   if (!access.in({Op::LOAD, Op::STORE}) || access.num_src() == 0) return {};
   UOp index = access.src(0);
@@ -77,8 +77,7 @@ UOp index_of(UOp access, Op definition) {
 }
 UOp global_index(UOp access) { return index_of(access, Op::DEFINE_GLOBAL); }
 
-// Returns the addresses of the lanes whose gate is true or unknown, in bytes from the beginning of the buffer; nullopt
-// if an address is unknown.
+// Returns the byte offsets of lanes whose gate is true or unknown; nullopt if one is unknown.
 std::optional<std::vector<int64_t>> lane_addresses(UOp index, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
   const int64_t item = index.src(0).dtype().base().itemsize(), threads = sizes[0] * sizes[1] * sizes[2];
   std::vector<int64_t> out;
@@ -117,9 +116,9 @@ BankAccess banks_at(std::vector<int64_t> addresses, int64_t bytes) {
   constexpr int64_t kBanks = 32, kWord = 4;
   const int64_t words = std::max<int64_t>(1, bytes / kWord);
   BankAccess out{.num_lanes = uint32_t(addresses.size()), .lane_bytes = uint32_t(bytes)};
-  const size_t at_once = size_t(std::max<int64_t>(1, kBanks / words));  // lanes that the banks serve in a cycle
+  const size_t at_once = size_t(std::max<int64_t>(1, kBanks / words));
   for (size_t first = 0; first < addresses.size(); first += at_once) {
-    std::array<std::set<int64_t>, kBanks> words_of;  // by bank: the words that lanes need
+    std::array<std::set<int64_t>, kBanks> words_of;
     for (size_t n = first; n < std::min(first + at_once, addresses.size()); n++)
       for (int64_t w = 0; w < words; w++) {
         const int64_t word = addresses[n] / kWord + w;

@@ -7,9 +7,9 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostNamed = 3;  // limit for the instructions that a text names
+constexpr size_t kMostNamed = 3;
 
-// Returns true for instructions without an operation of their own: waits, and what the compiler adds for scheduling.
+// Waits, and what the compiler adds for scheduling.
 bool is_filler(std::string_view text) {
   for (std::string_view name : {"s_wait", "s_nop", "s_clause", "s_delay_alu", "s_set_inst_prefetch", "s_sethalt"})
     if (text.starts_with(name)) return true;
@@ -22,7 +22,6 @@ std::vector<std::string> texts_of(std::span<const ListedInstruction> code) {
   return out;
 }
 
-// Returns text such as "; 2 of 63 instructions are only in WHERE: 'a', 'b'"; "" if there are no `numbers`.
 std::string only_in(std::span<const ListedInstruction> code, const std::vector<size_t>& numbers, const char* where) {
   if (numbers.empty()) return "";
   std::string out = formatted("; %zu of %zu instructions are only in %s: ", numbers.size(), code.size(), where);

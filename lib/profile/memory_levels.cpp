@@ -8,12 +8,11 @@
 namespace tgc::profile {
 namespace {
 
-constexpr double kLineBytes = 128;  // size of a line of the L2 caches of RDNA3, RDNA4 and CDNA
+constexpr double kLineBytes = 128;  // of the L2 caches of RDNA3, RDNA4 and CDNA
 
-// A cache and its counters, by the names that the architectures give them.
 struct CacheCounters {
   const char *name, *hits, *misses;
-  double line_bytes;  // number of bytes that a request moves; 0: unknown
+  double line_bytes;  // bytes of a request; 0: unknown
 };
 constexpr CacheCounters kCaches[] = {
     {"instruction cache", "SQC_ICACHE_HITS", "SQC_ICACHE_MISSES", 0},
@@ -24,8 +23,7 @@ constexpr CacheCounters kCaches[] = {
 constexpr std::pair<const char*, const char*> kLocal[] = {{"SQC_LDS_IDX_ACTIVE", "SQC_LDS_BANK_CONFLICT"},
                                                           {"SQ_LDS_IDX_ACTIVE", "SQ_LDS_BANK_CONFLICT"}};
 
-// Returns the loads and stores of one unit that all waves execute, scaled from those of the followed waves; nullopt if
-// there are none.
+// Returns one unit's loads and stores of all waves, scaled from the followed waves; nullopt if there are none.
 std::optional<MemoryLevel> executed(const Profile& p, size_t kernel, const StallReport& stalls, const KernelFigures& f,
                                     InstructionUnit unit, const char* name) {
   MemoryLevel out{.name = name,
@@ -43,7 +41,7 @@ std::optional<MemoryLevel> executed(const Profile& p, size_t kernel, const Stall
   if (!out.num_requests || !f.num_followed_waves) return {};
   const double scale = double(f.num_waves) / double(f.num_followed_waves);
   out.num_requests *= scale, *out.num_bytes *= scale;
-  if (!*out.num_bytes) out.num_bytes.reset(), out.is_upper_bound = false;  // their number of bytes is unknown
+  if (!*out.num_bytes) out.num_bytes.reset(), out.is_upper_bound = false;
   return out;
 }
 

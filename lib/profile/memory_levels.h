@@ -10,21 +10,21 @@
 namespace tgc::profile {
 
 struct MemoryLevel {
-  std::string name;          // "L2 cache"
-  std::string request_unit;  // what `num_requests` counts, such as "cycles"
+  std::string name;
+  std::string request_unit;
   double num_requests = 0;
-  // share of hits; for local memory, share of cycles without bank conflicts; nullopt: unknown
+  // for local memory, the share of cycles without bank conflicts; nullopt: unknown
   std::optional<double> hit_rate;
-  std::optional<double> num_bytes;  // nullopt: unknown
-  bool is_upper_bound = false;  // `num_bytes` is an upper bound of the bytes
-  std::string figure_source;    // the counters, or "the trace"
+  std::optional<double> num_bytes;
+  bool is_upper_bound = false;
+  std::string figure_source;    // counters, or "the trace"
 };
 
-// Returns the levels from the waves to the device's memory, without those of which nothing is known.
+// Returns the levels in order, from the waves to the device's memory, without those of which nothing is known.
 std::vector<MemoryLevel> memory_levels(const Profile& profile, size_t kernel, const StallReport& stalls,
                                        const KernelFigures& figures);
 
-std::string memory_levels_text(const std::vector<MemoryLevel>& levels);  // a table; empty: no levels
+std::string memory_levels_text(const std::vector<MemoryLevel>& levels);  // a table; "" without levels
 void write_memory_levels(JsonWriter& json, const std::vector<MemoryLevel>& levels);
 
 }  // namespace tgc::profile

@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kMostElements = 1e12;  // larger sizes are those of disks; tinygrad has the same limit
 
-// Calls f(n, key) for each buffer of an "exec" event, with its index and its key.
 template <class F>
 void each_buffer(const PointEvent& exec, F f) {
   auto buffers = exec.arg.find("bufs");
@@ -19,7 +18,6 @@ void each_buffer(const PointEvent& exec, F f) {
     if (auto key = (*buffers)[n].int_value()) f(n, *key);
 }
 
-// Returns the numbers in the list `list` of an event's arg.
 std::set<int64_t> numbers_in(const PickleValue& arg, std::string_view list) {
   std::set<int64_t> out;
   auto numbers = arg.find(list);
@@ -37,8 +35,8 @@ std::string exec_name(const PointEvent& exec) {
 
 MemoryUse memory_use(const Trace& trace) {
   MemoryUse out;
-  std::map<int64_t, size_t> open;  // by key of a buffer (unique in the process): index of the buffer, until it is freed
-  std::map<std::string_view, std::pair<double, size_t>> devices;  // by device: bytes in use, index in out.devices
+  std::map<int64_t, size_t> open;
+  std::map<std::string_view, std::pair<double, size_t>> devices;
   std::vector<const PointEvent*> points;
   for (const PointEvent& e : trace.point_events) points.push_back(&e);
   std::ranges::stable_sort(points, {}, &PointEvent::time_us);
@@ -55,7 +53,7 @@ MemoryUse memory_use(const Trace& trace) {
       BufferLife b{.device = e->device, .buffer_key = *key, .allocated_us = e->time_us};
       auto size = e->arg.find("sz"), dtype = e->arg.find("dtype");
       if (!size || !size->float_value()) continue;
-      double item = 1;  // bytes of an element; the second field of a DType is its size in bits, the third its name
+      double item = 1;  // a DType's second field is its size in bits, the third its name
       if (dtype && dtype->size() >= 3) item = std::floor((double((*dtype)[1].int_value().value_or(8)) + 7) / 8);
       if (dtype && dtype->size() >= 3) b.dtype = (*dtype)[2].text();
       b.num_bytes = std::min(*size->float_value(), kMostElements) * item;

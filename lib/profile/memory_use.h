@@ -10,7 +10,7 @@ namespace tgc::profile {
 
 struct BufferUse {
   std::string kernel;
-  size_t buffer_index = 0;  // index of the buffer among the kernel's buffers
+  size_t buffer_index = 0;  // among the kernel's buffers
   bool is_read = false, is_written = false;
 };
 struct BufferLife {
@@ -18,24 +18,24 @@ struct BufferLife {
   int64_t buffer_key = 0;
   double num_bytes = 0;
   std::string dtype;
-  double allocated_us = 0;         // when it was allocated, in microseconds
-  std::optional<double> freed_us;  // when it was freed; nullopt: never
+  double allocated_us = 0;
+  std::optional<double> freed_us;  // nullopt: never
   std::vector<BufferUse> uses;
 };
 struct DeviceMemory {
   std::string_view device;
-  double peak_bytes = 0;    // most bytes that were allocated at a time
-  double peak_us = 0;       // when the peak was reached, in microseconds
-  double bytes_at_end = 0;  // bytes that were allocated at the end
+  double peak_bytes = 0;
+  double peak_us = 0;
+  double bytes_at_end = 0;
 };
 struct MemoryUse {
-  std::vector<BufferLife> buffers;     // in the order of their allocation
+  std::vector<BufferLife> buffers;
   std::vector<DeviceMemory> devices;
 };
 MemoryUse memory_use(const Trace& trace);
 
-using KernelOfDevice = std::pair<std::string, std::string>;  // names of a device and of a kernel
-// Returns for each execution of a kernel the bytes of its buffers, each buffer counted once.
+using KernelOfDevice = std::pair<std::string, std::string>;  // device and kernel
+// Returns for each execution of a kernel the bytes of its buffers, each counted once.
 std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const Trace& trace, const MemoryUse& memory);
 
 }  // namespace tgc::profile

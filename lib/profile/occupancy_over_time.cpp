@@ -11,11 +11,11 @@ namespace {
 
 constexpr size_t kParts = 100;
 constexpr double kNearlyFull = 0.9;                // share of the waves that fit
-constexpr int64_t kMostTime = int64_t(1) << 50;    // only a damaged trace has later times
+constexpr int64_t kMostTime = int64_t(1) << 50;    // later times are those of damaged traces
 
 struct Span {
   int64_t begin, end;
-  std::tuple<size_t, uint32_t, uint32_t> simd;  // trace, compute unit and SIMD
+  std::tuple<size_t, uint32_t, uint32_t> simd;  // trace, compute unit, SIMD
 };
 
 std::vector<Span> spans_of(const Profile& p, size_t kernel) {
@@ -32,7 +32,7 @@ std::vector<Span> spans_of(const Profile& p, size_t kernel) {
 }
 
 uint32_t largest_of(const std::vector<Span>& spans) {
-  std::map<std::tuple<size_t, uint32_t, uint32_t>, std::vector<std::pair<int64_t, int>>> changes;  // by SIMD
+  std::map<std::tuple<size_t, uint32_t, uint32_t>, std::vector<std::pair<int64_t, int>>> changes;
   for (const Span& s : spans) changes[s.simd].insert(changes[s.simd].end(), {{s.begin, 1}, {s.end, -1}});
   int out = 0;
   for (auto& [simd, list] : changes) {

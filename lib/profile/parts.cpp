@@ -1,4 +1,4 @@
-// Writes the parts of a report that `tgc profile` can show alone: packets, waves, counters and memory.
+// The parts of a report that `tgc profile` shows alone: packets, waves, counters and memory.
 #include <algorithm>
 
 #include "lib/profile/memory_use.h"
@@ -23,8 +23,8 @@ std::string fields_text(const PacketType& type, Layout layout, uint64_t bits) {
   return out;
 }
 
-// Calls f(packet, n) for each packet, with the number of its instruction or InstructionMap::kNone. For a packet with a
-// mask of waves, calls f for each wave if `code` is known.
+// Calls f(packet, number of its instruction or InstructionMap::kNone); for a mask of waves, once for each wave if
+// `code` is known.
 template <class F>
 void each_packet(std::span<const uint8_t> blob, const KernelCode* code, F f) {
   InstructionMap map(code);
@@ -136,8 +136,7 @@ std::vector<std::pair<std::string, double>> derived_counters(const Profile& p, s
     auto found = totals.find(name);
     return found == totals.end() || !found->second.value_count ? nullptr : &found->second;
   };
-  // share of the most instructions that a unit can execute while the GPU is busy: one per cycle on each of the four
-  // SIMDs of a WGP
+  // share of the most instructions that a unit can execute: one per cycle on each of the four SIMDs of a WGP
   const CounterTotal* busy = find("GRBM_GUI_ACTIVE");
   for (auto [name, counter] : {std::pair("VALU utilization", "SQ_INSTS_VALU"), {"SALU utilization", "SQ_INSTS_SALU"}})
     if (const CounterTotal* c = find(counter); c && busy && busy->largest_value)

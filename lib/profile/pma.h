@@ -1,6 +1,5 @@
 // Decodes the samples of NVIDIA GPUs (PMA): packets of 32 bytes, each with a header and up to 28 bytes of samples of
-// one TPC. Mirrors tinygrad's extra/nv_pma/decode.py. Tested only with packets that the tests make, not with a real
-// profile.
+// one TPC. Mirrors tinygrad's extra/nv_pma/decode.py. Not tested with a real profile.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,10 +10,10 @@
 namespace tgc::profile {
 
 struct PmaSample {
-  uint64_t pc = 0;    // offset in the kernel's code, in bytes
-  uint32_t tpc = 0;   // 11 bits of the packet's header, which contain gpc(), tpc_of_gpc() and sm()
+  uint64_t pc = 0;    // bytes from the beginning of the kernel's code
+  uint32_t tpc = 0;   // contains gpc(), tpc_of_gpc() and sm()
   uint8_t warp = 0;
-  std::string_view reason;  // why the warp did not issue, as CUPTI names it ("MEMORY_DEPENDENCY"); "NONE" if it issued
+  std::string_view reason;  // as CUPTI names it ("MEMORY_DEPENDENCY"); "NONE" if the warp issued
   bool is_active = false;
 
   uint32_t gpc() const { return tpc >> 5; }
@@ -22,10 +21,10 @@ struct PmaSample {
   uint32_t sm() const { return tpc & 1; }
 };
 
-// Decodes the samples. They have 8 bytes if `sm_version` is less than 0xa04 (Blackwell), else 9.
+// Samples have 8 bytes if `sm_version` is less than 0xa04 (Blackwell), else 9.
 std::vector<PmaSample> decode_pma(std::span<const uint8_t> blob, int64_t sm_version);
 
-// Number of samples by address, then by stall reason.
+// Numbers of samples by address, then by stall reason.
 using PmaCounts = std::map<uint64_t, std::map<std::string_view, uint64_t>>;
 PmaCounts count_samples(std::span<const PmaSample> samples);
 

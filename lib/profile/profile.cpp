@@ -17,7 +17,6 @@ ProgramCode read_code(const Program& program, Isa isa) {
   return out;
 }
 
-// Calls task(n) for each n below `count`, on at most `jobs` threads.
 template <class Task>
 void run_tasks(size_t count, unsigned jobs, Task&& task) {
   std::atomic<size_t> next{0};
@@ -122,7 +121,6 @@ Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
       const KernelCode* code = e.has_instruction_packets ? out.code_of(e.kernel) : nullptr;
       out.summaries[tasks[n]] = summarize_sqtt(bytes_of(e.blob), code);
     });
-    // set the error of each trace with instructions that was not mapped to code
     for (size_t i : tasks) {
       const SqttEvent& e = t.sqtt[i];
       const KernelRun& run = t.kernels[e.kernel];

@@ -1,4 +1,4 @@
-// Analyzes a profile: summarizes each thread trace, and adds up the times of the instructions of each run of a kernel.
+// Summarizes the thread traces of a profile, and adds up the times of each run's instructions.
 #pragma once
 #include <map>
 #include <string>
@@ -12,7 +12,6 @@
 
 namespace tgc::profile {
 
-// A program's code, or why traces cannot be mapped to it.
 struct ProgramCode {
   KernelCode code;
   std::string error;
@@ -20,49 +19,45 @@ struct ProgramCode {
 };
 
 struct ProfileOptions {
-  std::string kernel;        // analyze only this run ("E_3 n2"), or all runs of this kernel ("E_3"); empty: all runs
-  unsigned num_threads = 0;  // number of threads; 0: one per processor
+  std::string kernel;        // a run ("E_3 n2") or all runs of a kernel ("E_3"); empty: all runs
+  unsigned num_threads = 0;  // 0: one per processor
 };
 
 std::span<const uint8_t> bytes_of(std::string_view blob);
 
 struct Profile {
   Trace trace;
-  std::string wanted_run;                       // ProfileOptions::kernel
-  std::vector<bool> is_run_chosen;              // by run: true if ProfileOptions::kernel names it, or is empty
-  std::vector<SqttSummary> summaries;           // by SQTT event; empty if its run is not chosen
-  std::map<const Program*, ProgramCode> codes;  // of the chosen runs whose traces have instructions
+  std::string wanted_run;
+  std::vector<bool> is_run_chosen;              // ProfileOptions::kernel names the run, or is empty
+  std::vector<SqttSummary> summaries;           // by SQTT event; empty if the run is not chosen
+  std::map<const Program*, ProgramCode> codes;
   CodeSources sources;                          // set by a caller, with find_sources()
 
   bool is_wanted(std::string_view kernel) const { return wanted_run.empty() || wanted_run == kernel; }
-  std::map<KernelOfDevice, std::vector<double>> buffer_bytes;  // see lib/profile/memory_use.h
+  std::map<KernelOfDevice, std::vector<double>> buffer_bytes;
   KernelWorks kernel_works;                                    // set by a caller, with find_works()
-  // In all functions below, `kernel` is the index of a run in Trace::kernels.
-  // Returns the operations and bytes that the AST of a run needs: the AST of the run's source, or else that in the
-  // profile. Returns nullopt if neither is known.
+  // `kernel` is the index of a run in Trace::kernels, `event` that of a trace in Trace::sqtt.
+  // Returns what the AST of a run needs: of the run's source, or else in the profile; nullopt if it is unknown.
   std::optional<KernelWork> work_of(size_t kernel) const;
-  // Returns the code of a run; null if the profile has no code that packets can be mapped to.
+  // Returns null if the profile has no code that packets can be mapped to.
   const KernelCode* code_of(size_t kernel) const;
-  // Returns the cycles to add to the times of a trace, so that they are on the clock of its run's first trace. Returns
-  // nullopt if the traces have no packet that relates their clocks.
+  // Returns the cycles from the clock of a trace to that of its run's first trace; nullopt if no packets relate them.
   std::optional<int64_t> clock_offset(size_t event) const;
-  // Returns the code whose instructions the packets of an SQTT event report, one packet for each execution. Returns
-  // null without code or packets of instructions, if the trace does not fit the code, or for CDNA, whose instructions
-  // have several packets.
+  // Returns the code to whose instructions the packets of an SQTT event are mapped one by one; null if the trace has no
+  // code or packets of instructions or does not fit the code, and for CDNA.
   const KernelCode* packet_code_of(size_t event) const;
-  // Returns the source of a run, with `missing_reason` set if none was found; null if no source was looked for.
+  // `missing_reason` is set if no source was found; null if none was looked for.
   const CodeSource* source_of(size_t kernel) const;
-  // Returns the times of a run's instructions, added up over its shader engines; empty if no trace was mapped to code.
+  // Returns the times of a run's instructions, added up over its traces; empty if no trace was mapped to code.
   std::vector<InstructionTimes> instructions_of(size_t kernel) const;
-  // Returns the number of active lanes (set bits of EXEC) of each instruction of a run, added up over all executions;
-  // empty if it is unknown: only traces of the emulated GPU have it.
+  // Returns the active lanes (set bits of EXEC) by instruction, added up over all executions; empty if they are
+  // unknown: only the emulated GPU records them.
   std::vector<uint64_t> active_lanes_of(size_t kernel) const;
 };
 
 // Fails if `options` names a kernel or run that has no hardware events.
 Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
 
-// Returns the assembly of a program by address, as LLVM prints it; empty if the architecture is unknown, or if this
-// build's LLVM cannot disassemble the code. Runs in a worker process, because LLVM can crash.
+// Returns a program's assembly by address, as LLVM prints it in a worker process; empty if that fails.
 std::map<uint64_t, std::string> disassemble_program(const Program& program, const std::string& arch);
 }  // namespace tgc::profile

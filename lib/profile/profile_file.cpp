@@ -18,7 +18,7 @@ namespace tgc::profile {
 namespace {
 
 constexpr std::string_view kExpected = "profile.pkl, as tinygrad 0.12.0 or later stores it";
-constexpr uint64_t kMostValues = uint64_t(1) << 24;  // limit for the values of one counter
+constexpr uint64_t kMostValues = uint64_t(1) << 24;
 
 [[noreturn]] void fail(const std::string& what) {
   throw Failure(Diag{.message = "a profile: " + what, .expected = std::string(kExpected)});
@@ -32,7 +32,6 @@ double decimal_of(const PickleValue& v) {
   fail("a time is no number");
 }
 
-// Reads the fields of one event by their names.
 class Fields {
  public:
   Fields(PickleValue event) : event_(event) {}
@@ -68,8 +67,7 @@ class Fields {
   PickleValue event_;
 };
 
-// Returns the architecture for a number in the device properties: "gfx1100" for 110000, which has two digits each for
-// the minor version and the stepping.
+// Returns "gfx1100" for 110000, which has two digits each for the minor version and the stepping.
 std::string arch_of(int64_t version) {
   if (version <= 0 || version > 999999) return "";
   constexpr char kHex[] = "0123456789abcdef";
@@ -86,7 +84,7 @@ class TraceReader {
       throw Failure(Diag{.message = "this is a rewrites.pkl, which has no events",
                          .expected = "profile.pkl; --with takes a rewrites.pkl, tgc view and records show it"});
     if (list.kind() != Pickle::List) fail("it holds something else than a list of events");
-    // read programs and devices first, because events refer to them, also to later ones
+    // programs and devices first, because events refer to later ones, too
     for (size_t i = 0; i < list.size(); i++)
       take([&] {
         std::string_view type = list[i].class_name();
@@ -103,8 +101,8 @@ class TraceReader {
   }
 
  private:
-  // Calls read(), which reads an event. If it fails, counts the event as lost. Throws Failure if the profile needs too
-  // much memory.
+  // Calls read(), which reads an event, and counts the event as lost if this fails. Throws Failure beyond the memory
+  // limit.
   template <class Read>
   void take(Read&& read) {
     auto status = catch_failures([&] { return read(), Unit{}; });
@@ -112,7 +110,7 @@ class TraceReader {
     budget_.spend_bytes(0);
     if (lost_++ == 0) first_lost_ = status.diag();
   }
-  // Sets the times of runs: that of a kernel's n-th run is the time of the n-th range with its name on its device.
+  // A kernel's n-th run has the time of the n-th range with its name on its device.
   void add_seconds() {
     std::map<std::pair<std::string_view, std::string_view>, std::vector<double>> times;
     for (const RangeEvent& e : to_.range_events) times[{e.device, e.name}].push_back((e.end - e.begin) * 1e-6);
@@ -124,14 +122,14 @@ class TraceReader {
       if (found != times.end() && n < found->second.size()) run.seconds = found->second[n];
     }
   }
-  // Counts the memory for a record and for looking at the fields of its state, which several events may share.
+  // Counts the fields of a record's state, too, because several events may share it.
   void spend_record(const PickleValue& v) {
     auto state = v.state();
     budget_.spend_bytes(kRecord + kItem * (v.size() + (state ? entries_of(*state) : 0)));
   }
   static size_t entries_of(const PickleValue& state) {
     size_t entries = state.size();
-    if (state.kind() == Pickle::Tuple && entries == 2) entries += state[1].size();  // a class with slots: (dict, slots)
+    if (state.kind() == Pickle::Tuple && entries == 2) entries += state[1].size();  // a class with slots
     return entries;
   }
   void add(const PickleValue& event) {
@@ -176,7 +174,7 @@ class TraceReader {
       sm_versions_[device] = *version->int_value();
   }
 
-  // Returns the run that an SQTT or PMC event belongs to, which the fields `kern` and `exec_tag` identify.
+  // The fields `kern` and `exec_tag` of an SQTT or PMC event identify the run.
   size_t run_of(const PickleValue& event) {
     Fields f(event);
     PickleValue kern = f.get("kern");
@@ -195,7 +193,7 @@ class TraceReader {
     budget_.spend_bytes(name.size());
     auto exec_tag = f.find("exec_tag");
     std::string tag = exec_tag && exec_tag->int_value() ? std::to_string(*exec_tag->int_value()) : "";
-    const std::string_view device = f.text("device");  // before the run is added, because this may fail
+    const std::string_view device = f.text("device");  // may fail, so before the run is added
     auto [run, is_new] = runs_.emplace(std::pair(kernel_key, tag), to_.kernels.size());
     if (!is_new) return run->second;
     size_t number = ++run_numbers_[kernel_key];
@@ -265,7 +263,7 @@ class TraceReader {
     auto found = offsets_.find(device);
     return found == offsets_.end() ? 0 : found->second;
   }
-  // Returns the text of a name, which is a string or a TracingKey.
+  // A name is a string or a TracingKey.
   static std::string name_of(const PickleValue& v) {
     if (v.kind() == Pickle::Text) return ansistrip(v.text());
     auto display = v.find("display_name");
@@ -281,10 +279,10 @@ class TraceReader {
     auto end = f.find("en");
     e.end = end ? decimal_of(*end) + offset : e.begin;
     if (auto ret = name.find("ret"); ret && ret->kind() == Pickle::Number) e.bytes = ret->float_value();
-    // the range is the compilation of a kernel: its keys are the name of the kernel's function and the AST
+    // compilations have as keys the name of the kernel's function and the AST
     if (auto keys = name.find("keys"); keys && keys->size() > 1 && (*keys)[1].class_name() == "UOp")
       to_.asts.emplace((*keys)[0].text(), (*keys)[1]);
-    auto is_copy = f.find("is_copy");  // only tinygrad 0.12.0 has this field
+    auto is_copy = f.find("is_copy");  // only in tinygrad 0.12.0
     bool is_queue = e.device.find(":SDMA") != e.device.npos || e.device.find(":COPY") != e.device.npos;
     e.is_copy = e.bytes || is_queue || (is_copy && is_copy->is_true());
     has_key_ |= event.find("profile_key").has_value();
@@ -293,7 +291,7 @@ class TraceReader {
   void add_point(const PickleValue& event) {
     Fields f(event);
     PointEvent e{f.text("device"), f.text("name"), decimal_of(f.get("ts")), f.get("key"), f.get("arg")};
-    // count the memory of memory_use(), which stores for each buffer of a kernel a use with the kernel's name
+    // memory_use() stores a copy of the kernel's name for each buffer
     auto name = e.arg.find("name");
     const size_t use = kRecord + (name ? name->text().size() : 0);
     budget_.spend_bytes(kItem * e.arg.size());
@@ -327,7 +325,7 @@ class TraceReader {
   }
 
   static constexpr size_t kRecord = 112;  // bytes that are counted for an event, a counter or the use of a buffer
-  static constexpr size_t kItem = 16;     // bytes that are counted for an entry that is looked at
+  static constexpr size_t kItem = 16;     // bytes that are counted for an entry
   Trace& to_;
   PickleBudget budget_;
   std::map<int64_t, const Program*> by_tag_;
@@ -336,14 +334,14 @@ class TraceReader {
   std::map<std::string, int64_t, std::less<>> sm_versions_;
   std::map<std::pair<std::string, std::string>, size_t> runs_;
   std::map<std::string, size_t> run_numbers_;
-  size_t known_ = 0, lost_ = 0;  // number of events that could and could not be read
+  size_t known_ = 0, lost_ = 0;
   std::optional<Diag> first_lost_;
   bool has_tag_ = false, has_key_ = false, has_tdiff_ = false;
 };
 
 }  // namespace
 
-// As read_file(), but faster for a large file that is not compressed.
+// As read_file(), but faster for a large plain file.
 static std::string read_bytes(const std::string& path) {
   int file = path == "-" ? -1 : open_input(path);
   struct stat status{};

@@ -13,7 +13,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr std::string_view kDecoder = "0.13.0";  // the release of tinygrad whose decoder computes the same values
+constexpr std::string_view kDecoder = "0.13.0";  // the tinygrad release whose decoder computes the same values
 
 void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
   json.key("kernels").array([&] {
@@ -78,7 +78,6 @@ void write_counters(JsonWriter& json, const Profile& p) {
   });
 }
 
-// Writes the source line of an instruction, and the UOps of this line.
 void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
   const uint32_t line = source.line_at(pc);
   if (!line) return;
@@ -93,7 +92,6 @@ void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
   });
 }
 
-// Writes, for each run with a CodeSource, where its source lines come from, or why it has none.
 void write_sources(JsonWriter& json, const Profile& p) {
   json.key("sources").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
@@ -109,7 +107,6 @@ void write_sources(JsonWriter& json, const Profile& p) {
   });
 }
 
-// Writes why an instruction stalls, and what it waits for.
 void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionStalls& s) {
   json.key("reasons").object([&] {
     for (size_t r = 0; r < kStallReasons; r++)
@@ -123,10 +120,9 @@ void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionSta
   });
 }
 
-// Writes the instructions of all chosen runs, the levels of memory and the hints: all need the stalls of a run, for
-// which its traces are decoded once more.
+// Instructions, levels of memory and hints need the stalls of a run, for which its traces are decoded again.
 void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) {
-  std::vector<std::pair<size_t, Hint>> found;  // by run
+  std::vector<std::pair<size_t, Hint>> found;
   std::vector<std::pair<size_t, std::vector<MemoryLevel>>> levels;
   json.key("instructions").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
@@ -182,8 +178,8 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
   });
 }
 
-// Writes and prints the waves. A profile can have millions of them, so the rows are written without a call of the
-// JsonWriter for each value, and printed in parts. `out` is the text that `json` appends to.
+// Prints in parts, without a call of the JsonWriter for each value, because a profile can have millions of waves.
+// `json` appends to `out`.
 void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Print& print) {
   constexpr size_t kPart = 1 << 18;
   std::string row;

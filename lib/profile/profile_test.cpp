@@ -11,15 +11,12 @@
 namespace tgc::profile {
 namespace {
 
-// Makes a trace of packets, which are added low nibble first.
 class Blob {
  public:
   Blob& add(uint64_t bits, uint32_t nibbles) {
     for (uint32_t n = 0; n < nibbles; n++) put(n < 16 ? bits >> 4 * n & 15 : 0);
     return *this;
   }
-  // Returns the trace with 16 or 17 nibbles of NOPs at the end, because a decoder ignores packets that begin in the
-  // last 15 nibbles.
   std::vector<uint8_t> end() {
     add(0, 16 + nibbles_ % 2);
     return bytes_;
@@ -41,7 +38,7 @@ struct Decoded {
   int64_t time;
   bool operator==(const Decoded&) const = default;
 };
-// Decodes a trace, and returns its packets without the NOPs at the end.
+// Without the NOPs at the end.
 std::vector<Decoded> packets(const std::vector<uint8_t>& blob) {
   std::vector<Decoded> out;
   decode_sqtt(blob, [&](const PacketView& p) { out.push_back({p.row->packet, p.time}); });
@@ -120,7 +117,7 @@ TEST_CASE("sqtt: names of operations") {
 TEST_CASE("kernel code: sizes of instructions") {
   CHECK(instruction_size(Isa::Rdna3, kEnd, 0) == 4);
   CHECK(instruction_size(Isa::Rdna3, kMove, 0) == 4);
-  CHECK(instruction_size(Isa::Rdna3, 0x7e0002ff, 0) == 8);           // v_mov_b32 v0, literal
+  CHECK(instruction_size(Isa::Rdna3, 0x7e0002ff, 0) == 8);           // a literal
   CHECK(instruction_size(Isa::Rdna3, 0xf4040002, 0) == 8);           // s_load_b64
   CHECK(instruction_size(Isa::Rdna3, 0xdc520000, 0) == 8);           // global_load_b32
   CHECK(instruction_size(Isa::Rdna4, 0xee050004, 0) == 12);          // global_load_b32
@@ -141,9 +138,9 @@ TEST_CASE("sqtt: waves are followed through jumps, skipped waits and masks of wa
   auto inst = [](uint64_t wave, uint64_t op) { return uint64_t(0b010) | 1 << 4 | wave << 8 | op << 13; };
   Blob blob;
   blob.add(header(3), 16).add(start(1, 0), 8).add(start(2, 0), 8).add(start(1, 3), 8);
-  blob.add(0b00100 | 6 << 8, 6);            // IMMEDIATE_MASK: waves 1 and 2 at s_nop
-  blob.add(3 | 2 << 3 | 1 << 7, 3);         // VALUINST of wave 1, 2 cycles later: v_mov after s_delay_alu
-  blob.add(inst(1, 0x5a), 5);               // OTHER_VMEM, which another SIMD issued
+  blob.add(0b00100 | 6 << 8, 6);            // waves 1 and 2 at s_nop
+  blob.add(3 | 2 << 3 | 1 << 7, 3);         // wave 1, 2 cycles later: v_mov after s_delay_alu
+  blob.add(inst(1, 0x5a), 5);               // an instruction of another SIMD
   blob.add(inst(1, 3), 5).add(0b1101 | 1 << 7, 3);  // wave 1 jumps to s_nop
   blob.add(3 | 1 << 7, 3).add(inst(1, 4), 5);       // v_mov, and the branch is not taken
   blob.add(end(1), 5).add(0b1101 | 1 << 4 | 2 << 7, 3);  // wave 1 ends; wave 2 is still at v_mov
@@ -159,7 +156,6 @@ TEST_CASE("sqtt: waves are followed through jumps, skipped waits and masks of wa
   CHECK(s.wave_spans[0].end != WaveSpan::kUnknown);
   CHECK(s.wave_spans[1].end == WaveSpan::kUnknown);
   CHECK(s.wave_spans[2].cu == 3);
-  // a branch without a jump packet, an unknown wave, and a second start of a wave are errors
   auto error = [&](uint64_t packet, uint32_t nibbles) {
     std::string branch = words({kBranch, kEnd});
     KernelCode c = KernelCode::read({branch, 0}, Isa::Rdna3).value_or_throw();
@@ -246,7 +242,7 @@ TEST_CASE("emulated profile: the trace of a log has the log's hits, and a log th
   CHECK(analyzed->active_lanes_of(0) == std::vector<uint64_t>{40, 0, 0, 80, 80, 40});
   CHECK(analyzed->summaries[0].wave_spans.size() == 2);
   CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 20}}));  // behind a branch that was not logged
-  CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 24}}));  // outside the code
+  CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 24}}));
 }
 
 TEST_CASE("pma: samples continue in the next packet of their TPC, until packets are dropped") {
@@ -273,7 +269,7 @@ TEST_CASE("pma: samples continue in the next packet of their TPC, until packets 
   CHECK(samples[1].reason == "SYNC");
   CHECK(samples[2].reason == "NONE");
   CHECK(samples[2].tpc == 0x123);
-  CHECK(samples[3].reason == "MEMORY_DEPENDENCY");  // the three bytes before the dropped samples are ignored
+  CHECK(samples[3].reason == "MEMORY_DEPENDENCY");  // without the three bytes before the dropped samples
   auto counts = count_samples(samples);
   CHECK(counts[0x120]["MEMORY_DEPENDENCY"] == 2);
   // Blackwell: 9 bytes; key 0x11, pc 0x340, warp 0x25
@@ -303,18 +299,18 @@ TEST_CASE("roofline: operations of instructions") {
 }
 
 TEST_CASE("profile: every class of event") {
-  std::ifstream file("testdata/fuzz/profile/every_class.pkl", std::ios::binary);  // in the source folder
+  std::ifstream file("testdata/fuzz/profile/every_class.pkl", std::ios::binary);
   auto trace = parse_trace(std::string(std::istreambuf_iterator<char>(file), {}));
   REQUIRE(trace);
   CHECK(trace->kernels.size() == 2);
   CHECK(trace->kernels[1].name == "E_4 n2");
   CHECK(*trace->kernels[0].seconds == doctest::Approx(2.5e-6));
-  CHECK(*trace->kernels[1].seconds == doctest::Approx(1e-6));  // from the event of a device graph
+  CHECK(*trace->kernels[1].seconds == doctest::Approx(1e-6));
   CHECK(trace->counter_samples.size() == 2);
   CHECK(trace->counter_samples[0].sum_of_values() == 12);
   CHECK(trace->pma_events[0].sm_version == 0x809);
   REQUIRE(trace->range_events.size() == 5);
-  CHECK(trace->range_events[0].begin == 1020.5);  // on the host's clock
+  CHECK(trace->range_events[0].begin == 1020.5);
   CHECK(trace->range_events[1].bytes == 4096);
   CHECK(trace->range_events[4].is_graph);
   CHECK(trace->range_events[4].end == 1034.5);
@@ -355,7 +351,7 @@ TEST_CASE("profile: a short pickle that refers to its values many times is no lo
       event("ProfileSQTTEvent", device + kernel + text("se") + "K\x01" + text("itrace") + "\x88" + blob);
   auto read = [](const std::string& events) { return parse_trace("\x80\x04](" + events + "e."); };
   CHECK(read(repeated(sqtt, 2)).ok());
-  auto many = read(repeated(sqtt, 1000));  // 1000 events that share a trace: a gigabyte in all
+  auto many = read(repeated(sqtt, 1000));  // a gigabyte in all
   REQUIRE_FALSE(many);
   CHECK(many.diag().message.find("unpacked bytes") != std::string::npos);
   const std::string sampled = event("ProfilePMAEvent", device + text("kern") + text(std::string(1 << 20, 'k')) +
@@ -394,14 +390,13 @@ TEST_CASE("profile: events that share long lists, names or fields are no small i
     REQUIRE_FALSE(trace);
     CHECK(trace.diag().message.find("unpacked bytes") != std::string::npos);
   };
-  // one event with 60,000 buffers and 60,000 inputs is read
   auto many = read(alloc + point("exec", exec(list("K\x01", 60000), list("J" + word(SIZE_MAX), 60000), 3)));
   REQUIRE(many);
   CHECK(memory_use(*many).buffers.at(0).uses.size() == 60000);
   CHECK_FALSE(memory_use(*many).buffers[0].uses[0].is_read);
-  // refused, because each use of a buffer has a copy of the kernel's long name
+  // each use of a buffer has a copy of the kernel's long name
   refused(alloc + point("exec", exec(list("K\x01", 100000), "]", 200000)));
-  // refused: many events that share a list of buffers, or an arg with many entries
+  // many events that share a list of buffers, or an arg with many entries
   const std::string buffers = exec(list("K\x01", 20000), "]", 3);
   const std::string entries = exec("]", "]", 3, times(text("x") + "N", 20000));
   for (const std::string& arg : {buffers, entries})
@@ -418,7 +413,7 @@ TEST_CASE("profile: a section is found by its whole name, also if names have no 
 }
 
 TEST_CASE("profile: of a file that ends early or is damaged, the whole events are read, and it is said what is lost") {
-  std::ifstream file("testdata/fuzz/profile/every_class.pkl", std::ios::binary);  // in the source folder
+  std::ifstream file("testdata/fuzz/profile/every_class.pkl", std::ios::binary);
   const std::string whole(std::istreambuf_iterator<char>(file), {});
   const size_t all = parse_trace(whole).value_or_throw().range_events.size();
   size_t least = all, most = 0, refused = 0;
@@ -457,7 +452,7 @@ TEST_CASE("profile: after an event that cannot be read, others of its run are re
            text("itrace") + "\x88" + text("blob") + "C\x01x" + fields + "ub";
   };
   const std::string device = text("device") + text("AMD");
-  auto trace = parse_trace("\x80\x04](" + event("") + event(device) + "e.");  // the first one has no device
+  auto trace = parse_trace("\x80\x04](" + event("") + event(device) + "e.");
   REQUIRE(trace);
   CHECK(trace->damage_notes.size() == 1);
   REQUIRE(trace->kernels.size() == 1);

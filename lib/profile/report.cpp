@@ -21,7 +21,7 @@ std::string rate_of(std::optional<double> amount, double seconds, const char* un
   return !amount || seconds <= 0 ? "-" : (at_most ? "<= " : "") + rate_text(*amount, seconds, unit);
 }
 
-// Returns true for the device names of events of host code: tinygrad itself and the user's calls.
+// "TINY": tinygrad itself; "USER": the program's calls.
 bool is_host(std::string_view device) { return device == "USER" || device == "TINY"; }
 
 std::string trimmed_time(double seconds) { return time_text(seconds, 0); }
@@ -91,7 +91,7 @@ std::string overview_text(const Profile& p, const std::string& file) {
 namespace {
 
 constexpr size_t kHottest = 5;
-constexpr size_t kMostSource = 90;  // limit for the printed characters of a source line
+constexpr size_t kMostSource = 90;
 
 struct Row {
   uint64_t address = 0;
@@ -114,7 +114,6 @@ std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* sou
   return out;
 }
 
-// Returns a line that says where the source lines come from, or why there are none.
 std::string source_text(const CodeSource& source) {
   if (!source.missing_reason.empty()) return "no source lines: " + visible(source.missing_reason) + "\n";
   return "source lines and UOps: " + source.input + ", compiled for " + source.target +
@@ -189,7 +188,6 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   return out;
 }
 
-// Returns the samples of an NVIDIA GPU by address, with the most frequent stall reasons first.
 std::string samples_text(const PmaEvent& e) {
   auto samples = decode_pma(bytes_of(e.blob), e.sm_version);
   std::string out = e.kernel + formatted(" on %s: %zu samples\n", std::string(e.device).c_str(), samples.size());

@@ -1,4 +1,4 @@
-// Makes the reports of `tgc profile`, as text for people and as JSON. `file` is the name of the profile.
+// The reports of `tgc profile`, as text and as JSON. `file` is the name of the profile.
 #pragma once
 #include <functional>
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace tgc::profile {
 
-// The assembly of the profile's programs by address. Each program is disassembled when it is first needed. A run
-// without code that packets can be mapped to has an empty listing.
+// The assembly of programs by address, disassembled when first needed. It is empty for a run without code that packets
+// can be mapped to.
 class Listings {
  public:
   using Listing = std::map<uint64_t, std::string>;
@@ -26,25 +26,21 @@ class Listings {
 
 using Print = std::function<void(std::string_view)>;
 
-// Prints, in parts, the main report as a JSON object: without packets and without the allocations of buffers.
+// Prints, in parts, the main report: without packets and without the allocations of buffers.
 void print_json(const Profile& profile, const std::string& file, const Print& print);
-// Says in reports what the cycles of an emulated GPU mean.
 inline constexpr std::string_view kEmulatedCyclesNote =
     "emulated: each packet costs one cycle, whatever its instruction, its cache misses or bank conflicts; cycles count "
     "instructions, not time";
-// Says in reports about instructions what their times are.
 inline constexpr std::string_view kModeledTimesNote =
     "emulated: times are modeled, not measured, by the latencies of one wave and the cache lines and banks of its "
     "accesses";
 
 // Returns the kernels and copies by total time, and the runs with hardware events.
 std::string overview_text(const Profile& profile, const std::string& file);
-// Returns for each chosen run its figures, hints, the instructions with the most cycles, and all executed instructions
-// in the order of the code; for a run of an NVIDIA GPU, its samples by address.
+// Returns for each chosen run its figures, hints and executed instructions; for an NVIDIA GPU, samples by address.
 std::string instructions_text(const Profile& profile);
 
-// Prints, in parts, all packets (as text: without NOPs) of the chosen runs in the order of the traces, with their
-// instructions.
+// Prints, in parts, the packets of the chosen runs with their instructions; as text without NOPs.
 void print_packets(const Profile& profile, bool json, const Print& print);
 std::string waves_text(const Profile& profile);
 void print_waves_json(const Profile& profile, const std::string& file, const Print& print);
@@ -53,32 +49,30 @@ std::string counters_json(const Profile& profile, const std::string& file);
 std::string memory_text(const Trace& trace);
 std::string memory_json(const Trace& trace, const std::string& file);
 
-// Compare the kernels of two profiles: their times, and for the chosen runs the cycles of each instruction.
+// Compare the times of kernels, and for the chosen runs the cycles of each instruction.
 std::string comparison_text(const Profile& old_profile, const Profile& new_profile);
 std::string comparison_json(const Profile& old_profile, const Profile& new_profile);
 
-// The sum, the largest value and the number of the values of a counter in a run.
 struct CounterTotal {
   uint64_t value_sum = 0, largest_value = 0, value_count = 0;
 };
 std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& profile, size_t kernel);
-// Returns values in percent that are computed from counters, such as ("VALU utilization", 12.5).
+// In percent, such as ("VALU utilization", 12.5).
 std::vector<std::pair<std::string, double>> derived_counters(const Profile& profile, size_t kernel);
 
-// All timed events with the same name on the same device: runs of a kernel, copies, or calls of the host.
+// Timed events with the same name on the same device.
 struct Total {
   std::string device, name;
   double seconds = 0;
   size_t num_executions = 0;
-  std::optional<double> flops, bytes;  // operations and bytes of one execution; nullopt: unknown
-  // true if `flops` is only an upper bound (KernelFigures::is_operations_upper_bound)
+  std::optional<double> flops, bytes;  // of one execution; nullopt: unknown
   bool is_flops_upper_bound = false;
   bool is_copy = false;
   std::string arch;
 };
 
-// Returns the totals, the longest first. Operations and bytes are those that the kernel's AST needs; without an AST,
-// the operations that the chosen runs executed, and the bytes of the kernel's buffers; for a copy, the copied bytes.
+// Returns the totals, the longest first. Operations and bytes are those of the kernel's AST; without an AST, the
+// operations that the chosen runs executed, and the bytes of the kernel's buffers; for a copy, the copied bytes.
 std::vector<Total> event_totals(const Profile& p, Listings& listings);
 
 }  // namespace tgc::profile

@@ -8,7 +8,7 @@
 namespace tgc::profile {
 namespace {
 
-// The opcodes of Python's pickle, protocols 2 to 5, by the kind of their arguments (Lib/pickletools.py).
+// Opcodes of pickle's protocols 2 to 5, by the kind of their arguments (Lib/pickletools.py).
 constexpr std::string_view kPlain("(.012NRQabd}el]ostu)\x81\x85\x86\x87\x88\x89\x8f\x90\x91\x92\x93\x94\x97\x98");
 constexpr std::string_view kLine("FILSVgpP"), kTwoLines("ci"), kOneByte("Khq\x80\x82"), kTwoBytes("M\x83"),
     kFourBytes("Jjr\x84"), kEightBytes("G"), kCount1("UC\x8a\x8c"), kCount4("TXB\x8b"), kCount8("\x8d\x8e\x96");
@@ -17,11 +17,10 @@ constexpr char kFrame = '\x95', kMark = '(', kBuild = 'b', kStop = '.';
 
 bool has(std::string_view list, char c) { return list.find(c) != list.npos; }
 
-// A copy of a pickle without its FRAME opcodes, whose sizes are wrong in a truncated file, and where the complete items
-// of its list end.
+// A pickle without FRAME opcodes, whose sizes are wrong in a truncated file, and where the items of its list end.
 struct Items {
   std::string bytes;
-  std::vector<size_t> ends, original;  // by item: the offset of its end in `bytes`, and in the file
+  std::vector<size_t> ends, original;  // by item: its end in `bytes`, and in the file
 };
 
 Items items_of(std::string_view in) {

@@ -5,7 +5,7 @@ namespace {
 
 #include "lib/profile/inst_ops.def"
 
-constexpr uint8_t kLongDeltaNibbles = 18;  // length of a TS_DELTA_S8_W3 packet in layout 4
+constexpr uint8_t kLongDeltaNibbles = 18;  // of TS_DELTA_S8_W3 in layout 4
 
 #define TGC_FIELD(name, high, low) PacketField{#name, high, low}
 constexpr PacketType kPacketTypes[] = {
@@ -19,7 +19,7 @@ static_assert(std::size(kPacketTypes) == size_t(Packet::Count));
 constexpr Packet kRdna3[] = {
 #define X(name, ...) Packet::name,
     TGC_SQTT_SHARED(X) TGC_SQTT_RDNA3(X)};
-// Of TGC_SQTT_RDNA3, only TS_DELTA_S8_W3 has no variant in TGC_SQTT_RDNA4.
+// TS_DELTA_S8_W3 has no variant in TGC_SQTT_RDNA4.
 constexpr Packet kRdna4[] = {TGC_SQTT_SHARED(X) Packet::TS_DELTA_S8_W3, TGC_SQTT_RDNA4(X)};
 constexpr Packet kCdna[] = {TGC_SQTT_CDNA(X) Packet::LAYOUT_HEADER};
 #undef X
@@ -51,10 +51,10 @@ DecodeRow make_row(const PacketType& type, Layout layout) {
   row.action = action_of(type.id);
   row.nibbles = type.id == Packet::TS_DELTA_S8_W3 && layout == Layout::Rdna4 ? kLongDeltaNibbles : type.nibbles;
   row.delta_low = type.delta_low;
-  // decode_sqtt() adds the time difference of TS_DELTA_OR_MARK, which has more bits than time_delta_mask
+  // decode_sqtt() adds the time difference of a marker, which has more bits
   row.time_delta_mask = row.action == Action::Marker ? 0 : uint16_t((1u << type.delta_bits) - 1);
   if (type.id == Packet::TS_DELTA_SHORT) row.time_added = 4;
-  // the time difference is in units of 4 cycles
+  // in units of 4 cycles
   if (type.id == Packet::CDNA_MISC) row.delta_low = 2, row.time_delta_mask = 0xff << 2;
   row.count_base = uint16_t(type.id);
   if (const PacketField* op = find_field(type, "op")) {
@@ -65,7 +65,7 @@ DecodeRow make_row(const PacketType& type, Layout layout) {
   return row;
 }
 
-// Makes the table. If several encodings match a byte, the one with the most bits is taken; if none does, NOP.
+// If several encodings match a byte, the one with the most bits is taken; if none does, NOP.
 DecodeTable make_table(std::span<const Packet> packets, Layout layout) {
   DecodeTable table;
   table.layout = layout;
@@ -92,8 +92,7 @@ constexpr NamedOp kOpsRdna4[] = {TGC_INST_OPS_RDNA4(X)};
 constexpr NamedOp kOpsCdna[] = {TGC_INST_OPS_CDNA(X)};
 #undef X
 
-// Operations that other SIMDs of the compute unit issued, by number: `first` has the name OTHER_NAME_n with n =
-// `cycles`, and those after it, up to `last`, have n + 1, n + 2, ...
+// Operations of other SIMDs: number `first` is named OTHER_NAME_n with n = `cycles`, the next ones n + 1, n + 2, ...
 struct OtherOps {
   std::string_view name;
   uint32_t first, last, cycles;

@@ -1,6 +1,6 @@
-// Decodes AMD's thread traces (SQTT) of RDNA3, RDNA4 and CDNA: a stream of packets of 1 to 18 nibbles, low nibble
-// first. Mirrors renderer/amd/sqtt.py of tinygrad 0.13, but for TS_DELTA_S8_W3 (see README.md). The decoder has no
-// errors: a byte that begins no packet counts as a NOP.
+// Decodes AMD's thread traces (SQTT) of RDNA3, RDNA4 and CDNA: packets of 1 to 18 nibbles, low nibble first. Mirrors
+// renderer/amd/sqtt.py of tinygrad 0.13, but for TS_DELTA_S8_W3 (see README.md). A byte that begins no packet counts as
+// a NOP.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -28,61 +28,56 @@ struct PacketType {
   Packet id;
   std::string_view name;
   uint8_t mask_bits, encoding, nibbles, delta_low, delta_bits;
-  std::array<PacketField, 12> fields;  // fields without a name are unused
+  std::array<PacketField, 12> fields;
 
-  // Returns the value of a field of a packet; 0 if the packet has no such field.
+  // Returns 0 if the packet has no such field.
   uint64_t field(uint64_t bits, std::string_view field_name) const;
 };
 const PacketType& packet_type(Packet id);
 
 enum class Layout : uint8_t { Cdna = 0, Rdna3 = 3, Rdna4 = 4 };
 
-// Returns tinygrad's name of an instruction's operation (InstOp, InstOpRDNA4, InstOpCDNA); "0x10" if it has none.
+// Returns tinygrad's name of an operation (InstOp, InstOpRDNA4, InstOpCDNA); "0x10" if it has none.
 std::string inst_op_name(Layout layout, uint32_t op);
 
-// The meaning of a packet: an instruction of one wave, or immediate instructions of a mask of waves; the start or the
-// end of a wave; a Snapshot, which all shader engines write at the same time; for the decoder itself, the header or a
-// wide change of the time (Marker, Timestamp). None is for all other packets. Those for the decoder are rare and come
-// last.
+// Mask: immediate instructions of a mask of waves. Snapshot: written by all shader engines at the same time. Header,
+// Marker and Timestamp are for the decoder itself; they are rare, and come last.
 enum class Action : uint8_t { None, Instruction, Mask, Start, End, Snapshot, Header, Marker, Timestamp };
 
-// How the decoder reads a packet, by its first byte. Its size is a power of two, because look-ups are faster then.
 struct alignas(16) DecodeRow {
-  uint8_t nibbles = 1;             // length of the packet
-  // the lowest bit of the packet's time difference; what is added to the difference
+  uint8_t nibbles = 1;
+  // lowest bit of the time difference; what is added to it
   uint8_t delta_low = 0, time_added = 0;
   Action action = Action::None;
   uint16_t time_delta_mask = 0;
   Packet packet = Packet::NOP;
-  uint8_t count_low = 0;        // the lowest bit of the operation in a packet of an instruction
-  uint16_t count_mask = 0;      // mask of the operation; 0 if the packet has none
-  uint16_t count_base = 0;      // number of the first counter (SqttSummary::counter_values) for this packet
-  uint8_t wave_low = 0;         // for an Instruction: the lowest bit of the wave
+  uint8_t count_low = 0;        // lowest bit of an instruction's operation
+  uint16_t count_mask = 0;      // 0: the packet has no operation
+  uint16_t count_base = 0;      // first counter (SqttSummary::counter_values) of this packet
+  uint8_t wave_low = 0;
 };
 struct DecodeTable {
   std::array<DecodeRow, 256> rows;
-  std::array<uint8_t, 256> nibbles;  // lengths, as in `rows`: smaller, so that look-ups are faster
+  std::array<uint8_t, 256> nibbles;  // DecodeRow::nibbles, but faster to look up
   Layout layout;
 };
 const DecodeTable& decode_table(Layout layout);
 
-// A summary has a counter for each packet type without an operation, and in each layout one for each operation.
+// Counters: one for each packet type without an operation, and in each layout one for each operation.
 inline constexpr uint32_t kOpCounters = 256;
 inline constexpr uint32_t kCounters = uint32_t(Packet::Count) + 3 * kOpCounters;
 constexpr uint32_t first_op_counter(Layout layout) {
   return uint32_t(Packet::Count) + kOpCounters * (layout == Layout::Rdna3 ? 0 : layout == Layout::Rdna4 ? 1 : 2);
 }
 
-// The state of a decoder at a packet.
 struct PacketView {
-  uint64_t bits = 0;   // the packet's low 64 bits; a shorter packet is followed by bits of the next packets
+  uint64_t bits = 0;   // low 64 bits; a shorter packet is followed by bits of the next ones
   int64_t time = 0;    // cycles since the beginning of the trace
   const DecodeRow* row = nullptr;
   Layout layout = Layout::Rdna3;
 };
 
-// Decodes `blob` and calls visit(const PacketView&) for each packet. Packets that begin in the last 15 nibbles of the
-// blob are ignored.
+// Calls visit(const PacketView&) for each packet, but for those that begin in the last 15 nibbles.
 template <class Visit>
 inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
   const uint64_t size = 2 * uint64_t(blob.size());
@@ -120,7 +115,7 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
       if (layout == 4) {
         table = &decode_table(Layout::Rdna4);
       } else if (layout != 3) {
-        // no layout of RDNA: the trace is of CDNA, whose table decodes this packet again
+        // the trace is of CDNA, whose table decodes this packet again
         table = &decode_table(Layout::Cdna);
         row = &table->rows[bits & 0xff];
         if (row->action == Action::Timestamp && !(bits >> 4 & 0xfff))

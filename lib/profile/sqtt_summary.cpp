@@ -5,8 +5,7 @@
 namespace tgc::profile {
 namespace {
 
-// Whether the packets of a counter (SqttSummary::counter_values) are mapped to instructions (Plain), or not (Other),
-// because another SIMD issued their instructions.
+// Other: of another SIMD, so not mapped to instructions.
 enum Mapping : uint8_t { Plain, Other };
 
 struct MappingTable {
@@ -18,9 +17,8 @@ struct MappingTable {
   }
 };
 
-// The bits of the fields of a packet that begins or ends a wave.
 struct WaveFields {
-  uint8_t wave_low, wave_bits, simd_low, cu_low, cu_bits, sa_low, sa_shift;  // sa_shift is 0 without a shader array
+  uint8_t wave_low, wave_bits, simd_low, cu_low, cu_bits, sa_low, sa_shift;
 };
 constexpr WaveFields kStartRdna3{13, 5, 8, 10, 3, 7, 3}, kStartRdna4{15, 5, 8, 10, 4, 7, 4},
     kEndRdna3{15, 5, 9, 11, 3, 8, 3}, kEndRdna4{15, 5, 9, 11, 4, 8, 4}, kBothCdna{10, 4, 14, 6, 4, 0, 0};
@@ -66,19 +64,18 @@ class WaveList {
   static constexpr uint32_t kNone = UINT32_MAX;
   static size_t slot(const WaveSpan& w) { return w.wave | w.simd << 5 | w.cu << 7; }
   std::vector<WaveSpan>& waves_;
-  std::array<uint32_t, 1 << 12> open_;  // by slot: index in waves_ of the wave that has not ended, or kNone
+  std::array<uint32_t, 1 << 12> open_;
 };
 
-// Adds up the times of instructions. The hardware writes the packet of an instruction when the instruction is issued,
-// and that of a wait when the wait ends. So the time between two packets of a wave counts for the instruction of the
-// second.
+// The hardware writes the packet of an instruction when it is issued, and that of a wait when the wait ends. So the
+// time between two packets of a wave counts for the instruction of the second.
 class Clock {
  public:
   explicit Clock(std::vector<InstructionTimes>& times) : times_(times) {}
 
   void start(uint32_t wave, int64_t time) { waves_[wave] = {time, busy_}; }
   Issue dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
-    busy_ += time != now_, now_ = time;  // no `if`, because the processor would often mispredict the branch
+    busy_ += time != now_, now_ = time;  // no `if`, which would often be mispredicted
     Wave& w = waves_[wave];
     InstructionTimes& at = times_[instruction];
     const uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0)), stall = cycles - (cycles != 0);
@@ -91,14 +88,14 @@ class Clock {
  private:
   struct Wave {
     int64_t time = 0;
-    int64_t busy = 0;  // value of busy_ at `time`
+    int64_t busy = 0;
   };
   std::vector<InstructionTimes>& times_;
   std::array<Wave, 32> waves_;
-  int64_t now_ = INT64_MIN, busy_ = 0;  // time of the last packet; number of cycles so far with a packet
+  int64_t now_ = INT64_MIN, busy_ = 0;  // time of the last packet; cycles so far with a packet
 };
 
-constexpr uint32_t kSnapshotLow = 10;  // lowest bit of the field `snap` of a SNAPSHOT, in both RDNA layouts
+constexpr uint32_t kSnapshotLow = 10;  // of the field `snap`, in both RDNA layouts
 
 struct NoObserver {
   void start(uint32_t) {}
@@ -155,7 +152,7 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
       case Action::Snapshot:
         if (out.wave_spans.empty()) out.clock_mark = {p.bits >> kSnapshotLow, p.time};
         break;
-      case Action::Timestamp:  // of CDNA: the first one is equal for the engines of a die
+      case Action::Timestamp:  // of CDNA: equal for the engines of a die
         if (out.wave_spans.empty() && !out.clock_mark && !(p.bits >> 4 & 0xfff))
           out.clock_mark = {p.bits >> 16, p.time};
         break;

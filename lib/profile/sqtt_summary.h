@@ -1,5 +1,5 @@
-// Summarizes a thread trace: the number of packets of each type, the waves, and, if the kernel's code is known, the
-// hits and cycles of each instruction. Also follows the waves through the code.
+// Summarizes a thread trace: counts of packets, waves, and, if the kernel's code is known, hits and cycles of each
+// instruction.
 #pragma once
 #include <array>
 #include <functional>
@@ -13,79 +13,78 @@
 
 namespace tgc::profile {
 
-// When a wave ran, and where: its compute unit (with the shader array in the high bits), SIMD, and place on the SIMD.
+// `cu` has the shader array in its high bits; `wave` is the place on the SIMD.
 struct WaveSpan {
   uint32_t cu = 0, simd = 0, wave = 0;
-  static constexpr int64_t kUnknown = INT64_MIN;  // value of `begin` or `end` if the trace has no packet of this event
+  static constexpr int64_t kUnknown = INT64_MIN;  // the trace has no packet of this event
   int64_t begin = kUnknown, end = kUnknown;
 };
 
-// A packet that the traces of all shader engines have, from one moment: it relates their clocks.
+// A packet that traces of several shader engines have, from one moment: it relates their clocks.
 struct ClockMark {
-  uint64_t id = 0;   // equal in all traces
-  int64_t time = 0;  // on the clock of the trace
+  uint64_t id = 0;   // equal in the traces whose clocks it relates
+  int64_t time = 0;  // on the trace's own clock
 };
 
-// The times of one instruction, added up over all waves of the traced SIMD.
+// Added up over all waves of the traced SIMD.
 struct InstructionTimes {
-  uint64_t num_executions = 0;  // number of executions by waves
-  uint64_t cycles = 0;          // from the issue of the wave's previous instruction to the issue of this one
-  uint64_t stall_cycles = 0;    // part of `cycles`: all except one cycle of each execution
-  uint64_t idle_cycles = 0;     // part of `stall_cycles` in which the SIMD issued no instruction of another wave either
+  uint64_t num_executions = 0;
+  uint64_t cycles = 0;          // from the issue of the wave's previous instruction to that of this one
+  uint64_t stall_cycles = 0;    // `cycles` without one cycle for each issue
+  uint64_t idle_cycles = 0;     // of these, cycles in which the SIMD issued nothing for other waves either
 };
 
 struct SqttSummary {
-  Layout layout = Layout::Rdna3;  // layout of the first packet
+  Layout layout = Layout::Rdna3;
   uint64_t num_packets = 0;
   int64_t first_time = 0, last_time = 0;
   // number and value of each counter that is not 0 (count_base)
   std::vector<std::pair<uint16_t, uint64_t>> counter_values;
   std::vector<WaveSpan> wave_spans;
-  std::optional<ClockMark> clock_mark;         // a mark before the first wave; nullopt: the trace has none
+  std::optional<ClockMark> clock_mark;         // before the first wave; nullopt: none
   std::vector<InstructionTimes> instructions;  // by instruction of the code; empty without code or after an error
-  std::string error;                           // why the packets could not be mapped to instructions, or empty
+  std::string error;                           // why the packets could not be mapped to instructions
 
   using Counts = std::vector<std::pair<std::string, uint64_t>>;
   struct NamedCounts {
     Counts num_packets, operations;
   };
-  NamedCounts named_counts() const;  // returns the numbers of packets and operations that are not 0, by name
+  NamedCounts named_counts() const;  // those that are not 0, by name
 };
 
-// Summarizes a trace. With `code`, which may be null, maps the packets of SIMD 0 of compute unit 0 to instructions: for
-// RDNA as tinygrad does, for CDNA with follow_cdna_waves().
+// With `code`, which may be null, maps the packets of SIMD 0 of compute unit 0 to instructions: for RDNA as tinygrad
+// does, for CDNA with follow_cdna_waves().
 SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code);
 
-// The issue of an instruction by a followed wave: one of SIMD 0 of compute unit 0.
+// The issue of an instruction by a followed wave, one of SIMD 0 of compute unit 0.
 struct Issue {
   uint32_t wave = 0, instruction = 0;
   uint64_t cycles = 0, stall_cycles = 0, idle_cycles = 0;  // as in InstructionTimes
 };
 
-// Receives what the followed waves do, in the order of the trace.
 class WaveObserver {
  public:
   virtual ~WaveObserver() = default;
   virtual void start(uint32_t wave) = 0;
   virtual void issue(const Issue& issue) = 0;
 };
-// Decodes a trace again, and calls the observer for each start and issue of the waves of SIMD 0 of compute unit 0.
+// Decodes a trace again, and calls the observer for the starts and issues of the followed waves, in the trace's order.
 void follow_waves(std::span<const uint8_t> blob, const KernelCode& code, WaveObserver& observer);
 
-// Follows the waves of SIMD 0 of compute unit 0 of a CDNA trace through the code, and then calls `start` and `issue` in
-// the order of time. Returns "", or why the packets do not fit the code; then it calls neither.
+// Follows waves of a CDNA trace through the code, and then calls `start` and `issue` in the order of time. Returns "",
+// or, without any call, why the packets do not fit the code.
 std::string follow_cdna_waves(std::span<const uint8_t> blob, const KernelCode& code,
                               const std::function<void(uint32_t wave, int64_t time)>& start,
                               const std::function<void(uint32_t wave, uint32_t instruction, int64_t time)>& issue);
 
-// Follows the waves of SIMD 0 of compute unit 0 of an RDNA trace through the code. Mirrors tinygrad 0.13's map_insts.
+// Follows waves of an RDNA trace through the code. Mirrors tinygrad 0.13's map_insts.
 class InstructionMap {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
   explicit InstructionMap(const KernelCode* code) : code_(code) { next_instruction_.fill(kNone); }
 
-  // One function for each kind of packet. Returns the number of the instruction that the packet reports; kNone if it
-  // reports none, or after an error.
+  // One function for each kind of packet. Returns the number of the packet's instruction; kNone if there is none, or
+  // after an error.
   void start(uint32_t wave) {
     if (next_instruction_[wave] != kNone) return set_error("a wave starts twice");
     next_instruction_[wave] = code_->instructions().empty() ? kOutside : 0;
@@ -117,7 +116,7 @@ class InstructionMap {
   static constexpr uint32_t kJumpOp = 3, kJumpNotOp = 4;
 
  private:
-  // The place of a wave outside the code, which is an error only if a packet of the wave follows.
+  // A wave's place outside the code, which is an error only if a packet of the wave follows.
   static constexpr uint32_t kOutside = UINT32_MAX - 1;
   static uint32_t packet_instruction(uint32_t n) { return n == KernelCode::kNowhere ? kOutside : n; }
   uint32_t known_instruction(uint32_t wave) {

@@ -10,11 +10,11 @@
 namespace tgc::profile {
 namespace {
 
-constexpr uint64_t kLongestDependency = 40;  // limit for the cycles of a stall that count as Dependency
-constexpr size_t kNearIssues = 6;            // number of a wave's last issues that an instruction may depend on
-constexpr uint32_t kCacheLineBytes = 64;     // bytes of a line of RDNA's instruction cache
+constexpr uint64_t kLongestDependency = 40;  // most cycles of a stall that count as Dependency
+constexpr size_t kNearIssues = 6;            // last issues of a wave that an instruction may depend on
+constexpr uint32_t kCacheLineBytes = 64;     // of a line of RDNA's instruction cache
 constexpr size_t kMostNamed = 4, kMostWaitedFor = 5, kMostText = 80;
-constexpr double kLeastShare = 0.001;        // stalls_text() omits reasons with a smaller share
+constexpr double kLeastShare = 0.001;
 
 StallReason reason_of(InstructionUnit unit) {
   switch (unit) {
@@ -27,10 +27,8 @@ StallReason reason_of(InstructionUnit unit) {
   }
 }
 
-// Divides the stalls of followed waves by reasons, and among the instructions that are waited for.
 class StallCounter final : public WaveObserver {
  public:
-  // `event` is the index of the trace in Trace::sqtt.
   StallCounter(const KernelCode& code, const std::vector<InstructionRole>& roles, size_t event, StallReport& out)
       : code_(code), roles_(roles), event_(event), out_(out) {}
 
@@ -79,18 +77,18 @@ class StallCounter final : public WaveObserver {
 
  private:
   struct Wave {
-    std::array<std::vector<uint32_t>, kWaitCounters> pending;  // by counter: instructions that have not ended, in order
+    std::array<std::vector<uint32_t>, kWaitCounters> pending;
     bool has_issued = false;
     uint32_t last = 0;
     std::array<uint32_t, kNearIssues> recent{};
     size_t count = 0;
     size_t index = SIZE_MAX;  // in StallReport::followed_waves
-    // for a modeled run: the time of the wave, and by instruction when its last execution ends
+    // if modeled: the wave's time, and when the last execution of each instruction ends
     uint64_t time = 0;
     std::unordered_map<uint32_t, uint64_t> ends;
   };
 
-  // Returns the latency of an instruction in cycles, typical of RDNA, for the model of emulated runs.
+  // In cycles, typical of RDNA.
   uint64_t latency_of(const InstructionRole& role) const {
     switch (role.unit) {
       case InstructionUnit::Vector: return 5;
@@ -101,9 +99,8 @@ class StallCounter final : public WaveObserver {
       default: return 0;
     }
   }
-  // Returns the number of cycles in which an instruction occupies its unit.
   uint64_t busy_cycles_of(uint32_t n) const { return n < out_.busy_cycles.size() ? out_.busy_cycles[n] : 1; }
-  // Returns the cycles until all instructions have ended that an instruction waits for or depends on.
+  // Returns the cycles until the instructions end that an instruction waits for or depends on.
   uint64_t modeled_wait(const Wave& w, uint32_t n, const InstructionRole& role) {
     uint64_t ready = w.time;
     auto wait_for = [&](uint32_t earlier) {
@@ -142,7 +139,7 @@ class StallCounter final : public WaveObserver {
     if (ended.empty()) return add(at, role.is_end ? StallReason::StartUp : StallReason::Arbiter, all);
     std::ranges::sort(ended);
     ended.erase(std::ranges::unique(ended).begin(), ended.end());
-    for (size_t k = 0; k < ended.size(); k++) {  // divide `all` equally
+    for (size_t k = 0; k < ended.size(); k++) {
       auto share = [&](uint64_t whole) { return whole * (k + 1) / ended.size() - whole * k / ended.size(); };
       const StallTime part{share(all.cycles), share(all.idle_cycles)};
       out_.instructions[ended[k]].waits_for_result += part;
@@ -162,8 +159,8 @@ class StallCounter final : public WaveObserver {
     if (is_new) known->second = roles_[n].depends_on(roles_[earlier]);
     return known->second;
   }
-  // Returns true if the instruction `n` is the first one behind a barrier: its stall is the wait for other waves.
-  // RDNA4's s_barrier_wait has no packet, so it may lie between `last`, the wave's previous instruction, and `n`.
+  // `n` is the first instruction behind a barrier, and waits for other waves. RDNA4's s_barrier_wait has no packet, so
+  // it may lie between `last`, the wave's previous instruction, and `n`.
   bool passes_barrier(uint32_t last, uint32_t n) const {
     if (roles_[last].unit == InstructionUnit::Barrier) return true;
     for (uint32_t between = last + 1; between < n && between < last + 4; between++)
@@ -178,20 +175,19 @@ class StallCounter final : public WaveObserver {
 
   const KernelCode& code_;
   const std::vector<InstructionRole>& roles_;
-  size_t event_, started_ = 0;  // started_: number of waves of the trace so far
+  size_t event_, started_ = 0;
   StallReport& out_;
   std::array<Wave, 32> waves_;
-  std::unordered_map<uint64_t, bool> depends_;  // by two instructions: true if the first depends on the second
+  std::unordered_map<uint64_t, bool> depends_;
 };
 
-// Returns where an instruction is: "0x1778 (line 16, 35 LOAD float)".
+// "0x1778 (line 16, 35 LOAD float)"
 std::string place_text(const Profile& p, size_t kernel, uint32_t instruction) {
   const std::string out = instruction_place(p, kernel, instruction);
   const size_t comma = out.find(", ");
   return comma == out.npos ? out : out.substr(0, comma) + " (" + out.substr(comma + 2) + ")";
 }
 
-// Returns the largest number of waves that SIMD 0 of compute unit 0 has at a time.
 uint32_t most_waves(const Profile& p, size_t kernel) {
   uint32_t out = 0;
   for (size_t i : p.trace.kernels[kernel].sqtt) {
@@ -206,8 +202,8 @@ uint32_t most_waves(const Profile& p, size_t kernel) {
   return out;
 }
 
-// Returns how many waves a SIMD would have at a time: the launch's waves divided by the card's SIMDs (by 1 if the card
-// is unknown), but at most as many as fit on a SIMD (at most 1 if that number is unknown).
+// Returns the launch's waves divided by the card's SIMDs (by 1 if the card is unknown), but at most as many as fit on a
+// SIMD (1 if that is unknown).
 uint32_t modeled_waves(const Profile& p, size_t kernel) {
   const KernelRun& run = p.trace.kernels[kernel];
   size_t waves = 0;
@@ -218,10 +214,9 @@ uint32_t modeled_waves(const Profile& p, size_t kernel) {
   return uint32_t(std::min<size_t>(each, fitting ? fitting->resident_waves : 1));
 }
 
-// Returns by instruction the cycles in which a memory access occupies its unit, from the cache lines or banks that its
-// lanes access.
+// Returns by instruction the cycles in which a memory access occupies its unit; 1 for others.
 std::vector<uint32_t> busy_cycles_of(const Profile& p, size_t kernel, const std::vector<InstructionRole>& roles) {
-  constexpr uint32_t kLineCycles = 4;  // cycles for each cache line
+  constexpr uint32_t kLineCycles = 4;
   std::vector<uint32_t> out(roles.size(), 1);
   const CodeSource* source = p.source_of(kernel);
   for (uint32_t n = 0; source && n < roles.size(); n++) {
@@ -325,7 +320,7 @@ std::string instruction_place(const Profile& p, size_t kernel, uint32_t instruct
   const uint32_t line = source ? source->line_at(address) : 0;
   if (!line) return out;
   std::string nodes = nodes_text(source->nodes_of(line));
-  nodes = nodes.substr(0, nodes.find(" ("));  // without the nodes that are printed inside the line
+  nodes = nodes.substr(0, nodes.find(" ("));
   return out + formatted(", line %u%s%s", line, nodes.empty() ? "" : ", ", nodes.c_str());
 }
 

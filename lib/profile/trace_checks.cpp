@@ -89,7 +89,6 @@ class TraceChecker {
   std::string first_op_;
 };
 
-// Appends how many waves have no packet of their begin or of their end.
 void check_waves(const SqttSummary& s, const std::string& where, std::vector<std::string>& out) {
   size_t no_end = 0, no_begin = 0;
   for (const WaveSpan& w : s.wave_spans) {

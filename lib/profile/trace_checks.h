@@ -1,4 +1,4 @@
-// Checks whether the packets of a thread trace are consistent, because a damaged trace is decoded without an error.
+// Finds damaged traces, which are decoded without an error.
 #pragma once
 #include <span>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace tgc::profile {
 
-// Returns what is inconsistent in a run's traces, each with its shader engine: waves without a begin or without an end,
-// waves that end elsewhere than at s_endpgm, times that go back, and packets of another unit than their instruction's.
+// Returns what is inconsistent in a run's traces: waves without a begin or an end, waves that end elsewhere than at
+// s_endpgm, times that go back, and packets of another unit than their instruction's.
 std::vector<std::string> check_traces(const Profile& profile, size_t kernel, const Listings::Listing& listing);
 
 }  // namespace tgc::profile
