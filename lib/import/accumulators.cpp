@@ -1,4 +1,4 @@
-// Finds the group ranges on which the value that a kernel stores to each of its buffers depends.
+// Finds the group ranges on which the values that a kernel stores depend.
 #include <algorithm>
 
 #include "lib/import/importer.h"
@@ -16,7 +16,7 @@ UOp buffer_of(UOp u) {
   return u;
 }
 
-// Returns the position of the first source that is a range which `u` ends; the number of sources if `u` ends no range.
+// Returns the position of the first source that is a range which `u` ends.
 size_t first_ended(UOp u) {
   if (u.in({Op::END, Op::STAGE, Op::REDUCE})) return 1;
   return u.is(Op::WMMA) ? 3 : u.num_src();
@@ -24,11 +24,10 @@ size_t first_ended(UOp u) {
 
 }  // namespace
 
-// Sets enclosing_ranges_: for each BUFFER that the kernel stores to, the group ranges on which the stored values
-// depend. In a group reduction, each thread stores a partial sum to local memory, and the END of this store ends the
-// group range. An accumulator, another BUFFER, then sums up all partial sums. tinygrad orders this accumulator after
-// the group range. In tgc's IR, the range is a loop that has already ended, so make_after() must leave it out
-// (is_outside()).
+// Sets enclosing_ranges_. In a group reduction, each thread stores a partial sum to local memory, and the END of this
+// store ends the group range. An accumulator, another BUFFER, then sums up all partial sums. tinygrad orders this
+// accumulator after the group range. In tgc's IR, the range is a loop that has already ended, so make_after() must
+// leave it out (is_outside()).
 void Importer::find_accumulators(std::span<const UOp> nodes) {
   if (std::ranges::none_of(nodes, is_group_range)) return;
   for (UOp store : nodes) {

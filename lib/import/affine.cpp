@@ -66,7 +66,7 @@ void AffineMath::split_terms(const Affine& a, int64_t divisor, Affine& whole, Af
   }
   whole.constant = floored(a.constant), rest.constant = floored_remainder(a.constant, divisor);
   set_bounds(whole), set_bounds(rest);
-  // here `rest` equals `a`, whose bounds may be tighter than those that set_bounds() computes from the terms
+  // `rest` equals `a`, whose bounds may be tighter than those of set_bounds()
   if (whole.is_number() && whole.constant == 0) rest.min_value = a.min_value, rest.max_value = a.max_value;
 }
 

@@ -1,4 +1,4 @@
-// Linear functions of loop indices, with which kernels of tensor graphs address their arrays. Private to lib/import.
+// Linear functions of loop indices. Private to lib/import.
 #pragma once
 #include <unordered_map>
 #include <utility>
@@ -8,8 +8,7 @@
 
 namespace tgc::import {
 
-// The sum constant + factor * index + ... over `terms`. Code that uses the sum relies on its value being in
-// min_value..max_value (inclusive).
+// The sum constant + factor * index + ... over `terms`. Its value lies in min_value..max_value (inclusive).
 struct Affine {
   std::vector<std::pair<UOp, int64_t>> terms = {};  // (index, factor), sorted by node id; no factor is 0
   int64_t constant = 0;
@@ -19,37 +18,37 @@ struct Affine {
   bool is_number() const { return terms.empty(); }
 };
 
-// Computes with Affines, and makes nodes of their values. Throws Refusal if a number does not fit into 64 bits. A
-// quotient or remainder that is not linear becomes a new index: one term with factor 1.
+// Throws Refusal if a number does not fit into 64 bits. A quotient or remainder that is not linear becomes a new index:
+// one term with factor 1.
 class AffineMath {
  public:
   explicit AffineMath(Graph& graph) : graph_(graph) {}
 
-  Affine index(UOp node, int64_t min, int64_t max);  // returns the value of `node`, which lies in min..max (inclusive)
+  Affine index(UOp node, int64_t min, int64_t max);  // `node` lies in min..max (inclusive)
   static Affine sum(const Affine& a, const Affine& b);
   static Affine scaled(const Affine& a, int64_t factor);
   static Affine plus_number(const Affine& a, int64_t number) { return sum(a, Affine::number(number)); }
-  // Return a // divisor and a % divisor. `divisor` must be positive, and `a` not negative.
+  // `divisor` must be positive, and `a` not negative.
   Affine quotient(const Affine& a, int64_t divisor);
   Affine remainder(const Affine& a, int64_t divisor);
-  // Returns `a` with its bounds narrowed to 0..size-1. `a` must be used only where its value is within them.
+  // Narrows the bounds of `a` to 0..size-1. `a` must be used only where its value is within them.
   static Affine narrowed_to(Affine a, int64_t size);
 
-  UOp make_node(const Affine& a);  // returns a node that computes `a`
-  // Returns the condition min <= a < end as a node; the empty UOp if it is always true.
+  UOp make_node(const Affine& a);
+  // Returns the condition min <= a < end; the empty UOp if it is always true.
   UOp is_between(const Affine& a, int64_t min, int64_t end);
 
  private:
   struct Bounds {
     int64_t min_value, max_value;
   };
-  // Splits `a` into divisor * whole + rest, where the factors of `rest` are in 0..divisor-1.
+  // a = divisor * whole + rest, where the factors of `rest` are in 0..divisor-1
   void split_terms(const Affine& a, int64_t divisor, Affine& whole, Affine& rest) const;
   void set_bounds(Affine& a) const;
   UOp number(int64_t value) { return graph_.constant(dtypes::index, value); }
 
   Graph& graph_;
-  std::unordered_map<UOp, Bounds> bounds_;  // the bounds that index() was given for each index
+  std::unordered_map<UOp, Bounds> bounds_;  // of each index, as index() got them
 };
 
 }  // namespace tgc::import

@@ -1,4 +1,3 @@
-// Upgrades of loops, of the order of execution, and of custom code.
 #include <algorithm>
 
 #include "lib/import/upgrade.h"
@@ -7,7 +6,7 @@ namespace tgc::import {
 
 namespace {
 
-// Returns the axis type that `arg` names. 0.14 writes WEAK for a loop that no optimization has given another type.
+// 0.14 writes WEAK for a loop that no optimization has given another type.
 AxisType axis_type(Arg arg) {
   if (arg.kind() == Arg::Kind::AxisType) return arg.axis_type();
   if (arg.kind() == Arg::Kind::Raw && arg.text() == "AxisType.WEAK") return AxisType::LOOP;
@@ -19,8 +18,7 @@ Type integer_type(UOp u) {
   return Importer::type_of(u.dtype());
 }
 
-// Returns the node of the imported `source`, after which another node can be ordered: a void node, a pointer or a
-// buffer, or the node of a single value. Throws Refusal if `source` is a vector.
+// Returns a void node, a pointer, a buffer or the node of a single value. Throws Refusal if `source` is a vector.
 UOp node_of(Importer& im, UOp source) {
   const Value& v = im[source];
   if (v.view) return v.view->buffer;
@@ -30,7 +28,6 @@ UOp node_of(Importer& im, UOp source) {
 
 }  // namespace
 
-// Imports RANGE(end; ids, type).
 Value make_range(Importer& im, UOp u) {
   const Type type = integer_type(u);
   Arg arg = u.arg();
@@ -47,7 +44,7 @@ Value make_range(Importer& im, UOp u) {
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
-// Imports the range over the devices as a variable, because each device runs the kernel with its own number.
+// The range over the devices becomes a variable, because each device runs the kernel with its own number.
 Value make_device_range(Importer& im, UOp u) {
   const Type type = integer_type(u);
   UOp node = im.new_graph.variable("_device_num", 0, im.size(u.src(0)) - 1, type.dtype);
@@ -61,7 +58,7 @@ Value make_special(Importer& im, UOp u) {
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
-// Imports END(x, ranges). A range that was imported as a constant or a variable needs no END.
+// A range that was imported as a constant or a variable needs no END.
 Value make_end(Importer& im, UOp u) {
   std::vector<UOp> ranges;
   for (UOp s : sources_from(u, 1)) {
@@ -73,11 +70,10 @@ Value make_end(Importer& im, UOp u) {
   return Importer::node(node_of(im, u.src(0)).end(ranges));
 }
 
-// Imports ENDRANGE(range), which ends a range in a linear list.
+// ENDRANGE(range) ends a range in a linear list.
 Value make_end_range(Importer& im, UOp u) { return Importer::node(im.new_graph.noop().end(im.scalar(u.src(0)))); }
 
-// Imports AFTER(x, others): the value of x, computed after the others. Leaves out the group ranges on which the
-// accumulator x does not depend (is_outside).
+// Leaves out the group ranges on which the accumulator x of AFTER(x, others) does not depend (is_outside).
 Value make_after(Importer& im, UOp u) {
   std::vector<UOp> others;
   for (UOp s : sources_from(u, 1))
@@ -89,7 +85,7 @@ Value make_after(Importer& im, UOp u) {
   return out;
 }
 
-// Returns a KernelInfo with name, opts and `dont_use_locals` of the SINK `u`; None if all three are the defaults.
+// Returns a KernelInfo with name, opts and `dont_use_locals` of the SINK `u`; None if these are the defaults.
 Arg kernel_info(Importer& im, UOp u) {
   Arg name = field_of(u.arg(), "name"), no_locals = field_of(u.arg(), "dont_use_locals"),
       opts = field_of(u.arg(), "opts_to_apply");
@@ -101,16 +97,14 @@ Arg kernel_info(Importer& im, UOp u) {
                                                        opts.is_tuple() ? copy_arg(im.new_graph, opts) : Arg()});
 }
 
-// Imports SINK(stores; KernelInfo).
 Value make_sink(Importer& im, UOp u) {
   std::vector<UOp> src;
   for (UOp s : u.src()) src.push_back(node_of(im, s));
   return Importer::node(im.new_graph.sink(src, kernel_info(im, u)));
 }
 
-// Imports GROUP, NOOP, BARRIER, IF and ENDIF as the same op of the imported sources. A NOOP with a value is replaced by
-// its source. Leaves out the second source of an IF, the gated address: tinygrad adds it to tell IFs of different
-// addresses apart.
+// A NOOP with a value becomes its source. Leaves out the second source of an IF, the gated address: tinygrad adds it to
+// tell IFs of different addresses apart.
 Value make_order(Importer& im, UOp u) {
   if (u.is(Op::NOOP) && u.dtype() != dtypes::void_ && u.num_src()) return im[u.src(0)];
   std::vector<UOp> src;
@@ -121,7 +115,7 @@ Value make_order(Importer& im, UOp u) {
   return Importer::node(im.new_graph.node(u.op(), dtypes::void_, src));
 }
 
-// Imports CUSTOM and CUSTOMI, whose arg is source code in the target's language.
+// The arg is source code in the target's language.
 Value make_custom(Importer& im, UOp u) {
   const Type type = u.dtype() == dtypes::void_ ? Type{dtypes::void_} : Importer::type_of(u.dtype());
   if (!u.arg().is_str()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};

@@ -1,5 +1,4 @@
-// Writes kernel ASTs in the IR of another release: the table kDowngrades states how each op is written or why it is
-// refused.
+// Writes kernel ASTs in the IR of another release, by the table kDowngrades.
 #include "lib/import/export.h"
 
 #include <algorithm>
@@ -19,7 +18,7 @@ class Exporter {
     to.set_release(release);
   }
 
-  // Makes the node for `u`, whose sources have nodes already. Throws Refusal if the release has no such node.
+  // The sources of `u` must have nodes already. Throws Refusal if `u` cannot be written.
   void add(UOp u);
   UOp operator[](UOp u) const { return made_.at(u.id()); }
   std::vector<UOp> sources(UOp u) const {
@@ -32,7 +31,7 @@ class Exporter {
     return to.node(Op::CONST, release >= Release::v0_14 ? dtypes::bool_ : weakint(), {}, Const::invalid());
   }
 
-  // Returns the dtype of the node made for a node of the dtype `d`. Throws Refusal for images and vectors.
+  // Throws Refusal for images and vectors.
   static DType dtype(DType d) {
     if (d == dtypes::index) return weakint();
     if (d.is_image()) throw Refusal{"it is an image"};
@@ -41,7 +40,7 @@ class Exporter {
     return d;
   }
 
-  // Returns an instance of the dataclass `name`, which 0.12.0 does not have. A field with an empty name is positional.
+  // Returns an instance of a dataclass that 0.12.0 does not have. A field with an empty name is positional.
   Arg record(std::string_view name, std::initializer_list<std::pair<std::string_view, Arg>> fields) {
     std::vector<Arg> names, items{to.str(name), Arg()};
     for (auto& [field, value] : fields) names.push_back(to.str(field)), items.push_back(value);
@@ -54,10 +53,9 @@ class Exporter {
   const Release release;
 
  private:
-  std::unordered_map<uint32_t, UOp> made_;  // by the id of the node of tgc's IR
+  std::unordered_map<uint32_t, UOp> made_;
 };
 
-// Exports a node as the same op of the other release.
 UOp export_same(Exporter& ex, UOp u) {
   if (!has_op(ex.release, u.op())) throw Refusal{"tinygrad " + std::string(name_of(ex.release)) + " has no such op"};
   if (u.dtype().is_value() && u.dtype().count() != 1) throw Refusal{std::string(u.dtype().repr()) + " is a vector"};
@@ -73,7 +71,7 @@ UOp export_buffer(Exporter& ex, UOp u) {
                     ex.record("ParamArg", {{"", u.arg()}, {"", Arg(dtype)}, {"device", ex.to.str("CPU")}}));
 }
 
-// Exports DEFINE_LOCAL and DEFINE_REG: in 0.13 as the same op, since 0.14 as a BUFFER with an address space.
+// DEFINE_LOCAL and DEFINE_REG are the same ops in 0.13, and BUFFERs with an address space since 0.14.
 UOp export_local(Exporter& ex, UOp u) {
   const DType dtype = Exporter::dtype(u.dtype());
   if (!u.arg().is_int()) throw Refusal{"its arg " + u.arg().repr() + " is no number"};
@@ -99,7 +97,7 @@ UOp export_variable(Exporter& ex, UOp u) {
 UOp export_const(Exporter& ex, UOp u) {
   if (u.arg().is_invalid()) return ex.invalid();
   if (!u.arg().is_const()) throw Refusal{"its value " + u.arg().repr() + " is no number"};
-  // 0.14 rounds a float constant to its dtype when it makes the constant, and its later stages rely on that
+  // 0.14 rounds a float constant when it makes the constant, and its later stages rely on that
   const bool rounds = ex.release >= Release::v0_14 && u.dtype().is_value() && dtypes::is_float(u.dtype());
   const Arg value = rounds ? Arg(truncate(u.arg().to_const(), u.dtype())) : u.arg();
   return ex.to.node(Op::CONST, Exporter::dtype(u.dtype()), {}, const_float(ex.to, value));
@@ -112,9 +110,8 @@ UOp export_index(Exporter& ex, UOp u) {
   return ex.to.node(Op::INDEX, Exporter::dtype(u.dtype()), {ex[u.src(0)], at});
 }
 
-// Exports IDIV and MOD, which round to 0. A division of indices that are not negative becomes FLOORDIV or FLOORMOD,
-// because the other release's scheduler writes indices so and has more rules for these ops. Other divisions become CDIV
-// or CMOD.
+// IDIV and MOD round to 0. A division of indices that are not negative becomes FLOORDIV or FLOORMOD, because the other
+// release's scheduler has more rules for these ops.
 UOp export_division(Exporter& ex, UOp u) {
   const bool rounds_down =
       u.dtype() == dtypes::index && py_less_equal(0, u.src(0).vmin()) && py_less(0, u.src(1).vmin());
@@ -124,8 +121,8 @@ UOp export_division(Exporter& ex, UOp u) {
 
 bool is_number(UOp u, int64_t value) { return u.is(Op::CONST) && py_equal(u.arg().to_const(), value); }
 
-// Returns true if `u` is the condition under which a / b rounded to 0 is larger than the exact a / b: the remainder is
-// not 0, and `a` and `b` have different signs.
+// Returns true if `u` is the condition that a / b rounded to 0 is larger than the exact a / b: the remainder is not 0,
+// and `a` and `b` have different signs.
 bool is_rounded_up(UOp u, UOp a, UOp b) {
   auto is_negative = [](UOp less, UOp x) {
     return less.is(Op::CMPLT) && less.src(0) == x && is_number(less.src(1), 0);
@@ -136,9 +133,8 @@ bool is_rounded_up(UOp u, UOp a, UOp b) {
          is_negative(unlike.src(0), a) && is_negative(unlike.src(1), b);
 }
 
-// Recognizes the sums by which the import replaces FLOORDIV and FLOORMOD: IDIV(a, b) + WHERE(rounded up, -1, 0),
-// MOD(a, b) + WHERE(rounded up, b, 0) and, for an index, IDIV(a + n * b, b) - n. Returns the FLOORDIV or FLOORMOD; the
-// empty UOp if `u` is another sum.
+// Recognizes the sums by which the import replaces FLOORDIV and FLOORMOD: IDIV(a, b) + WHERE(rounded up, -1, 0), MOD(a,
+// b) + WHERE(rounded up, b, 0) and, for an index, IDIV(a + n * b, b) - n. Returns the empty UOp for other sums.
 UOp floor_division_of(Exporter& ex, UOp u) {
   const UOp rounded = u.src(0), correction = u.src(1);
   if (!rounded.in({Op::IDIV, Op::MOD})) return {};
@@ -167,7 +163,7 @@ UOp export_reduce(Exporter& ex, UOp u) {
   return ex.to.node(Op::REDUCE, Exporter::dtype(u.dtype()), ex.sources(u), ex.to.tuple({u.arg(), axes}));
 }
 
-// Exports a RANGE. Since 0.14, a loop has the axis type WEAK until an optimization gives it another type.
+// Since 0.14, a loop has the axis type WEAK until an optimization gives it another type.
 UOp export_range(Exporter& ex, UOp u) {
   std::vector<Arg> ids;
   for (Arg a : u.arg().items()) {
@@ -185,14 +181,14 @@ UOp export_sink(Exporter& ex, UOp u) {
   return ex.to.node(Op::SINK, dtypes::void_, ex.sources(u), info);
 }
 
-// Exports CAST and BITCAST. Since 0.14, their arg is the dtype.
+// Since 0.14, the arg is the dtype.
 UOp export_cast(Exporter& ex, UOp u) {
   const DType dtype = Exporter::dtype(u.dtype());
   return ex.to.node(u.op(), dtype, ex.sources(u), ex.release >= Release::v0_14 ? Arg(dtype) : Arg());
 }
 
-// A row of the table: `make` writes nodes of `ops` in the other release. If `make` is null, `refused` is the reason why
-// the ops cannot be written. The comments in the table show tgc's node -> the node of 0.14; 0.13 has older forms.
+// If `make` is null, `refused` is the reason why the ops cannot be written. The comments in the table show tgc's node
+// -> the node of 0.14; 0.13 has older forms.
 struct Downgrade {
   std::string_view name;
   OpSet ops;
@@ -215,13 +211,10 @@ constexpr Downgrade kDowngrades[] = {
     {.name = "division", .ops = {Op::IDIV, Op::MOD}, .make = export_division},
     // ADD(IDIV(x, y), its correction) -> FLOORDIV(x, y); ADD(MOD(x, y), its correction) -> FLOORMOD(x, y)
     {.name = "floor-division", .ops = Op::ADD, .make = export_sum},
-    // REDUCE(x, ranges; op) -> REDUCE(x, ranges; op, 0)
     {.name = "reduce", .ops = Op::REDUCE, .make = export_reduce},
-    // RANGE(n; ids, LOOP) -> RANGE(n; ids, WEAK)
     {.name = "range", .ops = Op::RANGE, .make = export_range},
     {.name = "sink", .ops = Op::SINK, .make = export_sink},
     {.name = "same", .ops = ops::ALU, .make = export_same},
-    // CAST(x) -> CAST(x; dtype)
     {.name = "cast", .ops = {Op::CAST, Op::BITCAST}, .make = export_cast},
     {.name = "memory", .ops = {Op::LOAD, Op::STORE}, .make = export_same},
     {.name = "order", .ops = {Op::END, Op::AFTER, Op::GROUP, Op::NOOP, Op::BARRIER, Op::SPECIAL}, .make = export_same},

@@ -12,7 +12,6 @@ using namespace tgc;
 
 namespace {
 
-// A kernel of tgc's IR that is read from the pyrender text `text`.
 struct Kernel {
   explicit Kernel(std::string_view text) : root(read_graph(graph, InputKind::Pyrender, text).value_or_throw().root) {}
   Graph graph;

@@ -14,10 +14,10 @@ using import::Importer;
 using import::Refusal;
 using import::Value;
 
-// Returns the dtype in which the values `a` and `b` are compared; void if they cannot be compared. A weak value takes
-// the other value's dtype, but a weak and a signed integer are compared as indices, which have no width: so a rewrite
-// that gives a weak integer a dtype which cannot hold it is found. Two floats are compared in the wider dtype. A float
-// that tinygrad emulates as an integer is compared by its bits.
+// Returns void if the values cannot be compared. A weak value takes the other value's dtype, but a weak and a signed
+// integer are compared as indices, which have no width: so a rewrite that gives a weak integer a dtype which cannot
+// hold it is found. Two floats are compared in the wider dtype. A float that tinygrad emulates as an integer is
+// compared by its bits.
 DType common_dtype(const Value& a, const Value& b) {
   if (a.dtype == b.dtype) return a.dtype;
   if (!a.is_weak && !b.is_weak) {
@@ -35,10 +35,10 @@ DType common_dtype(const Value& a, const Value& b) {
   return weak.is_weak && other.is_weak ? dtypes::float32 : other.dtype;
 }
 
-// Returns the largest relative error of rounding a number to the float dtype `d`.
+// Returns the largest relative error of rounding to `d`.
 double rounding_of(DType d) { return std::ldexp(0.5, -dtypes::finfo(d).mantissa_bits); }
 
-// Returns the scalars of `u` as numbers of `dtype`; a scalar with a condition as WHERE(condition, number, Invalid).
+// Returns the scalars of `u` as numbers of `dtype`, with a condition as WHERE(condition, number, Invalid).
 std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   const Value& own = im[u];
   const Value numbers = im.number_value(u, own.is_weak ? dtype : own.dtype);
@@ -51,14 +51,13 @@ std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   return out;
 }
 
-// A place in memory and the number that is stored there.
 struct StoredNumber {
   UOp place, number;
 };
 
-// Returns the place and the number of the recorded store `original`, which was imported as `made`; empty nodes if it
-// stores several numbers. If tinygrad emulates the place's float dtype, the place has this dtype as its tag, and the
-// stored number is a wider float: the result is then the number rounded to the tag's dtype.
+// Returns empty nodes if `original` stores several numbers. If tinygrad emulates the place's float dtype, the place has
+// this dtype as its tag, and the stored number is a wider float: the result is then the number rounded to the tag's
+// dtype.
 StoredNumber stored_number(Importer& im, UOp original, UOp made) {
   const Arg tag = original.is(Op::STORE) ? original.src(0).tag() : Arg();
   if (tag.kind() == Arg::Kind::DType && is_float_of_any_release(tag.dtype())) {
@@ -70,8 +69,8 @@ StoredNumber stored_number(Importer& im, UOp original, UOp made) {
   return made.is(Op::STORE) ? StoredNumber{made.src(0), made.src(1)} : StoredNumber{};
 }
 
-// Pairs the places and the values of two stores to the same buffer, if `a` stores a float and `b` an integer of the
-// same size: tinygrad stores the bits of a float dtype that it emulates. Returns no pairs for other stores.
+// Pairs the places and the values if `a` stores a float and `b` an integer of the same size to the same buffer:
+// tinygrad stores the bits of a float dtype that it emulates.
 std::vector<std::pair<UOp, UOp>> pairs_of_stores(const StoredNumber& a, UOp b) {
   if (!a.place || !a.place.is(Op::INDEX) || !b.is(Op::STORE) || !b.src(0).is(Op::INDEX)) return {};
   const UOp to_a = a.place.src(0), to_b = b.src(0).src(0), at_a = a.place.src(1), at_b = b.src(0).src(1);
@@ -83,14 +82,13 @@ std::vector<std::pair<UOp, UOp>> pairs_of_stores(const StoredNumber& a, UOp b) {
   return {{at_a.cast(dtypes::int64), at_b.cast(dtypes::int64)}, {a.number, b.src(1).bitcast(of_a)}};
 }
 
-// Returns the shape without the leading dimensions of size 1, which broadcasting adds anyway.
+// Leaves out leading dimensions of size 1, which broadcasting adds anyway.
 import::Sizes broadcast_shape(const import::Value& v) {
   const import::Sizes shape = v.view ? v.view->shape() : v.shape;
   return {std::ranges::find_if(shape, [](int64_t n) { return n != 1; }), shape.end()};
 }
 
-// Returns a store to a loaded value as a store to the place that is loaded; any other node as it is. tinygrad 0.13
-// makes a LOAD of each INDEX, and then rewrites such stores.
+// tinygrad 0.13 makes a LOAD of each INDEX, and then rewrites a store to such a LOAD into a store to the place.
 UOp store_to_place(UOp u) {
   if (!u.is(Op::STORE) || !u.src(0).is(Op::LOAD) || u.src(0).num_src() != 1) return u;
   std::vector<UOp> src(u.src().begin(), u.src().end());

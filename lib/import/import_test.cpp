@@ -17,8 +17,7 @@ namespace {
 
 std::string text_of(UOp u) { return pyrender(u).value_or_throw(); }
 
-// The names that most tests use in the text of a kernel:
-//   i = RANGE(8), x = a PARAM of 64 floats, n = a PARAM of 64 ints, out = the target of the store
+// i = RANGE(8), x = a PARAM of 64 floats, n = a PARAM of 64 ints, out = the target of the store
 constexpr std::string_view kNames = R"(i = UOp.range(8, 0, AxisType.WEAK)
 out = UOp(Ops.PARAM, dtypes.float, (UOp.const(64, dtypes.weakint),), ParamArg(0, dtypes.float, device='CPU'))
 x = UOp(Ops.PARAM, dtypes.float, (UOp.const(64, dtypes.weakint),), ParamArg(1, dtypes.float, device='CPU'))
@@ -26,7 +25,7 @@ n = UOp(Ops.PARAM, dtypes.int, (UOp.const(64, dtypes.weakint),), ParamArg(2, dty
 )";
 
 struct Import {
-  // Imports a kernel that stores `stored`, an expression of the names in kNames, to out[i].
+  // Imports a kernel that stores `stored` to out[i].
   explicit Import(std::string_view stored) {
     std::string text(kNames);
     text.append("v = ").append(stored).append("\nast = out.index(i).store(v).end(i).sink()\n");
@@ -35,7 +34,6 @@ struct Import {
   Import(std::string_view lines, std::string_view sink) {
     read(std::string(kNames).append(lines).append("\nast = ").append(sink).append("\n"));
   }
-  // Imports the nodes of a JSON graph (`kind`) of the release `producer`.
   Import(InputKind kind, const std::string& producer, const std::string& nodes) {
     read(R"({"format":"tgc-graph","version":1,"producer":")" + producer + R"(","nodes":[)" + nodes + "]}", kind,
          producer);
@@ -50,10 +48,9 @@ struct Import {
     auto made = import_graph(root, {}, {}, &why);
     if (made) imported = std::move(*made);
     else error = made.diag().message;
-    static std::vector<std::shared_ptr<Graph>> kept;  // so that the nodes of a temporary Import stay valid
+    static std::vector<std::shared_ptr<Graph>> kept;  // nodes of a temporary Import stay valid
     kept.push_back(imported.graph);
   }
-  // Returns the imported node that is stored.
   UOp stored() const {
     if (!error.empty()) FAIL(error);
     for (UOp u : toposort(imported.root))
@@ -68,7 +65,6 @@ struct Import {
   std::string error;
 };
 
-// Returns what pyrender prints for the graph of 0.12.0 that `text` describes.
 std::string of_0_12(std::string_view text) {
   Graph graph;
   return text_of(read_graph(graph, InputKind::Pyrender, text).value_or_throw().root);
@@ -102,7 +98,6 @@ TEST_CASE("import: weak numbers take the dtype of their neighbors") {
   // a constant is rounded to its dtype; 0.1 of float is not 0.1 of double
   CHECK(Import("x.index(i)+UOp.const(0.1, dtypes.weakfloat)").stored().src(1).arg() == Arg(double(0.1f)));
   CHECK(Import("UOp.const(3, dtypes.weakint)").stored().dtype() == dtypes::float32);
-  // both operands of a comparison are weak, so they are compared as indices
   CHECK(Import("(i<UOp.const(3, dtypes.weakint)).cast(dtypes.float)").stored().src(0).src(0).dtype() == dtypes::index);
 }
 
@@ -188,7 +183,7 @@ TEST_CASE("import: reductions") {
                    .stored();
   CHECK(across.is(Op::REDUCE));
   CHECK(across.src(0).is(Op::ADD));
-  // a REDUCE over a range that the expander has replaced by its values, 0 and 1
+  // the expander has replaced a range by its values, 0 and 1
   UOp expanded = Import("UOp(Ops.REDUCE, dtypes.float, (UOp(Ops.STACK, dtypes.float, (x.index(i), x.index(UOp.const(3, "
                         "dtypes.weakint)))), i, UOp(Ops.STACK, dtypes.weakint, (UOp.const(0, dtypes.weakint), "
                         "UOp.const(1, dtypes.weakint)))), (Ops.ADD, 0))")
@@ -283,7 +278,7 @@ TEST_CASE("import: WGSL's words of several small numbers") {
   CHECK(accesses(load, Op::LOAD) == 4);
   for (UOp u : toposort(load.imported.root))
     if (u.is(Op::LOAD)) CHECK(u.dtype() == dtypes::uint8);
-  // each byte of the word has a gated STORE; no byte is loaded to be stored again: another thread may store it
+  // no byte is loaded to be stored again: another thread may store it
   Import store(names, "w.store(((word&UOp.const(4294967040, dtypes.uint))|UOp.const(7, dtypes.uint))).end(i).sink()");
   REQUIRE(store.error == "");
   CHECK(accesses(store, Op::LOAD) == 0);
@@ -307,7 +302,7 @@ TEST_CASE("import: vectors of 0.13") {
 {"op":"MUL","dtype":"dtypes.float.vec(4)","src":[4,5]},
 )j";
   auto loads = [](const Import& k) {
-    std::set<int64_t> out;  // the indices of the LOADs
+    std::set<int64_t> out;
     for (UOp u : toposort(k.imported.root))
       if (u.is(Op::LOAD)) out.insert(u.src(0).src(1).vmax().as_int().small_value());
     return out;
@@ -321,7 +316,6 @@ TEST_CASE("import: vectors of 0.13") {
 {"op":"STORE","dtype":"dtypes.void","src":[2,7]},{"op":"SINK","dtype":"dtypes.void","src":[8]})j");
   REQUIRE(element.error == "");
   CHECK(element.stored().src(0).src(0).src(1).vmax().as_int().small_value() == 6);
-  // a REDUCE to a scalar adds up the elements of the vector
   Import sum(InputKind::Json, "tinygrad 0.13.0", graph +
                                R"j({"op":"REDUCE","dtype":"dtypes.float","src":[6],"arg":[{"value":"Ops.ADD"},[]]},
 {"op":"STORE","dtype":"dtypes.void","src":[2,7]},{"op":"SINK","dtype":"dtypes.void","src":[8]})j");
@@ -409,7 +403,7 @@ TEST_CASE("import: the table of upgrades") {
     CHECK(names.insert(row.name).second);
     CHECK((row.make != nullptr) == row.refusal_reason.empty());
     CHECK(row.first_release <= row.last_release);
-    bool used = false;  // at least one release of the row has at least one of its ops
+    bool used = false;
     row.ops.for_each([&](Op op) {
       for (Release r : known_releases())
         used |= row.first_release <= r && r <= row.last_release && has_op(r, op);

@@ -12,13 +12,13 @@
 namespace tgc::import {
 
 namespace {
-constexpr int kMaxDepth = 500;                // largest depth of weakfloat expressions that are computed as doubles
-constexpr int64_t kMaxElements = 1 << 14;     // most elements of a buffer that is used as a value
-constexpr int64_t kMaxAllElements = 1 << 24;  // most elements of all values together
+constexpr int kMaxDepth = 500;                // of weakfloat expressions that are computed as doubles
+constexpr int64_t kMaxElements = 1 << 14;     // of a buffer that is used as a value
+constexpr int64_t kMaxAllElements = 1 << 24;  // of all values together
 
 // While tinygrad splits 64-bit integers into two words of 32 bits (0.14: codegen/decomp/dtype.py:pm_long_decomp), a
-// tagged 64-bit node represents one of its words. Returns 0 for the low word, 1 for the high word, nullopt for other
-// nodes. The tag is this number, or since 0.14 a tuple of the number and a dtype.
+// tagged 64-bit node represents its low word (0) or high word (1). The tag is this number, or since 0.14 a tuple of the
+// number and a dtype. Returns nullopt for other nodes.
 std::optional<int64_t> tagged_word(UOp u) {
   const Arg tag = u.tag();
   const Arg word = tag.is_tuple() && tag.items().size() == 2 ? tag[0] : tag;
@@ -27,7 +27,6 @@ std::optional<int64_t> tagged_word(UOp u) {
   return word.as_int().small_value();
 }
 
-// If `u` represents one word of a 64-bit integer, replaces the numbers in `value` by this word of each.
 void take_word(Importer& im, UOp u, Value& value) {
   const bool is_unsigned = value.dtype == dtypes::uint64;
   if (value.view || value.is_weak || !(is_unsigned || value.dtype == dtypes::int64)) return;
@@ -60,8 +59,7 @@ void Importer::import(UOp u) {
   origins->record_origin(new_graph, known_ops.original(u));
 }
 
-// Checks the structure of all nodes of `new_graph` from the id `first` on, because other code reads sources, args and
-// dtypes without checks. Throws Refusal if a node is malformed.
+// Throws Refusal if a node is malformed, because other code reads sources, args and dtypes without checks.
 void Importer::check_made(size_t first) const {
   for (size_t id = first; id < new_graph.size(); id++) {
     UOp made = new_graph.at(uint32_t(id));
@@ -100,7 +98,7 @@ UOp Importer::literal(DType dtype, Const value) {
   if (!dtypes::is_float(dtype)) return new_graph.constant(dtype, value);
   const Const rounded = truncate(dtypes::as_const(value, dtype), dtype);
   if (rounded.as_float() != 0 || !std::signbit(rounded.as_float())) return new_graph.constant(dtype, rounded);
-  // make -0.0 from its bits, because in tgc's IR the constants 0.0 and -0.0 are one node
+  // the constants 0.0 and -0.0 are one node in tgc's IR
   const DType bits = dtype.itemsize() == 1   ? dtypes::uint8
                      : dtype.itemsize() == 2 ? dtypes::uint16
                      : dtype.itemsize() == 4 ? dtypes::uint32
@@ -197,7 +195,6 @@ int64_t Importer::size(UOp source) {
 
 namespace {
 
-// Imports all nodes of a graph or of a linear list, sources first.
 class Walk {
  public:
   explicit Walk(const Settings& settings) : im_(settings) {}
@@ -212,8 +209,8 @@ class Walk {
     return finish({.root = im_[root].elements[0].node});
   }
 
-  // Imports a linear list. The imported list has each node after the new nodes that it needs. IFs that differ only in
-  // the gated address become one node, which is in the list once for each recorded IF. The same holds for their ENDIFs.
+  // The imported list has each node after the new nodes that it needs. IFs that differ only in the gated address become
+  // one node, which is in the list once for each recorded IF. The same holds for their ENDIFs.
   ImportedGraph list(std::span<const UOp> recorded) {
     im_.is_list = true;
     std::vector<UOp> nodes;
@@ -238,8 +235,8 @@ class Walk {
     return finish(std::move(out));
   }
 
-  UOp original() const { return im_.known_ops.original(at); }  // the recorded node that is being imported, for errors
-  UOp at;  // the node that is being imported; KnownOps may have made it from the recorded node
+  UOp original() const { return im_.known_ops.original(at); }  // the recorded node, for errors
+  UOp at;  // the node that is being imported; KnownOps may have made it
 
  private:
   void import(UOp u) {
@@ -269,7 +266,7 @@ std::span<const UOp> list_of_program(UOp root) {
 }
 
 Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list, const Settings& settings, NotImportable* why) {
-  if (root.is(Op::PROGRAM) && list.empty() && root.num_src()) {  // a compiled kernel: its list, or else its graph
+  if (root.is(Op::PROGRAM) && list.empty() && root.num_src()) {
     list = list_of_program(root);
     root = root.src(0);
   }

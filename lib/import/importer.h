@@ -11,7 +11,7 @@
 
 namespace tgc::import {
 
-// A dtype of tgc's IR; `is_weak` as in Value.
+// `is_weak` as in Value.
 struct Type {
   DType dtype;
   bool is_weak = false;
@@ -22,11 +22,11 @@ class Importer {
   explicit Importer(const Settings& settings) : graph(std::make_shared<Graph>(settings)), new_graph(*graph) {}
 
   const std::shared_ptr<Graph> graph;
-  Graph& new_graph;      // *graph, the imported graph
-  bool is_list = false;  // the original is a linear list; set before the first import()
-  KnownOps known_ops;    // replaces nodes whose ops are described as data
+  Graph& new_graph;      // *graph
+  bool is_list = false;  // set before the first import()
+  KnownOps known_ops;
 
-  // Makes the value of `u`, whose sources must have values already. Throws Refusal if `u` cannot be imported.
+  // The sources of `u` must have values already. Throws Refusal if `u` cannot be imported.
   void import(UOp u);
   bool has_value(UOp u) const { return u.id() < values_.size() && values_[u.id()].is_made; }
   const Value& operator[](UOp u) const {
@@ -35,36 +35,31 @@ class Importer {
   }
   std::shared_ptr<ImportOrigins> origins = std::make_shared<ImportOrigins>();
 
-  // ---- accumulators (accumulators.cpp)
-  // Finds the accumulators among `nodes`, all nodes of the original. To be called before the first import().
+  // Finds the accumulators among all nodes of the original (accumulators.cpp). To be called before the first import().
   void find_accumulators(std::span<const UOp> nodes);
   // Returns true if `memory` is an accumulator whose values do not depend on the group range `range`.
   bool is_outside(UOp range, UOp memory) const;
 
-  // ---- dtypes
-  // Returns the type of the elements of `original`, a dtype or a vector. Throws Refusal if tgc's IR has no such dtype.
+  // Returns the type of the elements of a dtype or a vector. Throws Refusal if tgc's IR has no such dtype.
   static Type type_of(DType original);
-  Type joined_type(UOpSpan sources) const;  // returns the type to which the values of the sources promote
+  Type joined_type(UOpSpan sources) const;  // the type to which they promote
 
-  // ---- values of sources
-  // Returns the value of `source` as numbers of `dtype`.
   Value number_value(UOp source, DType dtype);
   Value number_value(UOp source) { return number_value(source, (*this)[source].dtype); }
-  // Returns the value of `source`, which must be a scalar, as a number; an Invalid becomes 0.
+  // `source` must be a scalar. An Invalid becomes 0.
   UOp scalar(UOp source, DType dtype);
   UOp scalar(UOp source) { return scalar(source, (*this)[source].dtype); }
-  // Returns the elements of the value of `source`. For a buffer or a part of one, these are places in memory.
+  // For a buffer or a part of one, these are places in memory.
   Checked<Element> element_places(UOp source);
-  // Returns the elements of an integer value, for a symbolic element its maximum. Throws Refusal if one is no integer,
-  // is negative or is above 2^31 - 1.
+  // Returns the elements of an integer value, for a symbolic element its maximum. Throws Refusal unless they are in
+  // 0..2^31 - 1.
   Sizes constant_ints(UOp source);
-  int64_t size(UOp source);  // returns the element of an integer value that has one element, as constant_ints() does
+  int64_t size(UOp source);  // of a value with one element, as constant_ints()
 
-  // ---- nodes
   UOp literal(DType dtype, Const value);
   UOp literal(DType dtype, Arg value);
   UOp convert(UOp node, DType dtype, bool is_weak);
-  // Return the INDEX of a place: read() for its number, pointer() for a pointer to it.
+  // The INDEX of a place: read() for its number, pointer() for a pointer to it.
   UOp read(const Element& place);
   UOp pointer(const Element& place);
   static Value node(UOp u, DType dtype = dtypes::void_) { return {.elements = {{u}}, .shape = {}, .dtype = dtype}; }
@@ -75,15 +70,15 @@ class Importer {
     bool is_made = false;
   };
   UOp index_node(const Element& place, DType dtype);
-  std::deque<MadeValue> values_;  // indexed by the id of the original node
+  std::deque<MadeValue> values_;  // by id of the original node
   // by buffer: the group ranges on which its stored values depend
   std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_ranges_;
-  void check_made(size_t first) const;  // checks the nodes of `new_graph` from the id `first` on
-  int numbers_depth_ = 0;               // nesting depth of the weakfloat expressions being computed as doubles
-  int64_t num_elements_ = 0;            // number of elements of all values
+  void check_made(size_t first) const;  // `first`: an id in `new_graph`
+  int numbers_depth_ = 0;               // of weakfloat expressions that are computed as doubles
+  int64_t num_elements_ = 0;            // of all values
 };
 
-// Returns the value of the elementwise op `u`, whose operands are converted to `type`.
+// Operands are converted to `type`.
 Value elementwise(Importer& im, UOp u, Type type);
 
 }  // namespace tgc::import

@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-// Ops whose args are code or programs. A description must not make them, so that no file decides what is executed.
+// A description must not make ops with code, so that no file decides what is executed.
 constexpr OpSet kHoldCode{Op::CUSTOM, Op::CUSTOMI, Op::CUSTOM_FUNCTION, Op::CUSTOM_KERNEL, Op::PROGRAM,
                           Op::SOURCE, Op::BINARY,  Op::INS,             Op::OTHER};
 constexpr int64_t kMostSources = 1 << 16;
@@ -21,28 +21,28 @@ constexpr int kMostNested = 16;
 
 struct ArgForm {
   enum class Kind : uint8_t { Same, Field, Item, Value, Constant, Tuple } kind = Kind::Same;
-  std::string text;  // the name of a Field; the text of a Value
+  std::string text;  // of a Field: its name; of a Value: its text
   std::variant<std::monostate, bool, int64_t, double, std::string> constant;  // monostate: None
   int64_t item = 0;
   std::vector<ArgForm> items;
 };
 
-// The description of a node to make: the members "is", "src", "arg" and "dtype" of a row, or of an object in "src".
+// "is", "src", "arg" and "dtype" of a row, or of an object in "src".
 struct NodeForm {
   Op op = Op::NOOP;
   std::optional<std::vector<std::variant<int64_t, std::unique_ptr<NodeForm>>>> src;  // nullopt: all sources
   ArgForm arg;
-  std::string dtype;                // a dtype such as "dtypes.int"; empty: use `dtype_of` or the recorded node's dtype
-  std::optional<int64_t> dtype_of;  // the number of the recorded node's source whose dtype the new node has
+  std::string dtype;                // such as "dtypes.int"; empty: see `dtype_of`
+  std::optional<int64_t> dtype_of;  // source with this dtype; nullopt: that of the recorded node
 };
 
 struct Row {
-  std::string op;  // the recorded op's name
+  std::string op;
   NodeForm made;
-  Release since = Release::v0_11;  // the first release that the row is for; an unknown release is newer than all
+  Release since = Release::v0_11;  // an unknown release is newer than all
 };
 
-// The upgrades that are built in, in the form of `tgc help upgrades`, for ops of releases after 0.14. None so far.
+// The built-in upgrades, for ops of releases after 0.14. None so far.
 constexpr std::string_view kBuiltIn = R"({"format":"tgc-upgrades","version":1,"ops":[
 ]})";
 
@@ -65,7 +65,6 @@ class FileReader {
   }
 
  private:
-  // Reads an object whose members must be among `known`.
   template <class Read>
   void members(std::initializer_list<std::string_view> known, Read read) {
     in_.object([&](std::string_view key) {
@@ -85,8 +84,7 @@ class FileReader {
     return out;
   }
 
-  // Reads the description of a node. Stores the members that only a row has in `to`, which is null for an
-  // object in "src".
+  // `to` gets the members that only a row has; null for an object in "src".
   NodeForm node(std::initializer_list<std::string_view> known, Row* to) {
     const size_t begin = in_.position();
     NodeForm out;
@@ -174,7 +172,6 @@ class FileReader {
     return name(text.substr(0, dot), at), name(text.substr(dot + 1), at), text;
   }
 
-  // Returns `text` if it is an identifier of Python; else fails.
   std::string name(std::string text, size_t at) {
     auto is_letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
     auto is_in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
@@ -200,8 +197,7 @@ class FileReader {
   int nested_ = 0;
 };
 
-// The recorded node that a row replaces, from which the row's nodes are made. Throws DoesNotApply if the node lacks a
-// source or a field of its arg that the row names.
+// Throws DoesNotApply if the recorded node lacks a source or a field of its arg that the row names.
 struct Recorded {
   struct DoesNotApply {};
   Graph& graph;
@@ -254,7 +250,7 @@ struct Recorded {
   }
 };
 
-// All rows in the order in which they are tried: the user's rows, then the built-in ones.
+// The user's rows, then the built-in ones.
 std::vector<Row>& rows() {
   static std::vector<Row> all = FileReader(kBuiltIn, "built-in upgrades").read();
   return all;

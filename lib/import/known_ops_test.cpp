@@ -43,7 +43,6 @@ TEST_CASE("known ops: rows say what an op is, and nodes without one below stay")
   CHECK(known.original(x) == x);
   CHECK(known.replace_nodes(graph.node(Op::ADD, dtypes::int32, {x, y})).src(0) == x);
 
-  // the first row that fits a node replaces it; a node that no row fits is kept
   CHECK(KnownOps().replace_nodes(new_op("T_PARAM", {}, graph.tuple({5, 7}))) ==
         graph.node(Op::PARAM, dtypes::int32, {}, 7));
   Arg record = graph.record(RecordClass::Open, std::vector<Arg>{graph.str("R"), graph.tuple({graph.str("slot")}), 4});

@@ -1,4 +1,3 @@
-// Upgrades of numbers: constants, casts and arithmetic.
 #include "lib/import/upgrade.h"
 #include "lib/text/repr.h"
 #include "lib/uop/integer_math.h"
@@ -7,8 +6,8 @@ namespace tgc::import {
 
 namespace {
 
-// Imports a CAST of a place to another pointer. A pointer to vectors becomes one place for each element of a vector. A
-// pointer to a wider dtype stays one place, and its LOADs and STOREs access all elements that the wider dtype spans.
+// A pointer to vectors becomes one place for each element of a vector. A pointer to a wider dtype stays one place, and
+// its LOADs and STOREs access all elements that the wider dtype spans.
 Value cast_pointer(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
   const int64_t count = count_of(u.dtype().base());
@@ -35,7 +34,7 @@ Value make_const(Importer& im, UOp u) {
     return {.elements = {{im.literal(dtypes::bool_, Const(false)), im.literal(dtypes::bool_, Const(false))}},
             .shape = {}, .dtype = dtypes::bool_, .is_weak = true};
   const Type type = Importer::type_of(u.dtype().scalar());
-  // a weak constant is rounded later, to the dtype of the operation that uses it
+  // rounded later, to the dtype of the operation that uses the constant
   const bool keeps_digits = type.is_weak && u.arg().is_const();
   UOp node = keeps_digits ? im.new_graph.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
   Value out{.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
@@ -60,7 +59,7 @@ Value make_cast(Importer& im, UOp u) {
   return out;
 }
 
-// Imports a BITCAST. If the dtypes differ in size, the length of the last axis changes.
+// If the dtypes differ in size, the length of the last axis changes.
 Value make_bitcast(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   if (im[u.src(0)].view) throw Refusal{"it is a bitcast of a buffer"};
@@ -92,20 +91,20 @@ namespace {
 
 bool is_positive(UOp u) { return py_less(0, u.vmin()); }
 bool is_nonnegative(UOp u) { return py_less_equal(0, u.vmin()); }
-// Returns true if `a` and `b` cannot have different signs. Then a / b rounded down and a / b rounded to 0 are equal.
+// Then a / b rounded down and a / b rounded to 0 are equal.
 bool have_one_sign(UOp a, UOp b) {
   return (is_nonnegative(a) && is_positive(b)) || (py_less_equal(a.vmax(), 0) && py_less(b.vmax(), 0));
 }
 
-// Makes x % y, where the quotient is rounded to 0. For a `y` that is a power of 2 and an `x` that may be negative, it
-// does not use MOD, because tinygrad 0.12 replaces such a MOD by an AND, which is wrong for negative numbers.
+// Rounds the quotient to 0. For a `y` that is a power of 2 and an `x` that may be negative, it does not use MOD,
+// because tinygrad 0.12 replaces such a MOD by an AND, which is wrong for negative numbers.
 UOp truncated_remainder(UOp x, UOp y) {
   if (log2_exact(y) <= 0 || is_nonnegative(x)) return x.alu(Op::MOD, y);
   UOp quotient = x.alu(Op::IDIV, y);
   return x.alu(Op::ADD, quotient.alu(Op::MUL, x.graph().constant(x.dtype(), -y.arg().as_int())));
 }
 
-// Makes the quotient a // b or, with `remainder`, a % b, rounded down. IDIV and MOD, which round to 0, are corrected.
+// Rounds down: corrects IDIV and MOD, which round to 0.
 UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
   const DType dtype = a.dtype();
   const Op op = remainder ? Op::MOD : Op::IDIV;
@@ -128,7 +127,6 @@ UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
   return a.alu(Op::IDIV, b).alu(Op::ADD, rounded_up.where(number(Int(int64_t(-1))), zero));
 }
 
-// Makes the node of the elementwise op `u` from the scalars `x`, which already have the dtypes that the op needs.
 UOp node_of(Importer& im, UOp u, DType dtype, const Checked<UOp>& x) {
   switch (u.op()) {
     case Op::FLOORDIV: return floor_division(im, x[0], x[1], false);
@@ -157,8 +155,8 @@ UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
 
 }  // namespace
 
-// Makes the elementwise op of each element. Operands are converted to `type`. An element is valid if all elements from
-// which it is computed are; a WHERE needs only its condition and the chosen one.
+// An element is valid if all elements from which it is computed are; a WHERE needs only its condition and the chosen
+// one.
 Value elementwise(Importer& im, UOp u, Type type) {
   const bool compares = u.in(ops::Comparison);
   Value out{.dtype = compares ? dtypes::bool_ : type.dtype, .is_weak = type.is_weak && !compares};

@@ -1,4 +1,3 @@
-// Upgrades of memory: buffers, variables, INDEX, LOAD and STORE.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +13,7 @@ Value buffer_value(UOp buffer, Sizes shape, DType dtype) {
   return {.shape = view.shape(), .dtype = dtype, .view = std::move(view)};
 }
 
-// Returns the shape of a PARAM or BUFFER: its first source, which is a size or a STACK of sizes.
+// The first source is a size or a STACK of sizes.
 Sizes shape_of_memory(Importer& im, UOp u) { return u.num_src() ? im.constant_ints(u.src(0)) : Sizes{}; }
 
 Arg known_slot_of(UOp u) {
@@ -33,13 +32,12 @@ Value make_param_buffer(Importer& im, UOp u) {
   return buffer_value(buffer, shape, dtype);
 }
 
-// Imports a PARAM or DEFINE_* whose dtype is a pointer.
 Value make_pointer(Importer& im, UOp u) {
   const DType dtype = u.dtype();
   if (!dtype.is_ptr() || dtype.is_image()) throw Refusal{"its dtype " + std::string(dtype.repr()) + " is no pointer"};
   const Op op = u.is(Op::PARAM) ? Op::DEFINE_GLOBAL : u.op();
   const DType of = Importer::type_of(dtype.base()).dtype;
-  const int64_t count = count_of(dtype.base());  // a pointer to vectors gets an axis for the elements of a vector
+  const int64_t count = count_of(dtype.base());  // an axis for the elements of vectors
   const bool is_kept = dtype.base() == of;       // false for a pointer to vectors or to a weak dtype
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
   const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // the number of a register in 0.11
@@ -58,7 +56,7 @@ Value make_local_buffer(Importer& im, UOp u) {
   return buffer_value(buffer, shape, dtype);
 }
 
-// Imports STAGE(x, ranges; opts): a buffer with an axis for each range, followed by the axes of x.
+// Imports STAGE(x, ranges; opts) as a buffer with an axis for each range, followed by the axes of x.
 Value make_stage(Importer& im, UOp u) {
   Value x = im.number_value(u.src(0));
   Checked<UOp> ranges;
@@ -125,7 +123,7 @@ Value make_named_variable(Importer& im, UOp u) {
 
 namespace {
 
-// Returns `a` if `index` is `k`, else `b`. Both must be numbers, or places in the same buffer.
+// Returns `a` if `index` is `k`, else `b`. Refuses elements of different buffers or dtypes.
 Element choose_one(Importer& im, UOp index, int64_t k, const Element& a, const Element& b) {
   if (!(a.buffer == b.buffer) || !(a.node.dtype() == b.node.dtype()))
     throw Refusal{"it chooses from elements of several buffers"};
@@ -145,7 +143,7 @@ class Choice {
       : im_(im), from_(from), at_(at), rest_(rest) {}
 
   Element at(size_t axis = 0, int64_t position = 0) {
-    constexpr int kMost = 256;  // most comparisons for one element
+    constexpr int kMost = 256;
     if (axis == at_.size()) return from_.elements[size_t(position + rest_)];
     const Element& index = at_[axis];
     int64_t stride = 1;
@@ -174,7 +172,7 @@ class Choice {
   int64_t comparisons_ = 0;
 };
 
-// Imports an INDEX of a value that is no buffer: chooses elements. `indexed` is the shape of the indices.
+// For an INDEX of a value that is no buffer. `indexed` is the shape of the indices.
 Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& indexed) {
   const Value& from = im[u.src(0)];
   Sizes rest = from.shape;
@@ -196,8 +194,8 @@ Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& in
   return out;
 }
 
-// Returns the condition that `index` is within an axis of length `size` of an image; empty if it always is. tinygrad
-// leaves out such conditions, because devices read 0 outside of an image and ignore stores there.
+// Returns the empty UOp if `index` is within the axis. tinygrad leaves out such conditions, because devices read 0
+// outside of an image and ignore stores there.
 UOp within(Importer& im, UOp index, int64_t size) {
   UOp valid;
   auto number = [&](int64_t v) { return im.new_graph.constant(index.dtype(), v); };
@@ -213,7 +211,7 @@ bool is_image(const View& view) {
 
 }  // namespace
 
-// Imports INDEX(x, i, j, ..., gate): the elements of a buffer or of a value at the indices i, j, ... of its first axes.
+// Imports INDEX(x, i, j, ..., gate): the elements at the indices i, j, ... of the first axes of x.
 Value make_index(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
   Checked<Value> indices;
@@ -260,9 +258,8 @@ Value make_index(Importer& im, UOp u) {
 
 namespace {
 
-// Returns true if an access of dtype `number` is an access to a word of 32 bits in which WGSL packs several numbers of
-// 8 or 16 bits. Other accesses whose dtype is not the buffer's may convert the numbers, for example a load from an
-// image of halves.
+// Returns true for an access to a word of 32 bits in which WGSL packs several numbers of 8 or 16 bits. Other accesses
+// of another dtype than the buffer's may convert numbers, such as loads from an image of halves.
 bool is_packed(UOp buffer, DType number) {
   const DType memory = buffer.dtype().base();
   return number == dtypes::uint32 && (memory.itemsize() == 1 || memory.itemsize() == 2) && memory != dtypes::float16 &&
@@ -283,13 +280,13 @@ DType bits_of(DType number) {
   return number.itemsize() == 8 ? dtypes::uint64 : number.itemsize() == 4 ? dtypes::uint32 : dtypes::uint16;
 }
 
-// Returns the element `k` of those that an access through a pointer to a wider dtype spans; `first` is element 0.
+// Returns the k-th element that an access of a wider dtype spans; `first` is element 0.
 Element spanned(Importer& im, const Element& first, int64_t k) {
   return {k ? first.node.alu(Op::ADD, im.new_graph.constant(first.node.dtype(), k)) : first.node, first.valid,
           first.buffer};
 }
 
-// Makes a LOAD of a wider dtype than the buffer's: loads all elements that it spans and joins them, little-endian.
+// Loads all elements that a wider dtype spans and joins them, little-endian.
 UOp load_span(Importer& im, const Element& first, DType dtype) {
   const DType memory = first.buffer.dtype().base(), bits = bits_of(dtype);
   const int64_t width = memory.itemsize() * 8;
@@ -303,7 +300,7 @@ UOp load_span(Importer& im, const Element& first, DType dtype) {
   return bits == dtype ? out : out.bitcast(dtype);
 }
 
-// Makes a STORE of a wider dtype than the buffer's: a STORE for each element that it spans.
+// Makes a STORE for each element that a wider dtype spans.
 void store_span(Importer& im, const Element& first, UOp value, std::vector<UOp>& stores) {
   const DType memory = first.buffer.dtype().base(), bits = bits_of(value.dtype());
   if (!(value.dtype() == bits)) value = value.bitcast(bits);
@@ -313,7 +310,7 @@ void store_span(Importer& im, const Element& first, UOp value, std::vector<UOp>&
   }
 }
 
-// One of the numbers that WGSL packs into a word: its place in memory, and its bits within the word.
+// One of the numbers that WGSL packs into a word.
 struct Part {
   Element place;
   UOp shift, mask;
@@ -325,7 +322,7 @@ std::vector<Part> parts_of(Importer& im, const Element& word) {
   for (int64_t k = 0; k < 32 / bits; k++) {
     UOp at =
         word.node.alu(Op::MUL, im.new_graph.constant(index, 32 / bits)).alu(Op::ADD, im.new_graph.constant(index, k));
-    UOp valid = word.valid;  // a further condition is added below, because the last word may reach beyond the buffer
+    UOp valid = word.valid;  // bounded below, because the last word may reach beyond the buffer
     const int64_t size = word.buffer.dtype().size();
     if (!py_less(at.vmax(), size)) valid = logical_and(valid, at.alu(Op::CMPLT, im.new_graph.constant(index, size)));
     out.push_back({{at, valid, word.buffer},
@@ -352,8 +349,8 @@ bool reads(UOp number, UOp buffer) {
   return std::ranges::any_of(toposort(number), is_buffer);
 }
 
-// Replaces STORE(word, (word & kept) | bits) by STOREs of the numbers whose bits are not in `kept`. It does not store
-// the kept numbers, because other threads may change them at the same time (WGSL stores a word atomically).
+// Replaces STORE(word, (word & kept) | bits) by STOREs of the numbers whose bits are not in `kept`. Other threads may
+// change the kept numbers at the same time, because WGSL stores a word atomically.
 void store_word(Importer& im, const Element& word, UOp value, std::vector<UOp>& stores) {
   UOp kept = im.new_graph.constant(dtypes::uint32, 0), bits = value;
   if (value.is(Op::OR) && value.src(0).is(Op::AND) && reads(value.src(0).src(0), word.buffer))
@@ -383,7 +380,6 @@ bool is_order(Importer& im, UOp u, UOp source) {
 }
 }  // namespace
 
-// Imports LOAD(place, alt, gate).
 Value make_load(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
   const DType dtype = u.dtype().is_value() ? Importer::type_of(u.dtype()).dtype : from.dtype;
@@ -419,7 +415,7 @@ Value make_load(Importer& im, UOp u) {
   return out;
 }
 
-// Imports STORE(place, value, gate), or STORE(place, value, ranges) of 0.11.
+// STORE(place, value, gate), or STORE(place, value, ranges) of 0.11
 Value make_store(Importer& im, UOp u) {
   const Value& to = im[u.src(0)];
   Checked<Element> places = im.element_places(u.src(0));

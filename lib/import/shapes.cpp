@@ -1,4 +1,3 @@
-// Upgrades of values with a shape: STACK, GEP, movement ops, reductions, CONTRACT, UNROLL and tensor cores.
 #include <algorithm>
 
 #include "lib/import/upgrade.h"
@@ -7,8 +6,8 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostPlaces = 256;  // a SHRINK to more elements stays a View instead of a list of places
-constexpr size_t kMostSteps = 1000;   // most movement ops of a View to which an op other than SHRINK is added
+constexpr int64_t kMostPlaces = 256;  // a SHRINK to more elements stays a View
+constexpr size_t kMostSteps = 1000;   // of a View to which an op other than SHRINK is added
 
 Sizes integers(Arg tuple) {
   Sizes out;
@@ -17,8 +16,7 @@ Sizes integers(Arg tuple) {
   return out;
 }
 
-// Returns the elements of a movement op's result, whose shape is `to`. source(indices) returns the indices in `from` of
-// the element with these indices in the result.
+// source(indices) returns the indices in `from` of an element of the result, whose shape is `to`.
 template <class Source>
 Checked<Element> moved(const Value& from, const Sizes& to, Source source) {
   Checked<Element> out(size_t(elements_in(to)));
@@ -27,7 +25,7 @@ Checked<Element> moved(const Value& from, const Sizes& to, Source source) {
   return out;
 }
 
-// Imports SHRINK(x, offset, size). For a part of a buffer, an offset need not be constant and may be Invalid.
+// For a part of a buffer, an offset need not be constant and may be Invalid.
 Value shrink(Importer& im, UOp u, Value value) {
   const Value& offset = im[u.src(1)];
   Sizes sizes = im.constant_ints(u.src(2));
@@ -84,7 +82,6 @@ Value make_stack(Importer& im, UOp u) {
   return out;
 }
 
-// Imports GEP(vector; indices): the elements of the vector at the indices.
 Value make_gep(Importer& im, UOp u) {
   const Value from{
       .elements = im.element_places(u.src(0)), .dtype = im[u.src(0)].dtype, .is_weak = im[u.src(0)].is_weak};
@@ -141,8 +138,8 @@ Value make_movement(Importer& im, UOp u) {
 }
 
 namespace {
-// Returns true if the elements of `range` are the constants 0 to n - 1, with n the size of one axis of `of`: the
-// expander has replaced a RANGE by them.
+// Returns true if the elements of `range` are the constants 0 to n - 1 that the expander puts in place of a RANGE, with
+// n the size of an axis of `of`.
 bool is_expanded_axis(const Value& range, const Value& of) {
   const size_t n = range.elements.size();
   if (n < 2 || range.shape.size() != of.shape.size()) return false;
@@ -154,7 +151,7 @@ bool is_expanded_axis(const Value& range, const Value& of) {
   return axis != range.shape.end() && of.shape[size_t(axis - range.shape.begin())] == int64_t(n);
 }
 
-// Combines the elements of `v` with `op`, in order, along the axis of the expanded `range`, which then has size 1.
+// Combines the elements of `v`, in order, along the axis of the expanded `range`, which then has size 1.
 void combine_along(Value& v, const Value& range, Op op) {
   const auto axis = std::ranges::find(range.shape, int64_t(range.elements.size())) - range.shape.begin();
   const int64_t inner = product(Sizes(v.shape.begin() + axis + 1, v.shape.end())), n = v.shape[size_t(axis)];
@@ -169,8 +166,7 @@ void combine_along(Value& v, const Value& range, Op op) {
 }  // namespace
 
 // Imports REDUCE(x, ranges; op, n): combines the elements along the first n axes, in order, and then over the ranges. A
-// range that the expander has replaced by its values is an axis, along which the elements are combined; its size
-// becomes 1.
+// range that the expander has replaced by its values is an axis too, whose size becomes 1.
 Value make_reduce(Importer& im, UOp u) {
   Arg op = u.arg();
   int64_t axes = 0;
@@ -194,10 +190,10 @@ Value make_reduce(Importer& im, UOp u) {
   }
   Value out{.shape = {from.shape.begin() + axes, from.shape.end()}, .dtype = type.dtype};
   const int64_t count = count_of(u.dtype());
-  if (u.src(0).dtype().count() > 1 && count < product(out.shape)) {  // a vector is reduced to a shorter one
+  if (u.src(0).dtype().count() > 1 && count < product(out.shape)) {  // reduced to a shorter vector
     const int64_t group = product(out.shape) / count;
     if (group * count != product(out.shape)) throw Refusal{"its vector has no whole number of groups"};
-    Checked<Element> ordered;  // the elements in the order of the shape (group, count)
+    Checked<Element> ordered;  // by the shape (group, count)
     for (int64_t k = 0; k < group; k++)
       for (int64_t i = 0; i < count; i++) ordered.push_back(from.elements[size_t(i * group + k)]);
     from.elements = std::move(ordered);
@@ -213,18 +209,16 @@ Value make_reduce(Importer& im, UOp u) {
 }
 
 namespace {
-// Returns a vector of the scalars `group`.
 UOp vector_of(Importer& im, std::span<const UOp> group) {
   if (group.empty()) throw Refusal{"a source of it has no elements"};
   if (group.size() == 1) return group[0];
-  UOp whole = group[0].is(Op::GEP) ? group[0].src(0) : UOp();  // if all scalars are its elements, return the vector
+  UOp whole = group[0].is(Op::GEP) ? group[0].src(0) : UOp();  // if all scalars are its elements, return it
   bool is_whole = whole && whole.dtype().count() == int64_t(group.size());
   for (size_t k = 0; k < group.size() && is_whole; k++) is_whole = group[k] == whole.gep(int64_t(k));
   if (is_whole) return whole;
   return im.new_graph.node(Op::VECTORIZE, group[0].dtype().vec(int64_t(group.size())), group);
 }
 
-// Returns a value with the elements of the vector `node`.
 Value elements_of(UOp node) {
   const int64_t count = count_of(node.dtype());
   Value out{.shape = count == 1 ? Sizes{} : Sizes{count}, .dtype = node.dtype().scalar()};
@@ -232,14 +226,13 @@ Value elements_of(UOp node) {
   return out;
 }
 
-// Returns all numbers of `source` as one vector.
 UOp whole_vector(Importer& im, UOp source) {
   std::vector<UOp> group;
   for (const Element& e : im.number_value(source).elements) group.push_back(e.node);
   return vector_of(im, group);
 }
 
-// Returns the elements of a WMMA's operand as vectors of `count` elements, after broadcasting to the axes `leading`.
+// Returns a WMMA's operand as vectors of `count` elements, after broadcasting to the axes `leading`.
 Checked<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
   Value v = im.number_value(operand);
   Sizes shape = leading;
@@ -256,7 +249,7 @@ Checked<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& lead
 }
 }  // namespace
 
-// The next three functions import CONTRACT(x; axes), UNROLL(vector; axes) and WMMA(a, b, c; ...) as 0.12 has them.
+// As 0.12 has them: CONTRACT(x; axes), UNROLL(vector; axes), WMMA(a, b, c; ...).
 Value make_contract(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   if (im[u.src(0)].elements.size() != 1) throw Refusal{"its source is a vector"};
@@ -283,7 +276,7 @@ Value make_vector_wmma(Importer& im, UOp u) {
 }
 
 // Imports WMMA(a, b, c; dims, dtype, device, threads, axes). Before the expander, `axes` names the upcast ranges over
-// the elements of a thread. After the expander, `axes` is None, and the last axis of each operand has these elements.
+// the elements of a thread; after it, `axes` is None, and the last axis of each operand has these elements.
 Value make_wmma(Importer& im, UOp u) {
   Arg arg = u.arg();
   if (!arg.is_tuple() || arg.items().size() != 5 || arg[1].kind() != Arg::Kind::DType || !arg[2].is_str())
@@ -307,7 +300,7 @@ Value make_wmma(Importer& im, UOp u) {
     }
     if (!arg[4].is_tuple() || arg[4].items().size() != 3 || !arg[4][i].is_tuple())
       throw Refusal{"its arg " + arg.repr() + " is unknown"};
-    std::vector<Arg> longer;  // the axes of more than one element, because an axis of size 1 has no range
+    std::vector<Arg> longer;  // an axis of size 1 has no range
     counts[i] = 1;
     for (Arg axis : arg[4][i].items())
       if (integers(axis).size() != 2 || !axis[1].is_int()) throw Refusal{"its arg " + arg.repr() + " is unknown"};

@@ -1,4 +1,4 @@
-// Imports calls of kernels, which are in the graphs of a scheduler's later stages.
+// Imports calls of kernels in tensor graphs of a scheduler's later stages.
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
@@ -10,7 +10,6 @@ namespace tgc::import {
 
 namespace {
 
-// Returns the slots of the DEFINE_GLOBALs that the kernel stores to.
 std::vector<size_t> stored_slots(UOp ast) {
   std::vector<size_t> out;
   for (UOp u : toposort(ast)) {
@@ -23,7 +22,7 @@ std::vector<size_t> stored_slots(UOp ast) {
   return out;
 }
 
-// Returns the node below the AFTERs, the shards and the views of all elements of `argument`.
+// Returns the node below AFTERs, shards and views of all elements.
 UOp below_shards(UOp argument) {
   constexpr OpSet kSameParts{Op::UNSHARD, Op::MULTI, Op::AFTER, Op::RESHAPE, Op::CONTIGUOUS, Op::NOOP, Op::BITCAST};
   while (argument.in(kSameParts) && argument.num_src()) argument = argument.src(0);
@@ -32,7 +31,7 @@ UOp below_shards(UOp argument) {
 
 }  // namespace
 
-// Returns the array that is part `number` of the array `memory`, which consists of `parts` equal parts.
+// Returns part `number` of an array that consists of `parts` equal parts.
 size_t TensorLowering::part_of_memory(size_t memory, int64_t number, int64_t parts) {
   if (parts == 1) return memory;
   const TensorMemory whole = program_.memories[memory];
@@ -79,12 +78,12 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
   if (!facts_.has_shape(u) || !facts_.open_loops(u).empty() ||
       (facts_.num_devices(u) > 1 && facts_.num_devices(u) != devices))
     throw Refusal{"its argument " + std::string(shown_op(u)) + " is no buffer"};
-  // a value: it is stored in an array before the call
+  // a value is stored in an array before the call
   return {part_of_memory(array_of(u), device, facts_.num_devices(u)), {}};
 }
 
-// Returns the array to which a call stores for its argument `to`: a part of the array in `stored` for the argument's
-// buffer. If there is none yet, makes it as a copy of `before`, the array with the buffer's content before the call.
+// Returns the array to which a call stores for `to`: a part of the array in `stored`, which starts as a copy of
+// `before`, the array with the buffer's content before the call.
 size_t TensorLowering::stored_part(Stored& stored, const Argument& to, size_t before) {
   if (!to.buffer) throw Refusal{"it stores to a value"};
   auto [it, is_new] = stored.try_emplace(to.buffer);
@@ -101,8 +100,8 @@ size_t TensorLowering::stored_part(Stored& stored, const Argument& to, size_t be
   return view;
 }
 
-// Adds the kernels of `call`, one for each device. Returns the new arrays of the buffers to which the call stores. If
-// `only` is not empty, `version` is the array with the content of this buffer before the call.
+// Adds the kernels of `call`, one for each device. Returns the new arrays of the buffers to which it stores. If `only`
+// is not empty, `version` is the array with the content of this buffer before the call.
 TensorLowering::Stored TensorLowering::run_call(UOp call, UOp only, size_t version) {
   current_node = call;
   throw_if_late();
@@ -166,7 +165,7 @@ void TensorLowering::apply_call(UOp u, UOp buffer, size_t& version) {
   if (auto it = stored.find(buffer); it != stored.end()) version = it->second;
 }
 
-// Adds the kernels of the calls in `list`, in order. The buffers to which the calls store become outputs.
+// The buffers to which the calls in `list` store become outputs.
 void TensorLowering::run_calls(UOp list) {
   for (UOp u : list.src()) {
     if (u.is(Op::LINEAR)) {

@@ -1,4 +1,4 @@
-// Computes shapes, devices and loops of the nodes of a tensor graph (uop/ops.py:_shape of each release).
+// Shapes, devices and loops of the nodes of a tensor graph (uop/ops.py:_shape of each release).
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
@@ -13,7 +13,7 @@ constexpr OpSet kVectors{Op::STACK, Op::VECTORIZE};
 constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
 constexpr int64_t kMostAxes = 1000, kMostDevices = 1 << 12;
 
-// Returns the number of sources of a node of `op` that the import of tensor graphs reads without a check.
+// Returns how many sources the import of tensor graphs reads without a check.
 size_t least_sources(Op op) {
   constexpr OpSet kOne = OpSet{Op::END, Op::AFTER, Op::INDEX, Op::CALL, Op::FUNCTION, Op::GETTUPLE, Op::BIND} |
                          OpSet{Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE};
@@ -34,7 +34,7 @@ int64_t count_of_devices(Arg device) {
   return device.is_tuple() ? std::max<int64_t>(1, int64_t(device.items().size())) : 1;
 }
 
-// Returns the sources of a node; of a call, only its arguments and not its body.
+// For a call, returns the arguments without the body.
 std::span<const UOp> sources(UOp u) { return u.src().subspan(u.in({Op::CALL, Op::FUNCTION}) && u.num_src() ? 1 : 0); }
 }  // namespace
 
@@ -75,7 +75,7 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
     return it == by_name.end() ? std::nullopt : std::optional(it->second);
   }
   if (u.is(Op::BIND)) return integer_value(u.src(1));
-  if (u.is(Op::AFTER)) {  // AFTER(variable, STORE(variable, value)) gives the variable a value
+  if (u.is(Op::AFTER)) {  // AFTER(variable, STORE(variable, value))
     for (UOp s : sources_from(u, 1))
       if (s.is(Op::STORE) && s.src(0) == u.src(0)) return integer_value(s.src(1));
     return integer_value(u.src(0));
@@ -128,8 +128,7 @@ Sizes TensorFacts::integer_values(UOp u) const {
   return out;
 }
 
-// A part's first and last index depend on the device, but their difference, a size, does not: so sizes are computed for
-// device 0.
+// A part's first and last index depend on the device, but their difference does not.
 Sizes TensorFacts::numbers_on_first_device(UOp u) const {
   assumed_device_ = 0;
   const Sizes out = integer_values(u);
@@ -280,7 +279,7 @@ int64_t TensorFacts::make_devices(UOp u) const {
   }
 }
 
-// Throws Refusal if there are too many devices or axes, or if the number of elements of all devices overflows 64 bits.
+// Throws Refusal if there are too many devices, axes or elements.
 void TensorFacts::check_size(const Facts& facts) const {
   if (facts.num_devices > kMostDevices) throw Refusal{"it is on too many devices"};
   if (!facts.shape) return;

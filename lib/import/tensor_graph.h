@@ -1,7 +1,6 @@
-// Imports tensor graphs of any tinygrad release, and the sides of their rewrites, as kernels of tgc's IR. Each kernel
-// computes one value or store of the graph by the definitions of its ops, without rules of a scheduler or a simplifier;
-// some only copy an array. A call of a kernel becomes this kernel. So the results are those that a correct scheduler's
-// kernels must have. README.md describes how.
+// Imports tensor graphs, and the sides of their rewrites, as kernels of tgc's IR. The kernels compute the graph by the
+// definitions of its ops, without rules of a scheduler or a simplifier. So the results are those that a correct
+// scheduler's kernels must have. README.md describes how.
 #pragma once
 #include <map>
 #include <memory>
@@ -12,74 +11,72 @@
 
 namespace tgc {
 
-// An array that the kernels read or store.
 struct TensorMemory {
   DType dtype;
-  int64_t num_elements = 0;    // number of elements; of a buffer on several devices, of all devices together
-  int64_t num_devices = 1;     // number of devices; each has one of so many equal parts, which follow one another
+  int64_t num_elements = 0;    // of a buffer on several devices: of all devices together
+  int64_t num_devices = 1;     // each has one of so many equal parts, which follow one another
   bool is_replicated = false;  // each device holds the same content
   // the BUFFER, PARAM or (for sides and pairs) common value with this content; empty if a kernel makes the array
   UOp buffer = {};
-  std::optional<size_t> view_of = {};  // number of the larger array of which this array is a part
-  int64_t view_offset = 0;             // with `view_of`: where the part begins in the larger array, in bytes
+  std::optional<size_t> view_of = {};  // the larger array of which this array is a part
+  int64_t view_offset = 0;             // where the part begins, in bytes
 };
 
 struct TensorKernel {
   UOp ast;                       // a SINK in a graph of its own
-  std::vector<size_t> memories;  // for each slot of a DEFINE_GLOBAL: index into TensorProgram::memories
-  std::vector<std::pair<std::string, int64_t>> variables;  // names and values of the kernel's variables
+  std::vector<size_t> memories;  // by slot of a DEFINE_GLOBAL: index into TensorProgram::memories
+  std::vector<std::pair<std::string, int64_t>> variables;
 };
 
-// A result of the program: a value of the original graph, or the content of one of its buffers after all stores.
+// A value of the original graph, or the content of one of its buffers after all stores.
 struct TensorOutput {
-  size_t memory_index = 0;  // the array with the result: an index into TensorProgram::memories
+  size_t memory_index = 0;  // index into TensorProgram::memories
   std::vector<int64_t> shape;
-  UOp buffer;  // the BUFFER or PARAM whose content the output is; empty if the output is a value
-  // index of the sink's source that has this value; only set for values with TensorImportOptions::outputs_values
+  UOp buffer;  // the BUFFER or PARAM with this content; empty if the output is a value
+  // source of the sink with this value; set only with TensorImportOptions::outputs_values
   std::optional<size_t> source_index = {};
 };
 
 struct TensorProgram {
-  std::vector<std::shared_ptr<Graph>> graphs;  // graphs of the kernels
+  std::vector<std::shared_ptr<Graph>> graphs;
   std::vector<TensorMemory> memories;
-  std::vector<TensorKernel> kernels;  // in the order of their execution
-  std::vector<TensorOutput> outputs;  // the values of the sink's sources and the buffers to which they store
-  bool has_invalid = false;           // at least one value has Invalid elements
+  std::vector<TensorKernel> kernels;  // in the order of execution
+  std::vector<TensorOutput> outputs;  // the values of the sink's sources, and the buffers to which they store
+  bool has_invalid = false;
 };
 
-// Values of the variables of a tensor graph, which are found by their name, or by the slot of their PARAM.
+// By the variable's name, or by the slot of its PARAM.
 struct TensorVariables {
   std::map<std::string, int64_t> by_name = {};
   std::map<int64_t, int64_t> by_slot = {};
 };
 
-// Options of import_tensor_graph().
 struct TensorImportOptions {
-  UOpSpan arguments = {};    // nodes of the same graph that replace the PARAMs, or the arguments of the call; by slot
-  int invalid_value = 0;           // the number that replaces Invalid elements of values
-  bool outputs_values = false;  // make the value of each source of the sink an output, besides the buffers it stores to
+  UOpSpan arguments = {};    // replace the PARAMs, or the arguments of the call; by slot
+  int invalid_value = 0;           // replaces Invalid elements of values
+  bool outputs_values = false;  // make each source's value an output, besides the buffers it stores to
 };
-// Imports the tensor graph under `sink`, which is a SINK, a call of such a graph, or a LINEAR list of calls of kernels.
-// If a source of the sink stores to a buffer, the output is the buffer's content. If a node cannot be imported, sets
-// `why` (may be null) to the details of the error. Adds nodes to the graph of `sink`.
+// Imports the tensor graph under `sink`: a SINK, a call of such a graph, or a LINEAR list of calls of kernels. If a
+// source of the sink stores to a buffer, the output is the buffer's content. If a node cannot be imported, sets `why`
+// (may be null). Adds nodes to the graph of `sink`.
 Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why = nullptr,
                                           const TensorImportOptions& what = {});
 
 namespace import {
-bool is_body_of_kernel(UOp u);  // true for a PROGRAM or a kernel's SINK, false for a function's body
+bool is_body_of_kernel(UOp u);  // true for a PROGRAM or a kernel's SINK
 }
 
-// Returns `root` with calls of functions replaced by the functions' bodies. Calls of kernels are kept. Fails if the
-// calls are nested too deep or have too many nodes, or if an argument is missing.
+// Replaces calls of functions by the functions' bodies, and keeps calls of kernels. Fails if the calls are nested too
+// deep or have too many nodes, or if an argument is missing.
 Result<UOp> inline_calls(UOp root);
 
-// The two sides of a recorded rewrite of a tensor graph, as kernels. The first output holds the values of `before`, the
-// second output those of `after`: an element for each iteration of `loops` and each element of the side. Common sources
-// of both sides, such as reductions, are input arrays, because the rewrite must be right for all of their values. Two
+// Both sides of a recorded rewrite of a tensor graph, as kernels. The first output holds the values of `before`, the
+// second those of `after`: an element for each iteration of `loops` and each element of the side. Common sources of
+// both sides, such as reductions, are input arrays, because the rewrite must be right for all of their values. Two
 // stores are compared by the content of their buffer.
 struct TensorSides {
   TensorProgram program;
-  bool have_same_places = false;  // the sides have equal shapes, so elements with the same index correspond
+  bool have_same_places = false;  // the sides have equal shapes
   std::vector<UOp> loops = {};    // the RANGEs around either side, the outermost first
 };
 // Fails if a side cannot be imported, or if the sides have no values that can be compared.
@@ -90,11 +87,11 @@ Result<TensorSides> import_tensor_sides(UOp before, UOp after, const TensorVaria
 // come before the pair of the value, so the rewrite of the first pair that differs is the cause.
 struct TensorPairs {
   TensorProgram program;
-  std::vector<UOp> culprits;  // for each pair: the node of the graph before the stage whose rewrite made the pair
+  std::vector<UOp> culprits;  // by pair: the node of the graph before the stage whose rewrite made it
 };
-// Pairs the values of `before` and `after`, the graphs before and after the stage that makes loops. Stored values are
-// input arrays. The loops around a store and the movement ops below it define the place at which a value is computed.
-// `stages` are the STAGEs that the rewrites made around nodes of `before`. Fails if a value cannot be paired.
+// Pairs the values of `before` and `after`, the graphs before and after that stage. Stored values are input arrays. The
+// loops around a store and the movement ops below it define the place at which a value is computed. `stages` are the
+// STAGEs that the rewrites made around nodes of `before`. Fails if a value cannot be paired.
 Result<TensorPairs> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
                                         const TensorVariables& variables);
 

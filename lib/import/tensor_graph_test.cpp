@@ -12,7 +12,7 @@ using namespace tgc;
 
 namespace {
 
-// A tensor graph of 0.14 with the buffers `x` and `y`, each of 6 floats, and the shape `s23`.
+// A tensor graph of 0.14 with the buffers `x` and `y`, each of 6 floats.
 struct Tensors {
   explicit Tensors(std::string_view lines, std::string_view sources) {
     std::string text = R"(x = UOp.new_buffer('CPU', 6, dtypes.float, 0)
@@ -56,13 +56,13 @@ later = x.after(x.store(x*two)))", "later, x+y");
   REQUIRE(t.error == "");
   REQUIRE(t.program.kernels.size() == 2);
   const size_t later = t.program.outputs[0].memory_index;
-  CHECK_FALSE(t.program.memories[later].buffer);  // an array of its own, not that of x
+  CHECK_FALSE(t.program.memories[later].buffer);  // not the array of x
   const UOp x = t.program.outputs[0].buffer;
   REQUIRE(x);
   const auto& memories = t.program.memories;
   const size_t before = size_t(std::ranges::find(memories, x, &TensorMemory::buffer) - memories.begin());
   REQUIRE(before < t.program.memories.size());
-  for (const TensorKernel& kernel : t.program.kernels)  // both kernels read x as it was before the store
+  for (const TensorKernel& kernel : t.program.kernels)  // as it was before the store
     CHECK(std::ranges::count(kernel.memories, before) == 1);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("sides of a rewrite: the same places, and loops that a scheduler made"
   REQUIRE(other);
   CHECK_FALSE(other->have_same_places);
   CHECK(other->loops.size() == 1);
-  CHECK_FALSE(import_tensor_sides(x, sum.src(1), {}));  // refused: both sides are buffers, so nothing is computed
+  CHECK_FALSE(import_tensor_sides(x, sum.src(1), {}));  // nothing is computed
 }
 
 TEST_CASE("values before and after loops: each has its place, and a wrong index differs") {
@@ -171,7 +171,6 @@ later = y.after(o.store(b)))", "later");
   UOp value = t.graph.node(Op::INDEX, x.dtype(), {x, flat(j, 3, i)});
   UOp end = t.graph.node(Op::END, dtypes::void_, {t.graph.node(Op::STORE, dtypes::void_, {target, value}), i, j});
   UOp after = t.graph.sink({t.graph.node(Op::AFTER, y.dtype(), {y, end})});
-  // both kernels of the pair load the same element
   auto pairs = import_tensor_pairs(t.root, after, {}, {});
   if (!pairs) FAIL(pairs.diag().text());
   REQUIRE(pairs->culprits.size() == 2);
@@ -248,7 +247,7 @@ later = x.after(stage.index(j).store(y.index(j)).end(j)))", "later");
   REQUIRE(t.program.outputs.size() == 1);
   const TensorOutput& o = t.program.outputs[0];
   CHECK(o.buffer == t.root.src(0).src(0));
-  CHECK_FALSE(t.program.memories[o.memory_index].buffer);  // another array than x before the store
+  CHECK_FALSE(t.program.memories[o.memory_index].buffer);  // not the array of x before the store
 }
 
 TEST_CASE("tensor graph: an argument of a kernel that is a value is stored before the call") {

@@ -1,4 +1,4 @@
-// Imports a tensor graph: chooses the values that are stored in arrays, and makes a kernel for each of them.
+// Chooses the values of a tensor graph that are stored in arrays, and makes a kernel for each of them.
 #include "lib/import/tensor_lowering.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostShared = int64_t(1) << 24;  // most elements of a value that is stored to be computed only once
+constexpr int64_t kMostShared = int64_t(1) << 24;  // of a value that is stored to be computed only once
 constexpr size_t kMostKernels = 10000;
 constexpr int kDeepest = 40;                       // a value is stored if its expression is nested deeper
 constexpr OpSet kAlwaysStored{Op::CONTIGUOUS, Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE, Op::ALLREDUCE};
@@ -53,7 +53,6 @@ bool can_be_stored(DType dtype) {
 
 namespace {
 
-// Replaces calls of functions by the functions' bodies. Keeps the calls of kernels.
 class Inliner {
  public:
   UOp inlined(UOp root, UOpSpan arguments) {
@@ -74,7 +73,7 @@ class Inliner {
     if (u.is(Op::PARAM) && !arguments.empty()) {
       const Arg slot = slot_of(u);
       const int64_t i = slot.is_int() ? integer(slot) : 0;
-      if (i < 0) return u;  // a variable, which is no parameter of the function
+      if (i < 0) return u;  // a variable, no parameter of the function
       if (!slot.is_int() || size_t(i) >= arguments.size())
         throw Refusal{"no argument is passed for PARAM " + slot.repr()};
       return as_view(arguments[size_t(i)]);
@@ -90,8 +89,8 @@ class Inliner {
     return as_view(std::ranges::equal(src, u.src()) ? u : u.with_src(src));
   }
 
-  // Returns `view` as a SHRINK if it is a BUFFER_VIEW (0.13 and older), whose arg is the number of elements and the
-  // index of the first one; else returns `view`.
+  // Returns a BUFFER_VIEW (0.13 and older), whose arg is the number of elements and the index of the first one, as a
+  // SHRINK; other nodes as they are.
   static UOp as_view(UOp view) {
     if (!view.is(Op::BUFFER_VIEW) || view.num_src() != 1 || !is_memory(view.src(0))) return view;
     const int64_t size = integer(item(view.arg(), 0)), first = integer(item(view.arg(), 1));
@@ -104,13 +103,11 @@ class Inliner {
 
   static constexpr int64_t kMostInlined = 1 << 22;
   int depth_ = 0;
-  int64_t steps_ = 0;  // number of nodes of all bodies so far; a body counts once for each of its calls
-  bool is_list_ = false;  // true while the body of a LINEAR is inlined
+  int64_t steps_ = 0;  // of all bodies so far; a body counts once for each of its calls
+  bool is_list_ = false;  // the body of a LINEAR is inlined
 };
 
 }  // namespace
-
-// ---- arrays
 
 size_t TensorLowering::new_memory(DType dtype, int64_t size, int64_t devices) {
   const int64_t all = checked_mul(size, devices);
@@ -128,7 +125,6 @@ size_t TensorLowering::memory_of(UOp buffer) {
   return memories_[buffer] = memory;
 }
 
-// Returns the array `memory` viewed as an array of `dtype`.
 size_t TensorLowering::array_as(size_t memory, DType dtype) {
   const TensorMemory whole = program_.memories[memory];
   if (whole.dtype == dtype) return memory;
@@ -154,8 +150,6 @@ size_t TensorLowering::version_of(UOp target) {
   return memory_of(target);
 }
 
-// ---- kernels
-
 Affine TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
   if (size == 1) return {};
   constexpr int64_t kFirst = 1000000;  // larger than the number of any recorded RANGE
@@ -180,7 +174,7 @@ UOp TensorLowering::address(size_t memory, const Affine& index, UOp valid) {
 void TensorLowering::finish_kernel(UOp store, const std::vector<UOp>& loops) {
   if (program_.kernels.size() >= kMostKernels) throw Refusal{"it needs too many kernels"};
   UOp root = graph_.sink(loops.empty() ? store : graph_.node(Op::END, dtypes::void_, prepend(store, loops)));
-  Graph own(graph_.settings());  // a graph of this kernel only, because an import takes memory for each node of a graph
+  Graph own(graph_.settings());  // of this kernel only, because an import takes memory for each node of a graph
   NotImportable why;
   auto imported = import_graph(copy_into(own, root), {}, graph_.settings(), &why);
   if (!imported) throw Refusal{why.reason.empty() ? imported.diag().message : why.reason};
@@ -189,7 +183,6 @@ void TensorLowering::finish_kernel(UOp store, const std::vector<UOp>& loops) {
   kernel_ = {};
 }
 
-// Makes the kernel that stores all elements of `u` in the array `memory`.
 void TensorLowering::store_all(size_t memory, UOp u) {
   if (program_.memories[memory].num_elements == 0) return;
   std::vector<UOp> loops;
@@ -221,8 +214,6 @@ void TensorLowering::copy_memory(size_t from, size_t to) {
   UOp target = address(to, i, {});
   finish_kernel(graph_.node(Op::STORE, dtypes::void_, {target, address(from, i, {})}), loops);
 }
-
-// ---- which values are stored
 
 void TensorLowering::count_uses(const std::vector<UOp>& nodes) {
   // a use of a movement op counts as a use of the value that it moves
@@ -267,7 +258,7 @@ void TensorLowering::lower(UOp u) {
   if (u.is(Op::CONTIGUOUS)) note_view(u);
   if (u.is(Op::STORE)) note_stage_of_target(u.src(0));
   const bool is_wide_bitcast = u.is(Op::BITCAST) && u.dtype().itemsize() != u.src(0).dtype().itemsize();
-  if (is_wide_bitcast) {  // a BITCAST to another size: use the source's array as an array of the other dtype
+  if (is_wide_bitcast) {  // use the source's array as an array of the other dtype
     UOp from = u.src(0);
     const size_t memory = array_of(from);
     const TensorMemory whole = program_.memories[memory];
@@ -282,8 +273,8 @@ void TensorLowering::lower(UOp u) {
   value_depths_[u] = 0;
 }
 
-// Returns true if `u` is a reduction of a value that is itself computed with a loop at each use, and can be stored:
-// then it must be stored, because nested loops multiply. Otherwise adds `u` to `looping_values_` if it needs a loop.
+// A reduction of a value that is itself computed with a loop at each use must be stored, because nested loops multiply.
+// Adds other nodes that need a loop to `looping_values_`.
 bool TensorLowering::has_nested_loops(UOp u) {
   const bool is_reduction = u.in({Op::REDUCE, Op::REDUCE_AXIS});
   const bool has_loop = std::ranges::any_of(u.src(), [&](UOp s) { return looping_values_.contains(s); });
@@ -301,8 +292,6 @@ size_t TensorLowering::array_of(UOp u) {
   store_all(memory, u);
   return value_arrays_[u] = memory;
 }
-
-// ---- the program and its outputs
 
 TensorProgram TensorLowering::program(UOp root, const TensorImportOptions& what) {
   current_node = root;
@@ -349,8 +338,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImportOptions& what)
   return std::move(program_);
 }
 
-// Checks what the code that runs the program relies on: parts lie within their arrays, and a kernel has an array for
-// each of its slots. Throws Refusal if not.
+// Parts must lie within their arrays, and a kernel needs an array for each of its slots. Throws Refusal if not.
 void TensorLowering::check_program() const {
   auto bytes = [](const TensorMemory& m) { return checked_mul(m.num_elements, m.dtype.itemsize()); };
   for (const TensorMemory& m : program_.memories) {
@@ -364,8 +352,8 @@ void TensorLowering::check_program() const {
       if (u.is(Op::DEFINE_GLOBAL)) axis(slot(u.arg()), kernel.memories.size());
 }
 
-// Adds the buffer of `after` as an output. If an earlier source of the sink stores to the same buffer, the output
-// becomes the buffer's content after both stores.
+// If an earlier source of the sink stores to the same buffer, the output becomes the buffer's content after both
+// stores.
 void TensorLowering::add_stored_output(UOp after) {
   const UOp buffer = base(after);
   auto last = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);
@@ -379,7 +367,6 @@ void TensorLowering::add_stored_output(UOp after) {
   program_.outputs.push_back({version, {program_.memories[version].num_elements}, buffer});
 }
 
-// Adds the value `u` as an output; it is source `number` of the sink.
 void TensorLowering::add_value(UOp u, size_t number) {
   current_node = u;
   if (!facts_.has_shape(u)) return add_output(u);

@@ -11,40 +11,39 @@
 
 namespace tgc::import {
 
-// Shapes, devices and loops of the nodes of a tensor graph of any release. Symbolic sizes become numbers, because the
-// variables have values.
+// Shapes, devices and loops of a tensor graph's nodes. Variables have values, so symbolic sizes are numbers.
 class TensorFacts {
  public:
   TensorFacts(Graph& graph, const TensorVariables& variables) : graph_(graph), variables_(variables) {}
 
-  // Computes the facts of `u`, whose sources have facts already. Throws Refusal if they cannot be computed.
+  // The sources of `u` must have facts already. Throws Refusal if the facts cannot be computed.
   void add(UOp u);
 
   bool has_shape(UOp u) const { return facts_of(u).shape.has_value(); }
-  const Sizes& shape(UOp u) const;                      // throws Refusal if `u` has no shape
-  // Returns the number of devices, each of which has a value of `u` of its own; 1 if all have the same value.
+  const Sizes& shape(UOp u) const;                      // throws Refusal if there is none
+  // Returns the number of devices that have a value of `u` of their own; 1 if all have the same value.
   int64_t num_devices(UOp u) const { return facts_of(u).num_devices; }
   bool reads_memory(UOp u) const { return facts_of(u).reads_memory; }
   const std::vector<UOp>& open_loops(UOp u) const { return facts_of(u).loops; }  // the RANGEs on which `u` depends
 
-  // returns the value of an integer expression; nullopt: not constant
+  // nullopt: not constant
   std::optional<int64_t> integer_value(UOp u) const;
-  // returns the values of a vector of integers; throws Refusal if one is not constant
+  // throws Refusal if one is not constant
   Sizes integer_values(UOp u) const;
-  Sizes numbers_on_first_device(UOp u) const;  // as integer_values(), with 0 as the number of the device
-  Checked<UOp> index_elements(UOp u) const;    // returns the elements of a vector of indices
-  // Returns, for a PAD or SHRINK, the first index of each axis as a node.
+  Sizes numbers_on_first_device(UOp u) const;  // as integer_values(), on device 0
+  Checked<UOp> index_elements(UOp u) const;
+  // The first index of each axis of a PAD or SHRINK.
   Checked<UOp> index_offsets(UOp u) const { return index_elements(u.src(1)); }
-  // Sets expands_front() and has_sizes() from `nodes`, a whole graph. The release alone does not decide, because
-  // commits between two releases have some of the later release's forms of movement ops.
+  // Sets expands_front() and has_sizes() from a whole graph, because commits between two releases have some of the
+  // later release's forms of movement ops.
   void detect_op_forms(const std::vector<UOp>& nodes);
   bool expands_front() const { return expands_front_; }  // EXPAND adds axes before those of its source
   bool has_sizes() const { return has_sizes_; }          // SHRINK and PAD have the sizes of the result, not the ends
-  // Returns true if the REDUCE removes its axes, as since 0.14, instead of keeping them with size 1.
+  // The REDUCE removes its axes, as since 0.14, instead of keeping them with size 1.
   static bool drops_axes(UOp reduce) {
     return reduce.arg().is_tuple() && reduce.arg().items().size() > 1 && !reduce.arg()[1].is_tuple();
   }
-  Sizes reduced_axes(UOp u) const;  // returns the axes of a REDUCE or REDUCE_AXIS
+  Sizes reduced_axes(UOp u) const;
   Op reduced_op(UOp u) const;
 
  private:
@@ -68,18 +67,18 @@ class TensorFacts {
   bool expands_front_ = graph_.release() >= Release::v0_14, has_sizes_ = expands_front_;
   const TensorVariables& variables_;
   std::unordered_map<UOp, Facts> facts_;
-  mutable std::optional<int64_t> assumed_device_;  // if set: the number of the device for integer_value()
-  mutable std::unordered_map<UOp, std::optional<int64_t>> numbers_;  // results of integer_value()
+  mutable std::optional<int64_t> assumed_device_;  // for integer_value()
+  mutable std::unordered_map<UOp, std::optional<int64_t>> numbers_;  // of integer_value()
 };
 
-// Ops that make a view of a buffer. If an AFTER is ordered after such a node, it is ordered after the node's buffer.
+// Ops that make a view of a buffer. An AFTER that is ordered after a view is ordered after the view's buffer.
 inline constexpr OpSet kViewOps =
     ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op::BITCAST, Op::INDEX, Op::MSELECT, Op::NOOP};
 
-bool is_memory(UOp u);  // true for a BUFFER, PARAM or DEFINE_GLOBAL that is an array in global memory
+bool is_memory(UOp u);  // an array in global memory: a BUFFER, PARAM or DEFINE_GLOBAL
 
-bool can_be_stored(DType dtype);   // true if tgc's IR has arrays of this dtype
-std::vector<UOp> order(UOp root);  // the nodes below `root`, sources first, without the bodies of calls
+bool can_be_stored(DType dtype);   // tgc's IR has arrays of this dtype
+std::vector<UOp> order(UOp root);  // nodes, sources first, without the bodies of calls
 
 struct ById {
   bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
@@ -87,33 +86,33 @@ struct ById {
 
 class TensorLowering {
  public:
-  // Adds nodes to `graph`, which holds the tensor graph.
+  // `graph` holds the tensor graph, and gets new nodes.
   TensorLowering(Graph& graph, const TensorVariables& variables)
       : graph_(graph), facts_(graph, variables), math_(graph) {}
 
-  // Returns the program of `root`: a SINK of values and stores, a LINEAR list of calls of kernels, or a call of these.
+  // `root`: a SINK of values and stores, a LINEAR list of calls of kernels, or a call of these.
   TensorProgram program(UOp root, const TensorImportOptions& what = {});
   TensorSides sides(UOp before, UOp after);  // tensor_sides.cpp
   TensorPairs pairs(UOp before, UOp after, const std::vector<UOp>& stages);  // tensor_ranges.cpp
-  UOp current_node;  // the node that is being imported; errors name it
+  UOp current_node;  // for errors
 
  private:
   using Place = Checked<Affine>;  // an index for each axis of a value
   struct Point {                  // the element of a value that is computed
     Place place;
-    Affine device;  // the number of the device
-    UOp valid;      // the condition under which the element is used; empty if it always is
+    Affine device;
+    UOp valid;      // the element is used where this holds; empty: everywhere
   };
 
   struct RangedPoint : Point {
-    std::vector<UOp> loops;  // the loops that the place depends on, the outermost first
+    std::vector<UOp> loops;  // that the place depends on, the outermost first
   };
   struct RangedPair {
     UOp before, after;
-    UOp culprit;  // the node whose rewrite is wrong if this pair is the first that differs
+    UOp culprit;  // its rewrite is wrong if this pair is the first that differs
     RangedPoint point;
-    bool compares_use = false;    // compare how the value's array is indexed, not how its elements are computed
-    bool compares_place = false;  // both nodes are targets of stores: compare their places in the buffer
+    bool compares_use = false;    // compare how the array is indexed, not how its elements are computed
+    bool compares_place = false;  // both nodes are targets of stores: compare their places
   };
 
   // ---- choice of the values that are stored in arrays, and outputs (tensor_lowering.cpp)
@@ -129,16 +128,16 @@ class TensorLowering {
   struct Kernel {
     std::vector<size_t> memories;
     std::unordered_map<size_t, UOp> memory_nodes;
-    // the scalars that value() made, by the ids of the node and the point
+    // that value() made, by the ids of the node and the point
     std::map<std::vector<uint32_t>, UOp> known_scalars;
     int64_t num_loops = 0;
   };
   void check_program() const;
   size_t new_memory(DType dtype, int64_t size, int64_t devices);
-  size_t memory_of(UOp buffer);  // returns the array of a BUFFER or PARAM
+  size_t memory_of(UOp buffer);
   size_t array_as(size_t memory, DType dtype);
-  size_t array_of(UOp value);  // returns the array that holds `value`; the first call makes the kernel that stores it
-  size_t version_of(UOp target);  // returns the array of the buffer below `target`, after the stores below `target`
+  size_t array_of(UOp value);  // the first call makes the kernel that stores it
+  size_t version_of(UOp target);  // the array of the buffer below `target`, after the stores below `target`
   Affine loop(int64_t size, std::vector<UOp>& loops);
   UOp address(size_t memory, const Affine& index, UOp valid);
   void store_all(size_t memory, UOp value);
@@ -151,7 +150,7 @@ class TensorLowering {
   template <class Apply>
   void apply_once(UOp effect, size_t& version, Apply apply);
   void apply_store(UOp store, size_t& version, const std::vector<UOp>& loops);
-  bool repeats_elements(UOp view) const;  // returns true if several elements of the view are one element of its buffer
+  bool repeats_elements(UOp view) const;  // several elements of the view are one element of its buffer
   UOp state_below(UOp target) const;
   void note_other_stores(UOp after);
   void note_invalid(UOp after);
@@ -160,10 +159,10 @@ class TensorLowering {
   // ---- calls of kernels (tensor_calls.cpp)
   struct Argument {
     size_t memory;
-    UOp buffer;  // the BUFFER or PARAM below the argument; empty if the argument is a value
+    UOp buffer;  // the BUFFER or PARAM below the argument; empty if it is a value
   };
   void apply_call(UOp u, UOp buffer, size_t& version);
-  using Stored = std::map<UOp, size_t, ById>;  // by buffer: the array with the buffer's content after a call
+  using Stored = std::map<UOp, size_t, ById>;  // by buffer: its content after a call
   Stored run_call(UOp call, UOp only, size_t version);
   size_t stored_part(Stored& stored, const Argument& to, size_t before);
   void run_calls(UOp list);
@@ -192,15 +191,15 @@ class TensorLowering {
   UOp sum_of_equal_numbers(UOp u, const Point& p, const std::vector<int64_t>& axes);
   UOp choose_value(UOp u, const Affine& index, const Checked<UOp>& values);
   UOp value_of_index(UOp u, const Point& p);
-  Point source_point(UOp u, const Point& p, UOp& condition);  // returns the point of a movement op's source
+  Point source_point(UOp u, const Point& p, UOp& condition);
   Place place_before_reshape(const Place& place, const Sizes& to, const Sizes& from);
   Affine affine_value(UOp u, const Point& p, int64_t size);
-  Affine flat_index(UOp u, const Point& p);  // returns the index of a point in the array that holds all values of `u`
-  UOp base(UOp target) const;                // returns the buffer, or else the value, of which `target` is a view
+  Affine flat_index(UOp u, const Point& p);  // into the array that holds all values of `u`
+  UOp base(UOp target) const;                // the buffer, or else the value, of which it is a view
   void note_view(UOp u);
   void note_stage_of_target(UOp target);
   Affine place_in_stage(UOp stage, const Point& p);
-  Affine place_in(UOp target, const Point& p, UOp& valid);  // returns the index of a point of `target` in its buffer
+  Affine place_in(UOp target, const Point& p, UOp& valid);  // the index into the buffer
 
   Graph& graph_;
   TensorFacts facts_;
@@ -209,21 +208,21 @@ class TensorLowering {
   Kernel kernel_;
   // TensorImportOptions::invalid_value; nullopt: a load or store of an Invalid element does nothing
   std::optional<int> invalid_number_;
-  std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // receives the indices and sizes of padded axes; or null
+  std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // gets index and size of padded axes; or null
   using Buffers = std::set<UOp, ById>;
-  std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: the other buffers to which its sources store
+  std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: other buffers to which its sources store
   Buffers invalid_states_;  // AFTERs that store Invalid to the whole buffer
   std::set<UOp, ById> views_;  // CONTIGUOUS and STAGE nodes that are views of buffers
-  std::unordered_map<UOp, size_t> value_arrays_;  // by value: the array that holds it
-  std::map<size_t, std::set<uint32_t>> effects_;  // by array with a buffer's content: ids of applied stores and calls
-  std::map<std::pair<size_t, DType>, size_t> arrays_by_dtype_;  // results of array_as()
-  std::unordered_map<UOp, size_t> memories_;  // by buffer, or AFTER of a buffer: the array with its content
+  std::unordered_map<UOp, size_t> value_arrays_;
+  std::map<size_t, std::set<uint32_t>> effects_;  // by array: ids of the stores and calls in its content
+  std::map<std::pair<size_t, DType>, size_t> arrays_by_dtype_;
+  std::unordered_map<UOp, size_t> memories_;  // by buffer, or AFTER of a buffer
   std::unordered_map<UOp, int> use_counts_, value_depths_;
-  std::set<UOp, ById> looping_values_;  // values that are computed with a loop at each use
-  int64_t affine_steps_ = 0;          // number of calls of affine_value()
+  std::set<UOp, ById> looping_values_;  // computed with a loop at each use
+  int64_t affine_steps_ = 0;
   std::vector<RangedPair> pairs_;
-  std::map<std::vector<uint32_t>, UOp> stage_values_;  // by the ids of a STAGE's loops: its value; empty if two differ
-  std::set<std::pair<uint32_t, uint32_t>> paired_stores_;  // the stores that pair_stores() has paired, by id
+  std::map<std::vector<uint32_t>, UOp> stage_values_;  // by the ids of a STAGE's loops; empty if two differ
+  std::set<std::pair<uint32_t, uint32_t>> paired_stores_;
 };
 
 }  // namespace tgc::import

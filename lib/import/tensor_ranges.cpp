@@ -9,7 +9,7 @@ namespace tgc::import {
 namespace {
 
 constexpr size_t kMostPairs = 2000;
-constexpr int64_t kMostElements = int64_t(1) << 20;  // most elements of a pair's value
+constexpr int64_t kMostElements = int64_t(1) << 20;  // of a pair's value
 constexpr OpSet kLeaves{Op::PARAM, Op::BUFFER, Op::AFTER, Op::MSTACK, Op::MSELECT};
 constexpr OpSet kSamePlace = ops::ALU | OpSet{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RECIP, Op::CAST,
                                               Op::BITCAST, Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP,
@@ -23,8 +23,8 @@ std::vector<uint32_t> ids(UOpSpan nodes) {
 
 }  // namespace
 
-// Returns the place in a value of `shape` that `loops`, the ranges of an END, STAGE or REDUCE, compute: a loop for each
-// axis. With `skips_ones`, axes of size 1 have no loop. Returns nullopt if the loops do not fit the shape.
+// Returns the place in a value of `shape` that the ranges of an END, STAGE or REDUCE compute: a loop for each axis.
+// With `skips_ones`, axes of size 1 have no loop. Returns nullopt if the loops do not fit the shape.
 std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<const UOp> loops, const Sizes& shape,
                                                                     bool skips_ones) {
   Place out;
@@ -46,8 +46,8 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
   return next == loops.size() ? std::optional(out) : std::nullopt;
 }
 
-// Returns true if `stage` has the values of `u`; false if it has those of a source that the movement op `u` moves.
-// Throws Refusal for a movement op if it is not known.
+// Returns false if `stage` has the values of a source that the movement op `u` moves. Throws Refusal for a movement op
+// if it is not known.
 bool TensorLowering::stage_has_value(UOp u, UOp stage) const {
   auto it = stage_values_.find(ids(stage.src().subspan(1)));
   if (it != stage_values_.end() && it->second) return it->second == u;
@@ -96,7 +96,7 @@ bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UO
   return pair_sources(before, p, after) || unpaired();
 }
 
-// Does what pair_values() does, for a value that `after` computes instead of loading it.
+// As pair_values(), for a value that `after` computes instead of loading it.
 bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   auto own_pair = [&] {
     pairs_.push_back({before, after, before, p, false});
@@ -158,7 +158,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   return true;
 }
 
-// Lets `after` share the input array of `before`. Makes this array and returns true if `before` had none.
+// Makes an input array for `before` if it has none, and returns true then. `after` shares the array.
 bool TensorLowering::share_input(UOp before, UOp after) {
   const bool is_new = !value_arrays_.contains(before);
   if (is_new) {
@@ -170,8 +170,7 @@ bool TensorLowering::share_input(UOp before, UOp after) {
   return is_new;
 }
 
-// Pairs the places in the buffer to which two stores store, if both places can be computed. `before` and `after` are
-// the targets of the stores.
+// `before` and `after` are the targets of two stores. Pairs nothing if their places cannot be computed.
 void TensorLowering::pair_targets(UOp before, UOp after, const RangedPoint& p) {
   note_stage_of_target(after);
   if (!is_memory(base(before)) || !(base(before) == base(after))) return;
@@ -184,7 +183,7 @@ void TensorLowering::pair_targets(UOp before, UOp after, const RangedPoint& p) {
   kernel_ = {};
 }
 
-// Pairs the values that the AFTERs below the two nodes store, and the places to which they store them.
+// Pairs the values that AFTERs below the two nodes store, and the places to which they store them.
 void TensorLowering::pair_stores(UOp before, UOp after) {
   if (before == after || !paired_stores_.insert({before.id(), after.id()}).second) return;
   if (after.is(Op::END) && before.is(Op::STORE)) {
@@ -205,8 +204,7 @@ void TensorLowering::pair_stores(UOp before, UOp after) {
   for (size_t i = 0; i < before.num_src(); i++) pair_stores(before.src(i), after.src(i));
 }
 
-// Adds the kernels that compute both values of a pair for all iterations of the loops. The value is 0 where the pair's
-// point is not valid.
+// The value is 0 where the pair's point is not valid.
 void TensorLowering::add_pair(const RangedPair& pair) {
   std::vector<UOp> loops = pair.point.loops;
   for (UOp r : facts_.open_loops(pair.after))
@@ -249,7 +247,7 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
       facts_.add(u);
       if (facts_.num_devices(u) > 1) throw Refusal{"it is on several devices"};
     }
-  // make each AFTER an input array, because pair_stores() compares what it stores separately
+  // pair_stores() compares what an AFTER stores separately
   for (UOp u : order(before))
     if (u.is(Op::AFTER) && facts_.has_shape(u) && is_memory(base(u))) share_input(u, u);
   kernel_ = {};

@@ -1,4 +1,3 @@
-// Imports the two sides of a rewrite of a tensor graph as kernels.
 #include <algorithm>
 #include <set>
 
@@ -9,8 +8,8 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostElements = int64_t(1) << 22;  // most elements of a side
-// Ops whose values may be any numbers of their dtype, so that a rewrite above them must be right for all values.
+constexpr int64_t kMostElements = int64_t(1) << 22;  // of a side
+// Values of these ops may be any numbers of their dtype, so a rewrite above them must be right for all values.
 constexpr OpSet kAnyValue{Op::REDUCE, Op::REDUCE_AXIS, Op::CONTIGUOUS, Op::AFTER, Op::COPY, Op::STAGE, Op::BUFFERIZE,
                           Op::ALLREDUCE, Op::MSTACK, Op::MSELECT};
 constexpr OpSet kVoid{Op::STORE, Op::END, Op::CALL, Op::GROUP};
@@ -22,8 +21,8 @@ int64_t number_of(UOp range) {
 
 }  // namespace
 
-// Makes an input array for each common source of both sides whose op is in kAnyValue, if it has a shape, a dtype that
-// can be stored and no open loops.
+// Makes an input array for each common source of both sides whose op is in kAnyValue, unless it has no shape, open
+// loops or a dtype that cannot be stored.
 void TensorLowering::choose_inputs(UOp before, UOp after) {
   const auto own = toposort(before), other = toposort(after);
   UOpSet known(graph_);
@@ -39,7 +38,7 @@ void TensorLowering::choose_inputs(UOp before, UOp after) {
 void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t devices) {
   current_node = side;
   const Sizes& shape = facts_.shape(side);
-  // compute a weak number in the widest dtype of its kind
+  // a weak number: the widest dtype of its kind
   DType dtype = side.dtype();
   if (!can_be_stored(dtype)) dtype = is_float_of_any_release(dtype) ? dtypes::float64 : dtypes::int64;
   Sizes dims;

@@ -1,4 +1,4 @@
-// Imports the stores of a tensor graph: makes the contents of the buffers after each store.
+// Makes the contents of buffers after each store of a tensor graph.
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
@@ -7,7 +7,6 @@ namespace tgc::import {
 
 namespace {
 
-// Returns true if `value` is Invalid, or movement ops of it.
 bool is_all_invalid(UOp value) {
   while (value.in(ops::Movement)) value = value.src(0);
   return value.is_const() && value.is_invalid();
@@ -63,7 +62,6 @@ UOp TensorLowering::state_below(UOp target) const {
   return target.in({Op::AFTER, Op::ASSIGN}) ? target : UOp();
 }
 
-// Records in `other_stores_` the buffers to which the sources of `after` store, other than the buffer of `after`.
 void TensorLowering::note_other_stores(UOp after) {
   Buffers out;
   auto add = [&](UOp state) {
@@ -85,15 +83,14 @@ void TensorLowering::note_other_stores(UOp after) {
   if (!out.empty()) other_stores_[after] = std::move(out);
 }
 
-// Returns true if several elements of a view are the same element of its buffer, because an EXPAND repeats it.
 bool TensorLowering::repeats_elements(UOp view) const {
   for (; view.in(kViewOps) && view.num_src(); view = view.src(0))
     if (view.is(Op::EXPAND) && product(facts_.shape(view)) != product(facts_.shape(view.src(0)))) return true;
   return false;
 }
 
-// Adds `after` to `invalid_states_` if it stores Invalid to all elements of its buffer: reads of such a buffer may give
-// any number (schedule/rangeify.py:after_all_invalid).
+// If a store fills a whole buffer with Invalid, reads of the buffer may give any number
+// (schedule/rangeify.py:after_all_invalid).
 void TensorLowering::note_invalid(UOp after) {
   UOp store = after.src(1), buffer = base(after);
   if (after.num_src() != 2 || !store.is(Op::STORE) || !is_memory(buffer) || !(base(store.src(0)) == buffer)) return;
@@ -101,7 +98,7 @@ void TensorLowering::note_invalid(UOp after) {
   if (is_all_invalid(store.src(1)) && is_whole && !repeats_elements(store.src(0))) invalid_states_.insert(after);
 }
 
-// Applies the stores of `u`, an AFTER or ASSIGN, after the stores that come before it.
+// Applies the stores of an AFTER or ASSIGN, after the stores that come before it.
 void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
   auto it = memories_.find(u);
   if (it != memories_.end() && std::ranges::includes(effects_[version], effects_[it->second])) return;
@@ -110,8 +107,8 @@ void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
   for (UOp s : sources_from(u, 1)) apply_effect(s, buffer, version, {});
 }
 
-// Applies STORE(target, value) to the array `version`. A store of Invalid changes nothing. The new content has an
-// array of its own, which becomes `version`: values that were read before the store stay the same.
+// A store of Invalid changes nothing. The new content has an array of its own, which becomes `version`: values that
+// were read before the store stay the same.
 void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<UOp>& loops) {
   UOp target = store.src(0), stored = store.src(1);
   if (is_all_invalid(stored)) return;
@@ -143,7 +140,7 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   version = next;
 }
 
-// Adds the content of `buffer` after the stores of `after`, an AFTER of another buffer, to the outputs.
+// `after` is an AFTER of another buffer.
 void TensorLowering::add_stores_of(UOp after, UOp buffer) {
   auto last = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);
   size_t version = last != program_.outputs.end() ? last->memory_index : memory_of(buffer);

@@ -12,7 +12,7 @@ constexpr OpSet kFloorOps{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RE
 constexpr int64_t kMostAffineSteps = 1 << 24;
 constexpr OpSet kMoving = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI};
 constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
-constexpr OpSet kSame{Op::DETACH, Op::CONTIGUOUS_BACKWARD};  // ops whose memory is that of their source
+constexpr OpSet kSame{Op::DETACH, Op::CONTIGUOUS_BACKWARD};  // their memory is that of their source
 }  // namespace
 
 UOp TensorLowering::value(UOp u, const Point& p) {
@@ -30,7 +30,7 @@ UOp TensorLowering::value(UOp u, const Point& p) {
   return made;
 }
 
-// For a PAD, sets `condition` to the condition that the point is an element of the source, and not padding.
+// For a PAD, sets `condition` to the condition that the point is not padding.
 TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& condition) {
   const Sizes& from = facts_.shape(u.src(0));
   Point out = p;
@@ -76,11 +76,11 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
   return out;
 }
 
-// Returns the place in a value of shape `from` for the place of a RESHAPE to the shape `to`. Splits the axes into the
-// smallest groups with the same number of elements on both sides, so that few divisions are needed.
+// Splits the axes into the smallest groups with the same number of elements on both sides, so that few divisions are
+// needed.
 TensorLowering::Place TensorLowering::place_before_reshape(const Place& place, const Sizes& to, const Sizes& from) {
   Place out(from.size());
-  if (product(from) == 0) return out;  // there is no element
+  if (product(from) == 0) return out;
   size_t i = 0, j = 0;
   while (i < to.size() || j < from.size()) {
     const size_t first = j;
@@ -193,7 +193,7 @@ UOp TensorLowering::value_of_reduce(UOp u, const Point& p) {
     }
   if (UOp count = sum_of_equal_numbers(u, q, axes)) return count;
   for (int64_t axis : axes) q.place[size_t(axis)] = loop(from[size_t(axis)], loops);
-  for (UOp s : sources_from(u, 1)) {  // the ranges of a REDUCE, which has them after the stage that makes loops
+  for (UOp s : sources_from(u, 1)) {  // the ranges of a REDUCE after the stage that makes loops
     if (auto n = facts_.integer_value(s.is(Op::RANGE) ? s.src(0) : s); n && !s.is(Op::RANGE)) continue;
     loops.push_back(value(s, {}));
   }
@@ -201,7 +201,6 @@ UOp TensorLowering::value_of_reduce(UOp u, const Point& p) {
   return loops.empty() ? x : graph_.node(Op::REDUCE, u.dtype(), prepend(x, loops), facts_.reduced_op(u));
 }
 
-// Returns values[index] as a chain of WHEREs.
 UOp TensorLowering::choose_value(UOp u, const Affine& index, const Checked<UOp>& values) {
   UOp out = values.back();
   for (size_t i = values.size() - 1; i-- > 0;) {
@@ -306,8 +305,8 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
   throw Refusal{u.is(Op::OTHER) ? unknown_op_reason(u) : "it has no value in a tensor graph that can be computed"};
 }
 
-// Adds the CONTIGUOUS `u` to `views_` if its source is a contiguous part of a buffer on one device: then it is no copy,
-// and a store to it changes the buffer (0.14: tensor.py:pm_early_transform_tensor_graph).
+// If the source of the CONTIGUOUS `u` is a contiguous part of a buffer on one device, `u` is no copy, and a store to it
+// changes the buffer (0.14: tensor.py:pm_early_transform_tensor_graph).
 void TensorLowering::note_view(UOp u) {
   UOp below = u.src(0);
   const bool is_after = below.is(Op::AFTER);
@@ -336,9 +335,8 @@ UOp TensorLowering::base(UOp target) const {
   return expanded && !is_memory(target) ? expanded : target;  // a store to an EXPAND of a value needs all its elements
 }
 
-// If `target`, to which a store stores, is a STAGE of a buffer, adds the STAGE to `views_`: the store changes the
-// buffer, because a scheduler removes such a STAGE (schedule/rangeify.py:remove_bufferize). Other reads of the STAGE
-// have the content before the store.
+// A store to a STAGE of a buffer changes the buffer, because a scheduler removes such a STAGE
+// (schedule/rangeify.py:remove_bufferize). Other reads of the STAGE have the content before the store.
 void TensorLowering::note_stage_of_target(UOp target) {
   while (target.in(kMoving | OpSet{Op::INDEX, Op::NOOP}) && target.num_src()) target = target.src(0);
   if (target.in(kStages) && is_memory(base(target.src(0)))) views_.insert(target);

@@ -1,4 +1,4 @@
-// The table of upgrades: how the import writes each op of another release in tgc's IR. Private to lib/import.
+// How the import writes each op of another release in tgc's IR. Private to lib/import.
 #pragma once
 #include <span>
 #include <string_view>
@@ -7,45 +7,43 @@
 
 namespace tgc::import {
 
-// A row of the table. It applies to a node with an op of `ops`, in a graph of a release from `first_release` to
-// `last_release`, for which when(node) is true. The first row that applies makes the value of the node.
+// A row applies to a node with an op of `ops`, in a graph of a release from `first_release` to `last_release`, for
+// which when(node) is true. The first row that applies makes the value of the node.
 struct Upgrade {
-  std::string_view name;  // in kebab-case
+  std::string_view name;
   OpSet ops;
-  bool (*when)(UOp) = nullptr;  // the nodes to which the row applies; null: all nodes with the ops
+  bool (*when)(UOp) = nullptr;  // null: all nodes with the ops
   Value (*make)(Importer& im, UOp u) = nullptr;
-  std::string_view refusal_reason = {};  // if there is no `make`: the reason why the node cannot be imported
+  std::string_view refusal_reason = {};  // if there is no `make`: why the node cannot be imported
   // by default, also releases newer than all enumerators
   Release first_release = Release::v0_11, last_release = Release(UINT8_MAX);
 };
 
 std::span<const Upgrade> upgrades();
-// Returns the row for `u`; null if no row applies.
+// Returns null if no row applies.
 const Upgrade* find_upgrade(UOp u);
 
 // Throws Refusal if `u` has fewer sources than its op needs, or is an ALU op with more.
 void check_sources(UOp u);
 
-// Returns the field `name` of a dataclass in an arg; None if it has no such field. A field without a name is found by
-// its position.
+// Returns None if the dataclass has no such field. A field without a name is found by its position.
 Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
-// Returns the slot of a PARAM or DEFINE_GLOBAL: the arg, or if the arg is a dataclass (ParamArg), its field. None if
-// the node has no slot. For a BUFFER, call it only if the arg is a ParamArg; in older releases, the arg is the size.
+// Returns the slot of a PARAM or DEFINE_GLOBAL: the arg, or the field of a ParamArg; None without a slot. The arg of a
+// BUFFER without a ParamArg is its size.
 Arg slot_of(UOp u);
-// Copies `arg`, which contains no nodes, to the graph `to`. A dataclass that 0.12.0 has becomes tgc's record class.
-// Throws Refusal for other dataclasses, for fields of other types and for nodes.
+// Copies `arg` to the graph `to`. A dataclass that 0.12.0 has becomes tgc's record class. Throws Refusal for other
+// dataclasses, for fields of other types and for nodes.
 Arg copy_arg(Graph& to, Arg arg);
 
-Arg kernel_info(Importer& im, UOp sink);     // returns the KernelInfo of an imported SINK, or None
-bool has_views(std::span<const UOp> nodes);  // returns true for the nodes of an AST of 0.11 with VIEWs
-// Imports the AST of 0.11 below `root`, a SINK: its values have shapes, and VIEWs hold ShapeTrackers. Sets `at` to the
-// node that is being imported, for errors.
+Arg kernel_info(Importer& im, UOp sink);     // of an imported SINK, or None
+bool has_views(std::span<const UOp> nodes);  // true for the nodes of an AST of 0.11 with VIEWs
+// Imports the AST of 0.11 below the SINK `root`. Sets `at` to the node that is being imported, for errors.
 UOp import_views(Importer& im, UOp root, UOp& at);
-// Return true if `u` is: a variable; a buffer in local memory or registers; a RANGE over the devices.
+// A variable; a buffer in local memory or registers; a RANGE over the devices.
 bool is_variable(UOp u);
 bool is_local(UOp u);
 bool is_device_axis(UOp u);
-// Returns true if `u` is the number of the device: a RANGE over the devices, or the variable that 0.12 and 0.13 have.
+// A RANGE over the devices, or the variable that 0.12 and 0.13 have.
 bool is_device_number(UOp u);
 
 // ---- numbers (math.cpp)
@@ -73,8 +71,7 @@ Value make_variable(Importer& im, UOp u);
 Value make_named_variable(Importer& im, UOp u);
 Value make_index(Importer& im, UOp u);
 Value make_load(Importer& im, UOp u);
-// Returns true if an access of dtype `number` goes through a pointer that was cast to a wider dtype than the buffer's,
-// so that it spans several elements of the buffer.
+// An access of dtype `number` goes through a pointer that was cast to a wider dtype than the buffer's.
 bool spans_elements(UOp buffer, DType number);
 Value make_store(Importer& im, UOp u);
 // ---- order, loops and custom code (control.cpp)

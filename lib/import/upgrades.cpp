@@ -1,4 +1,4 @@
-// The table of upgrades. The comment above a row shows the original node -> the node of tgc's IR.
+// The comment above a row shows the original node -> the node of tgc's IR.
 #include <algorithm>
 
 #include "lib/import/upgrade.h"
@@ -36,14 +36,14 @@ Arg copy_arg(Graph& to, Arg arg) {
 
 namespace {
 bool has_param_arg(UOp u) { return u.arg().kind() == Arg::Kind::Record && RecordView(u.arg()).name() == "ParamArg"; }
-// Returns true if the ParamArg of `u` names the address space `space`. A ParamArg without a space means GLOBAL.
+// A ParamArg without an address space means GLOBAL.
 bool is_in(UOp u, std::string_view space) {
   Arg a = field_of(u.arg(), "addrspace");
   if (!has_param_arg(u) || a.is_none()) return has_param_arg(u) && space == "GLOBAL";
   if (a.kind() == Arg::Kind::AddrSpace) return name_of(a.addrspace()) == space;
   return a.kind() == Arg::Kind::Raw && a.text().ends_with(space) && a.text().starts_with("AddrSpace.");
 }
-bool is_of_vectors(UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }  // a WMMA with the arg of 0.12
+bool is_of_vectors(UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }  // the arg of 0.12
 bool is_core_number(UOp u) { return is_variable(u) && field_of(u.arg(), "name").str() == "core_id"; }
 }  // namespace
 
@@ -101,9 +101,7 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "buffer-global", .ops = Op::BUFFER, .refusal_reason = "it is a buffer of a tensor graph"},
     {.name = "define", .ops = ops::Defines, .make = make_pointer},
     {.name = "define-var", .ops = Op::DEFINE_VAR, .make = make_named_variable},
-    // BIND(variable, value) -> variable
     {.name = "bind", .ops = Op::BIND, .make = make_first_source},
-    // STAGE(x, ranges; opts) -> BUFFERIZE(x, ranges; opts)
     {.name = "stage", .ops = {Op::STAGE, Op::BUFFERIZE}, .make = make_stage},
     // INDEX(x, WHERE(cond, i, Invalid)) -> an INDEX of the same form; INDEX(vector, constant) -> an element
     {.name = "index", .ops = Op::INDEX, .make = make_index},
@@ -123,9 +121,7 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "floor-division", .ops = kFloorDivision, .make = make_alu, .first_release = Release::v0_13},
     // CDIV(x, y) -> IDIV(x, y); CMOD(x, y) -> MOD(x, y), or x - IDIV(x, y) * y if MOD could become an AND
     {.name = "truncating-division", .ops = {Op::CDIV, Op::CMOD}, .make = make_alu, .first_release = Release::v0_13},
-    // RECIP(x) -> RECIPROCAL(x)
     {.name = "recip", .ops = Op::RECIP, .make = make_alu, .last_release = Release::v0_11},
-    // PRECAST(x) -> x
     {.name = "precast", .ops = Op::PRECAST, .make = make_first_source, .last_release = Release::v0_11},
     // x op y, of different dtypes -> op of operands of one dtype
     {.name = "alu", .ops = ops::ALU, .make = make_alu},
@@ -133,7 +129,6 @@ constexpr Upgrade kUpgrades[] = {
     // ---- values with a shape -> scalars
     // STACK(x, y), VECTORIZE(x, y), CAT and PTRCAT of vectors -> the scalars x, y
     {.name = "stack", .ops = {Op::STACK, Op::VECTORIZE, Op::CAT, Op::PTRCAT}, .make = make_stack},
-    // GEP(vector; i, j) -> its elements i and j
     {.name = "gep", .ops = Op::GEP, .make = make_gep},
     {.name = "contract", .ops = Op::CONTRACT, .make = make_contract},
     {.name = "unroll", .ops = Op::UNROLL, .make = make_unroll},

@@ -1,4 +1,4 @@
-// Imports ASTs of 0.11. Their values have shapes. The arg of a VIEW is a ShapeTracker, which maps indices of the VIEW's
+// Imports ASTs of 0.11, whose values have shapes. The arg of a VIEW is a ShapeTracker, which maps indices of the VIEW's
 // shape to an index into its source.
 #include <algorithm>
 #include <map>
@@ -44,7 +44,7 @@ class ViewImporter {
  private:
   using Indices = Checked<UOp>;
 
-  // Imports STORE(VIEW(buffer), value): makes a loop for each axis of the VIEW.
+  // Makes a loop for each axis of the VIEW in STORE(VIEW(buffer), value).
   UOp store(UOp u) {
     at_ = u;
     if (!u.is(Op::STORE) || u.num_src() != 2) throw Refusal{"it is not a store of a value to a buffer"};
@@ -68,7 +68,7 @@ class ViewImporter {
     return out;
   }
 
-  // Returns the value of `u` at the indices `at`. The value is used only where `valid` is true; empty: everywhere.
+  // The value is used only where `valid` is true; empty: everywhere.
   UOp number(UOp u, const Indices& at, UOp valid) {
     std::vector<uint32_t> key{u.id(), valid ? valid.id() : UINT32_MAX};
     for (UOp i : at) key.push_back(i.id());
@@ -93,7 +93,7 @@ class ViewImporter {
         UOp value = im_.literal(dtype, u.arg());
         return u.num_src() ? or_zero(follow(u.src(0), at).valid, value) : value;
       }
-      case Op::VALID: {  // true where the VIEW has an element
+      case Op::VALID: {
         UOp is_valid = follow(u.src(0), at).valid;
         return is_valid ? is_valid : im_.literal(dtypes::bool_, Const(true));
       }
@@ -133,8 +133,7 @@ class ViewImporter {
     return ranges.empty() ? x : x.reduce(ranges, arg[0].op());
   }
 
-  // Returns the index into the source of the element of the VIEW `u` at the indices `at`, and the condition under which
-  // there is such an element.
+  // Returns the index into the source of a VIEW's element, and the condition under which there is such an element.
   Element follow(UOp u, Indices at) {
     if (!u.is(Op::VIEW)) throw Refusal{"its source is no VIEW"};
     const std::span<const Arg> views = views_of(u);
@@ -161,7 +160,7 @@ class ViewImporter {
     return out;
   }
 
-  // Returns the place in memory of a buffer, or of a VIEW of a buffer, at `at`; it is valid only if `valid` is.
+  // The place is valid only if `valid` is.
   Element locate(UOp u, const Indices& at, UOp valid) {
     Element out{.node = at.empty() ? constant(0) : at[0], .valid = valid};
     if (u.is(Op::VIEW) && u.num_src()) {
