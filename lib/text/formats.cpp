@@ -31,8 +31,8 @@ void append_dot_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// Returns the text, below a header if a header is needed: if `text` needs one, if `info` names a stage, or if the
-// graph's release is not 0.12.0 and release_in_text would guess another release.
+// Adds a header if `text` needs one, if `info` names a stage, or if the graph's release is not 0.12.0 and
+// release_in_text would guess another release.
 std::string below_header(const CompleteText& text, const GraphInfo& info, const Graph& graph) {
   auto is_unlike = [&] { return graph.is_foreign() && release_in_text(text.text) != graph.release(); };
   return (text.needs_header || !info.stage.empty() || is_unlike() ? text_header(info) : std::string()) + text.text;
@@ -44,7 +44,7 @@ std::string listing(std::span<const UOp> list, const GraphInfo& info) {
   return info.stage.empty() ? print_uops(list) : below_header(print_uops_complete(list), info, graph);
 }
 
-// Returns `info` with `producer` set to the graph's release; `producer` is empty for 0.12.0.
+// The producer of 0.12.0 is empty.
 GraphInfo with_producer(GraphInfo info, const Graph& graph) {
   if (!graph.is_foreign()) info.producer.clear();
   else if (release_of(info.producer) != graph.release())
@@ -52,7 +52,6 @@ GraphInfo with_producer(GraphInfo info, const Graph& graph) {
   return info;
 }
 
-// Returns one line per node, such as "ADD dtypes.float None".
 std::string nodes_text(std::span<const UOp> nodes) {
   std::string out;
   for (UOp u : nodes) {

@@ -1,4 +1,4 @@
-// Writes graphs as text in one of several formats. lib/records/read_graph.h reads the texts of most formats.
+// Writes graphs as text. lib/records/read_graph.h reads most of these formats.
 #pragma once
 #include <optional>
 #include <span>
@@ -28,11 +28,10 @@ std::string_view extension_of(Format format);
 std::span<const std::string_view> format_names();
 std::optional<Format> parse_format(std::string_view name);
 
-// Returns the graph under `root` as text in the format `format`, with a final newline. Returns an error if the graph
-// cannot be written in this format.
+// Returns the graph under `root` as text with a final newline. Fails if the graph cannot be written in this format.
 Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info = {});
-// Returns a linear list as text in the format `format`. Formats that have no lists (pyrender, repr, dot) show the graph
-// under the list's last node. The text of an empty list is empty. Errors are those of write_graph().
+// Formats that have no lists (pyrender, repr, dot) show the graph under the list's last node. The text of an empty list
+// is empty. Fails as write_graph().
 Result<std::string> write_list(Format format, std::span<const UOp> list, const GraphInfo& info = {});
 
 }  // namespace tgc

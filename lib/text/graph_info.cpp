@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kHeader = "# tgc: ";
 
-// Returns the byte offset of the header in `text`; npos if `text` has no header.
+// Returns npos if `text` has no header.
 size_t header_at(std::string_view text) {
   size_t at = text.find_first_not_of(" \t\r\n");
   return at != text.npos && text.substr(at).starts_with(kHeader) ? at : text.npos;

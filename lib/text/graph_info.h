@@ -1,4 +1,3 @@
-// Metadata of a graph file: members of tgc's JSON, or of the header comment that tgc writes above a text.
 #pragma once
 #include <map>
 #include <optional>
@@ -11,39 +10,37 @@ namespace tgc {
 
 class JsonScanner;
 
-// Metadata of a graph. Any field may be empty.
+// Metadata of a graph: members of tgc's JSON, or of the header of a text. Any field may be empty.
 struct GraphInfo {
-  std::string producer = {};  // tinygrad release that made the graph, such as "tinygrad 0.14.0"; empty for 0.12.0
-  std::string name;                             // name of the kernel or record
-  std::string stage;  // tinygrad's name of the last stage applied to the graph; empty or "ast" before the first stage
+  std::string producer = {};  // such as "tinygrad 0.14.0"; empty for 0.12.0
+  std::string name;
+  std::string stage;  // tinygrad's name of the last applied stage; empty or "ast" before the first one
   std::string target;
-  std::map<std::string, std::string> settings;  // the settings that were set explicitly
+  std::map<std::string, std::string> settings;  // those that were set explicitly
 
   bool operator==(const GraphInfo&) const = default;
 };
 
 // Returns the nonempty fields as members of a JSON object: "name":"E_4","stage":"expander",...
 std::string info_members(const GraphInfo& info);
-// Reads the value of the JSON member `key` into `info`. Returns false and reads nothing if `key` is no field of
-// GraphInfo. Throws Failure if the value is malformed.
+// Returns false and reads nothing if `key` is no field of GraphInfo. Throws Failure if the value is malformed.
 bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info);
 
-// Returns the header: a comment line, with its newline, that tgc writes above a text, such as
+// Returns the comment line, with its newline, that tgc writes above a text, such as
 //   # tgc: {"name":"E_4","stage":"expander","target":"CPU:LLVM"}
-// A pyrender or repr text below a header, or a listing of 0.12.0 below one, states in comments all facts that its
-// format cannot express. So its reader infers nothing.
+// A pyrender or repr text below a header, or a listing of 0.12.0 below one, states in comments what its format cannot
+// express. So its reader infers nothing.
 std::string text_header(const GraphInfo& info);
 bool has_header(std::string_view text);
-// The text of a graph, with comments that state the facts which the text's format cannot express.
+// A text with comments that state the facts which the text's format cannot express.
 struct CompleteText {
   std::string text;
-  bool needs_header = false;  // true if the text would be read as a different graph without a header
+  bool needs_header = false;  // without a header, the text would be read as a different graph
 };
 
-// Parses the header of `text`. Returns nullopt if `text` has no header, an error if the header is malformed. `file` is
-// the name of the input in messages.
+// Returns nullopt if `text` has no header. Fails if the header is malformed. `file` is for messages.
 Result<std::optional<GraphInfo>> read_header(std::string_view text, std::string_view file = {});
-// Returns `text` with `name` as the name in its header; returns `text` unchanged if it has no readable header.
+// Returns `text` with `name` in its header; unchanged if it has no readable header.
 std::string with_name(std::string text, std::string_view name);
 
 }  // namespace tgc

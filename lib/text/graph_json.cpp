@@ -20,12 +20,11 @@ namespace {
 
 constexpr std::string_view kFormat = "tgc-graph";
 
-// The only args of tinygrad 0.12.0 that are kept as text: a Python function, and a source that print_uops does not
-// show. In a graph of 0.12.0, any other text in "raw" is refused, because a reader in Python might run it.
+// The only args of tinygrad 0.12.0 that are kept as text. In a graph of 0.12.0, any other text in "raw" is refused,
+// because a reader in Python might run it.
 constexpr std::string_view kRawArgs[] = {"CustomKernel(panic)", "--"};
 
-// Returns true if `text` looks like an enum value, such as "AxisType.WEAK". An enum value that 0.12.0 lacks is stored
-// as a text.
+// Returns true for a text such as "AxisType.WEAK": enum values that 0.12.0 lacks are stored as texts.
 bool is_dotted_name(std::string_view text) {
   bool dot = false, start = true;
   for (char c : text) {
@@ -37,13 +36,10 @@ bool is_dotted_name(std::string_view text) {
   return dot && !start;
 }
 
-// ---- writing
-
 class GraphJsonWriter {
  public:
   explicit GraphJsonWriter(Graph& graph) : number_(graph) {}
 
-  // Appends a line for every node under `root` that has no line yet. Returns the 0-based number of root's line.
   int64_t stream(UOp root, std::string& out) {
     size_t first = nodes_.size();
     add(root);
@@ -57,7 +53,7 @@ class GraphJsonWriter {
     return *number_.find(root);
   }
 
-  // Numbers the nodes under `root` in order. A node inside an arg gets a smaller number than the node that has the arg.
+  // A node inside an arg gets a smaller number than the node that has the arg.
   void add(UOp root) {
     auto is_new = [&](UOp u) { return !number_.contains(u); };
     for (UOp u : nodes_.empty() ? toposort(root) : toposort(root, is_new)) {
@@ -102,14 +98,14 @@ class GraphJsonWriter {
     append_json_string(scratch_, s);
     put(scratch_);
   }
-  // Writes the number of node `u` as item `i` of a JSON array: with a comma before it, unless `i` is 0.
+  // As item `i` of a JSON array: with a comma before it, unless `i` is 0.
   void number(UOp u, size_t i) {
     if (i) put(',');
     out_.put_int(*number_.find(u));
   }
   void dtype(DType d) { d.is_image() ? put(complete_repr(d)) : put(d.repr()); }
 
-  void node(UOp u) {  // writes the node's members and the closing brace; the caller wrote the opening one
+  void node(UOp u) {  // the caller wrote the opening brace
     Arg a = u.arg();
     std::string_view op = name_of(u.op());
     if (u.is(Op::OTHER)) op = shown_op(u), a = shown_arg(u);
@@ -167,7 +163,7 @@ class GraphJsonWriter {
     put(']');
   }
 
-  // writes {"NAME":{"field":value,...}}; values without a field name are written as a member "*", an array
+  // {"NAME":{"field":value,...}}; values without a field name are a member "*", an array
   void record(RecordView r) {
     put('{'), string(r.name()), put(":{");
     size_t i = 0, n = r.size();
@@ -186,8 +182,6 @@ class GraphJsonWriter {
   std::string scratch_;
 };
 
-// ---- reading
-
 class JsonReader {
  public:
   JsonReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
@@ -195,7 +189,6 @@ class JsonReader {
   JsonReader(Graph& graph, JsonScanner in, Places* places)
       : graph_(graph), places_(places), in_(std::move(in)), begin_(in_.position()) {}
 
-  // Reads a text that has one graph and nothing else.
   GraphFile read() {
     GraphFile out = read_object();
     in_.expect_end();
@@ -216,7 +209,7 @@ class JsonReader {
         graph_.set_release(release_of(out.info.producer));
       } else if (key == "nodes") in_.array([&] { nodes_.push_back(node()); });
       else if (key == "list") in_.array([&] { out.list.push_back(known()); });
-      else if (key == "texts" && format.empty())  // `tgc dump --format=json` writes "texts" if it dumps several graphs
+      else if (key == "texts" && format.empty())  // `tgc dump --format=json` of several graphs
         in_.throw_error(begin_, "several graphs in one text", "one graph; golden records hold several");
       else in_.skip();
     });
@@ -227,7 +220,6 @@ class JsonReader {
     return out;
   }
 
-  // Reads one line of a trace file's nodes (JsonNodeWriter).
   std::pair<UOp, int64_t> stream(std::string_view text, std::string_view file, uint32_t line) {
     in_ = JsonScanner(text, file, line);
     id_ = -1;
@@ -251,7 +243,7 @@ class JsonReader {
   UOp node() {
     size_t at = in_.position();
     std::optional<Op> op;
-    std::string other;  // name of the node's op if no known release has the op; else empty
+    std::string other;  // name of the op, if no known release has it
     std::optional<DType> dtype;
     Arg a, tag;
     sources_.clear();
@@ -289,8 +281,7 @@ class JsonReader {
     return graph_.node(*op, *dtype, sources_, a, tag);
   }
 
-  // Parses the text of a Python value, such as a dtype or an enum value. Graphs repeat the same few values, so the
-  // parsed values are cached.
+  // Caches the values, because graphs repeat the same few.
   Arg value_of(std::string_view text, size_t at) {
     static constinit thread_local ParseCache<DType> known_dtypes;
     const bool is_dtype = text.size() >= sizeof(uint64_t) && text.starts_with("dtypes.");
@@ -390,7 +381,7 @@ class JsonReader {
     return graph_.record(*c, values);
   }
 
-  // Reads a dataclass in a graph of another release than 0.12.0: its name is `name`, its fields come next.
+  // Reads a dataclass `name` of another release than 0.12.0, whose fields come next.
   Arg open_record(const std::string& name) {
     std::vector<Arg> items{graph_.str(name), Arg()}, fields;
     in_.object([&](std::string_view key) {
@@ -407,15 +398,15 @@ class JsonReader {
   Graph& graph_;
   Places* places_;
   JsonScanner in_;
-  size_t begin_;  // byte offset in the text where the graph begins
+  size_t begin_;
   std::vector<UOp> nodes_, sources_;
-  std::vector<Arg> args_;  // items of the tuples being read
-  std::string room_;       // buffer for the current string, if it has escapes
+  std::vector<Arg> args_;
+  std::string room_;
   struct TextHash : std::hash<std::string_view> {
     using is_transparent = void;
   };
   std::unordered_map<std::string, Arg, TextHash, std::equal_to<>> values_;
-  int64_t id_ = -1;  // id of the node in the current line of a trace file; -1 if the line has no id
+  int64_t id_ = -1;  // of the node in the current line; -1: none
   int arg_depth_ = 0;
 };
 
@@ -441,8 +432,6 @@ Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::stri
 Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, Places* places) {
   return catch_failures([&] { return JsonReader(graph, std::move(in), places).read_object(); });
 }
-
-// ---- lines of trace files
 
 struct JsonNodeWriter::Impl {
   explicit Impl(Graph& graph) : writer(graph) {}

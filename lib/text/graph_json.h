@@ -1,5 +1,4 @@
-// Reads and writes graphs as JSON, tgc's own versioned format. The format has every field of every node, with the
-// field's exact type, so no information is lost. README.md describes the format.
+// Reads and writes graphs as JSON, tgc's own versioned format, which loses no information. README.md describes it.
 #pragma once
 #include <memory>
 #include <string>
@@ -17,24 +16,24 @@ class JsonScanner;
 
 struct GraphFile {
   GraphInfo info;
-  UOp root;               // for a linear list, its last node
-  std::vector<UOp> list;  // nodes of a linear list in order; empty if the file has no list
+  UOp root;               // of a linear list: its last node
+  std::vector<UOp> list;  // nodes of a linear list in order
 };
 
-// graph_to_json and list_to_json return the JSON text, one node per line, with a final newline.
+// Return the JSON text, one node per line, with a final newline.
 std::string graph_to_json(UOp root, const GraphInfo& info = {});
 std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 
-// Parses the JSON of a graph, and sets the release of `graph` to that of the JSON's producer. Error messages name
-// `file`, line and column. `places`, if not null, receives the position of each node in the text.
+// Sets the release of `graph` to that of the JSON's producer. Errors name `file`, line and column. `places`, if not
+// null, receives the position of each node.
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {},
                                   Places* places = nullptr);
-// Parses the graph that begins at the current position of `in`, which scans a larger text. `in` is a copy, so the
-// position of the caller's scanner does not change.
+// Parses the graph at the current position of `in`, which scans a larger text. The position of the caller's scanner
+// does not change.
 Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, Places* places = nullptr);
 
-// Writes the nodes of a growing graph, such as that of a trace file, one line per node. A line is the node's JSON with
-// its id, {"id":17,"op":...}. Sources are the numbers of earlier lines, counted from 0.
+// Writes the nodes of a growing graph, one line per node: the node's JSON with its id, {"id":17,"op":...}. Sources are
+// the numbers of earlier lines, from 0.
 class JsonNodeWriter {
  public:
   explicit JsonNodeWriter(Graph& graph);
@@ -46,16 +45,15 @@ class JsonNodeWriter {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-// Reads lines that a JsonNodeWriter wrote.
 class JsonNodeReader {
  public:
   JsonNodeReader(Graph& graph, std::string file);
   ~JsonNodeReader();
-  // Parses a line, `text`, and returns its node and its id (-1 if it has none). An error throws a Failure, which names
-  // line `line`.
+  // Parses the line `text`, and returns its node and its id (-1 if it has none). Throws a Failure that names line
+  // `line`.
   std::pair<UOp, int64_t> add(std::string_view text, uint32_t line);
   size_t size() const;
-  UOp node_of_line(size_t number) const;  // the node of line `number`; requires number < size()
+  UOp node_of_line(size_t number) const;  // requires number < size()
 
  private:
   struct Impl;

@@ -67,7 +67,6 @@ Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
   return out;
 }
 
-// Translates the JSON of one graph from another program (the "port") into tgc's JSON.
 class MappedGraph {
  public:
   MappedGraph(const GraphMap& map, const json& in) : map_(map), in_(in) {
@@ -129,7 +128,7 @@ class MappedGraph {
     out_ += '}';
   }
 
-  // Returns tgc's text of the dtype `d`, "dtypes.float.vec(4)". `d` is a name or an object (see graph_map.h).
+  // Returns text such as "dtypes.float.vec(4)". `d` is a name or an object (see graph_map.h).
   std::string dtype(const json& d) const {
     if (d.is_null()) return "dtypes.void";
     if (d.is_string()) {
@@ -146,8 +145,6 @@ class MappedGraph {
     if (d.contains("size")) name += ".ptr(" + (d.at("size").is_null() ? std::string("-1") : d.at("size").dump()) + ")";
     return name;
   }
-
-  // ---- translation of args
 
   json arg(const json& a) const {
     if (a.is_string()) return value(a.get<std::string>());
@@ -166,7 +163,7 @@ class MappedGraph {
     return a;
   }
 
-  // Returns the value that the table's line "value TEXT VALUE" gives for `text`; `text` itself without such a line.
+  // Without a line "value TEXT VALUE" in the table, returns `text`.
   json value(const std::string& text) const {
     auto known = map_.values_.find(text);
     if (known == map_.values_.end()) return text;
@@ -182,7 +179,7 @@ class MappedGraph {
     return out;
   }
 
-  // Returns `form`, the JSON of an `arg` line, with each reference $NAME replaced by the member NAME of `of`.
+  // Replaces each reference $NAME in `form`, the JSON of an `arg` line, by the member NAME of `of`.
   json filled(const json& form, const json& of) const {
     if (form.is_string()) return filled_text(form.get<std::string>(), of);
     if (form.is_array()) {
@@ -224,8 +221,7 @@ class MappedGraph {
     return out;
   }
 
-  // Returns the value of a reference "$" + `text`, where `text` has one of the forms that graph_map.h lists, such as
-  // "NAME:dtype".
+  // `text` is a reference without its '$', such as "NAME:dtype" (graph_map.h).
   json referred(const std::string& text, const json& of) const {
     size_t name_end = std::min(text.find_first_of(":=?"), text.size());
     const json& item = of.at(text.substr(0, name_end));
@@ -250,9 +246,9 @@ class MappedGraph {
 
   const GraphMap& map_;
   const json& in_;
-  size_t count_ = 0;  // number of nodes
-  std::map<std::string, size_t> number_;  // maps the port's id of a node to the node's position
-  std::map<std::string, json, std::less<>> forms_;  // maps a kind of arg to the JSON of its `arg` line
+  size_t count_ = 0;
+  std::map<std::string, size_t> number_;
+  std::map<std::string, json, std::less<>> forms_;
   std::string out_;
 };
 
@@ -261,7 +257,7 @@ Result<std::string> GraphMap::to_tgc_json(std::string_view text) const {
     try {
       constexpr int kMaxLevels = 1000;  // because MappedGraph recurses
       const bool fits = is_json_within_levels(text, kMaxLevels);
-      json in = json::parse(text);  // throws if the text is no JSON
+      json in = json::parse(text);
       if (!fits) throw Failure("the graph has more than 1000 levels of lists and objects");
       return MappedGraph(*this, in).write();
     } catch (const json::exception& e) {

@@ -38,13 +38,12 @@ namespace tgc {
 class GraphMap {
  public:
   GraphMap() = default;
-  // Parses a table. Returns an error for a line of another form. Empty lines and comments, which begin with '#', are
-  // allowed.
+  // Fails if a line has another form. Empty lines and comments, which begin with '#', are allowed.
   static Result<GraphMap> read(std::string_view text, std::string_view file);
-  bool empty() const { return !is_read_; }  // true if the object was not made by read()
+  bool empty() const { return !is_read_; }  // not made by read()
 
-  // Returns the graph in tgc's JSON (graph_json.h). Its producer is "port" if the table has no line `release`. Returns
-  // an error if `json` is not JSON, is nested too deeply, or does not fit the table; for example, if a node has no op.
+  // Returns the graph in tgc's JSON (graph_json.h), with the producer "port" if the table has no line `release`. Fails
+  // if `json` is not JSON, is nested too deeply, or does not fit the table.
   Result<std::string> to_tgc_json(std::string_view json) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-constexpr uint32_t kMaxDepth = 4096;  // limit on the nesting depth of arrays and objects
+constexpr uint32_t kMaxDepth = 4096;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

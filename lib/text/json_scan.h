@@ -1,6 +1,5 @@
 // A pull scanner for JSON (RFC 8259, and numbers with leading zeros): the caller asks for the value that it expects
-// next, and no document tree is built. The input is untrusted: malformed text, or a value of another type than the
-// caller asked for, throws a Failure with line and column.
+// next, and no document tree is built. The input is untrusted. Errors throw a Failure with line and column.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -16,15 +15,15 @@ namespace tgc {
 
 class JsonScanner {
  public:
-  // `file` names the input in messages; `text` begins at line `first_line` of that file.
+  // `text` begins at line `first_line` of the input `file`.
   explicit JsonScanner(std::string_view text, std::string_view file = {}, uint32_t first_line = 1)
       : text_(text), file_(file), first_line_(first_line) {}
 
   enum class Type : uint8_t { Object, Array, String, Number, True, False, Null };
-  Type peek();  // returns the type of the next value, without reading the value
+  Type peek();
 
-  // Reads an object: calls on_key(key) for each member in order. on_key must read the member's value. `key` is valid
-  // until the scanner reads its next string.
+  // Calls on_key(key) for each member in order. on_key must read the member's value. `key` is valid until the scanner
+  // reads its next string.
   template <class OnKey>
   void object(OnKey&& on_key) {
     std::string_view key;
@@ -33,7 +32,7 @@ class JsonScanner {
       on_key(key);
     }
   }
-  // Like object, but stops as soon as on_key returns false. Then the rest of the object is not read.
+  // As object(), but stops as soon as on_key returns false, and leaves the rest unread.
   template <class OnKey>
   void object_while(OnKey&& on_key) {
     std::string_view key;
@@ -42,21 +41,21 @@ class JsonScanner {
       if (!on_key(key)) return;
     }
   }
-  // Reads an array: calls on_item() for each item in order. on_item must read the item.
+  // Calls on_item() for each item in order. on_item must read the item.
   template <class OnItem>
   void array(OnItem&& on_item) {
     for (bool more = open_bracket('[', "an array"); more; more = next_item(']')) on_item();
   }
 
   std::string string();
-  void string(std::string& out);                 // reads a string into `out`, reusing its memory
-  // Reads a string. Returns a view of the text, or, if the string has escapes, of `room`, which receives the string.
+  void string(std::string& out);                 // reuses the memory of `out`
+  // Returns a view of the text, or, if the string has escapes, of `room`, which receives the string.
   std::string_view string_view(std::string& room);
   std::optional<std::string> string_or_null();
   bool boolean();
-  bool null();  // reads a null; if another value comes next, returns false and reads nothing
+  bool null();  // if another value comes next, returns false and reads nothing
   int64_t int64();
-  // Fast path of int64() for integers of few digits. If another value comes next, returns nullopt and reads nothing.
+  // As int64(), but faster. Returns nullopt and reads nothing unless an integer of few digits comes next.
   std::optional<int64_t> short_int() {
     skip_blanks();
     int64_t value = 0;
@@ -69,12 +68,11 @@ class JsonScanner {
     position_ = at;
     return value;
   }
-  std::string_view number();  // reads a number, returns its text
+  std::string_view number();
   std::string_view skip();    // reads any value, returns its text
   void expect_end();          // throws a Failure unless only blanks are left
 
-  size_t position() { return skip_blanks(), position_; }  // byte where the next value begins
-  // Throws a Failure for the error at byte `at`.
+  size_t position() { return skip_blanks(), position_; }
   [[noreturn]] void throw_error(size_t at, std::string message, std::string expected = {});
 
  private:
@@ -84,7 +82,7 @@ class JsonScanner {
     while (position_ < text_.size() && uint8_t(text_[position_]) <= ' ' && is_blank(text_[position_])) position_++;
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-  // reads `bracket`; of an empty list, also reads the end and returns false
+  // of an empty list, also reads the end and returns false
   bool open_bracket(char bracket, const char* what);
   // reads a ',' and returns true, or reads `close` and returns false
   bool next_item(char close) {
@@ -102,7 +100,7 @@ class JsonScanner {
     key = text_.substr(begin, end - begin);
     position_ = end + 2;
   }
-  void read_key_slowly(std::string_view& key);   // the slow path, for keys with escapes and for blanks before the ':'
+  void read_key_slowly(std::string_view& key);   // for keys with escapes, and blanks before the ':'
   void read_escape(std::string& out);
   uint32_t hex4(size_t at);
   void literal(std::string_view word);

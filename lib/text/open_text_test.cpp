@@ -18,7 +18,7 @@ std::string graph_of(std::string_view producer, std::string_view nodes) {
          std::string(nodes) + "\n]}\n";
 }
 
-// Checks that `text`, which has names that 0.12.0 does not have, is read and written back unchanged.
+// `text` has names that 0.12.0 does not have.
 void check_kept(const std::string& text) {
   Graph graph;
   auto read = graph_from_json(graph, text);
@@ -121,7 +121,6 @@ TEST_CASE("other releases: a Graph accepts nodes of one release only") {
   CHECK(other.release() == Release::v0_12);
 }
 
-// Reads `text` as a text of the release `producer` and returns the graph's JSON.
 std::string read_as(std::string_view producer, std::string_view text) {
   Graph graph;
   ReadReport report{.producer = producer};
@@ -173,7 +172,7 @@ TEST_CASE("other releases: pyrender is read with each release's own meaning") {
 }
 
 TEST_CASE("other releases: facts that 0.13's pyrender leaves out are inferred") {
-  // expected: the bare number 17 is on the text's device, and the lengths of the LOAD and of the REDUCE are inferred
+  // the bare number 17 is on the text's device, and the lengths of the LOAD and of the REDUCE are inferred
   std::string text = read_as("tinygrad 0.13.0",
                              "c0 = UOp(Ops.PARAM, dtypes.float.ptr(8), (UOp(Ops.DEVICE, dtypes.void, (), 'CPU'),), 0)\n"
                              "c1 = UOp.range(8, 0, AxisType.LOOP)\nc2 = c1.cast(dtypes.uint)+17\n"
@@ -228,10 +227,10 @@ TEST_CASE("other releases: a listing has a header if its content does not show t
   std::string param = one;
   param.replace(param.find("CONST"), 5, "PARAM");
   CHECK(written(header + one).starts_with(header));
-  CHECK(written(param)[0] == ' ');  // there is no header, because the op PARAM shows that the release is not 0.12.0
+  CHECK(written(param)[0] == ' ');  // no header, because PARAM shows that the release is not 0.12.0
 }
 
-// Checks that the graph of `json`, written as pyrender text, is read back as the same graph.
+// Written as pyrender text, the graph is read back as the same graph.
 void check_comes_back(const std::string& json) {
   Graph graph, again;
   auto first = graph_from_json(graph, json).value_or_throw();

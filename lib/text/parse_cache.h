@@ -1,5 +1,5 @@
-// A cache of the parsed values of short texts, because a graph's text repeats the same few dtypes and constants. The
-// cache is a direct-mapped table: a new entry replaces the old entry of its slot. T must not refer to a Graph's data.
+// Caches the values of short texts, because a graph's text repeats the same few dtypes and constants. A new entry
+// replaces the old entry of its slot. T must not refer to a Graph's data.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -11,8 +11,8 @@ namespace tgc {
 template <class T>
 class ParseCache {
  public:
-  // Returns the cached value of the text `piece`, or null. find_value() and keep_value() read at least 8 bytes, even if
-  // `piece` is shorter.
+  // Returns null if `piece` is not cached. find_value() and keep_value() read at least 8 bytes, even of a shorter
+  // piece.
   const T* find_value(std::string_view piece) const {
     const Slot& slot = slots_[hash(piece) % kSlots];
     return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0
@@ -31,7 +31,7 @@ class ParseCache {
   static_assert(std::is_trivially_destructible_v<T>);
   static constexpr size_t kSlots = 512, kLongest = 39;
   struct Slot {
-    uint8_t size;  // length of the cached text; 0 if the slot is free
+    uint8_t size;  // 0: the slot is free
     char text[kLongest];
     T value;
   };

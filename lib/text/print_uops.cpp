@@ -21,7 +21,6 @@ void pad_to(std::string& out, size_t start, size_t width) {
   if (length < width) out.append(width - length, ' ');
 }
 
-// Appends the sources of `u` as Python prints a list of integers and strings.
 void append_sources(std::string& out, UOp u, const UOpMap<size_t>& positions) {
   out += '[';
   for (size_t i = 0; i < u.num_src(); i++) {
@@ -63,11 +62,9 @@ std::string print_uops(std::span<const UOp> list) {
   return out;
 }
 
-// ---- reading
-
 namespace {
 
-// Ops of 0.12.0 whose arg is a string, which print_uops prints without quotes.
+// print_uops of 0.12.0 prints these args without quotes.
 constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};
 
 class ListingReader : public PyValues {
@@ -80,7 +77,7 @@ class ListingReader : public PyValues {
     read_lines();
     if (find_distinct()) position_ = begin, read_lines();
     if (out_.list.empty()) throw_error(position_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
-    bool complete = has_header(text_);  // below a header, comments of 0.12.0 state all facts that the listing omits
+    bool complete = has_header(text_);  // below a header, comments state what a listing of 0.12.0 omits
     if (num_ambiguous_ && !complete)
       out_.warnings.push_back(std::to_string(num_ambiguous_) +
                               " constants are given by value and exist with several dtypes; the likeliest was taken");
@@ -89,7 +86,7 @@ class ListingReader : public PyValues {
     return std::move(out_);
   }
 
-  // Reads the text, which is the listing of `list`. Returns the positions that are read as a different node.
+  // `list` is the list that the text shows. Returns the positions that are read as a different node.
   std::vector<size_t> misread(std::span<const UOp> list) {
     listed_ = list;
     read();
@@ -107,9 +104,9 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Finds the lines that look like a later line but show another node, which differs in a tag. A source names its node
-  // by the last line of the node, so a line whose own position is a source shows another node than the later line.
-  // Returns true if there are such lines. Searches only listings of releases other than 0.12.0.
+  // Finds lines that look like a later line but show another node, which differs in a tag. A source names its node by
+  // the last line of the node, so a line whose own position is a source shows another node than the later line. Returns
+  // true if there are such lines. Not for listings of 0.12.0.
   bool find_distinct() {
     if (!is_open()) return false;
     UOpMap<size_t> last(graph_);
@@ -119,7 +116,6 @@ class ListingReader : public PyValues {
     return !distinct_.empty();
   }
 
-  // Reads the line of node `position`, such as " 12 Ops.ADD : RANGES DTYPE SOURCES ARG".
   UOp line(size_t position) {
     list_items_.clear();
     size_t begin = text_.rfind('\n', position_ ? position_ - 1 : 0);
@@ -161,8 +157,8 @@ class ListingReader : public PyValues {
     return u;
   }
 
-  // Reads the line of node `position`, which is below the current line. Register allocation moves instructions, so in
-  // a list of machine instructions, a source may be below its user.
+  // Reads the line of node `position`, which is below the current line: register allocation moves instructions, so a
+  // source may be below its user.
   UOp node_ahead(size_t position, size_t at) {
     auto line_at = lines_.find(position);
     if (line_at == lines_.end() || levels_ahead_ == kMaxAhead)
@@ -179,7 +175,6 @@ class ListingReader : public PyValues {
     position_ = resume, sources_ = std::move(sources);
     return u;
   }
-  // Reads the constants below the current line.
   void constants_ahead(size_t at) {
     if (below_.empty()) index_lines();
     for (auto& [position, begin] : lines_)
@@ -187,7 +182,7 @@ class ListingReader : public PyValues {
         node_ahead(position, at);
   }
 
-  // Replaces sources_ by the nodes at `positions`, a tuple of positions from a comment.
+  // `positions` is a tuple of positions from a comment.
   void correct_sources(Arg positions, size_t at) {
     sources_.clear();
     for (Arg p : positions.items()) {
@@ -197,7 +192,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Skips the column with the enclosing ranges, because they can be computed from the graph.
+  // The enclosing ranges can be computed from the graph.
   void ranges() {
     size_t end = text_.find("dtypes.", position_), newline = text_.find('\n', position_);
     if (end == text_.npos || newline < end)
@@ -213,10 +208,9 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Reads the sources [3, '--', '1.0']: the node at position 3, a node that is not in the list, and a constant 1.0.
+  // Reads [3, '--', '1.0']: the node at position 3, a node that is not in the list, and a constant 1.0.
   void sources(Op op, DType dtype) {
     sources_.clear();
-    // the constants among the sources: index of the source, printed value
     std::vector<std::pair<size_t, std::string>> constants;
     expect_char('[', "and the sources");
     while (skip_blanks_in_line(), peek() != ']') {
@@ -241,7 +235,6 @@ class ListingReader : public PyValues {
     for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
   }
 
-  // Returns the node that the source `position` names.
   UOp node_at(const Const& position, size_t at) {
     const bool is_known = position.is_int() && position.as_int().is_small();
     const size_t n = is_known ? size_t(position.as_int().small_value()) : 0;
@@ -252,8 +245,8 @@ class ListingReader : public PyValues {
     return node_ahead(n, at);
   }
 
-  // A source may refer to a `position` below the current line if the source is listed twice: then an equal line is
-  // above. Returns the position of the equal line above; nullopt if there is no such line.
+  // A source may refer to a `position` below the current line if it is listed twice: then an equal line is above, whose
+  // position is returned. Returns nullopt if there is none.
   std::optional<size_t> same_above(size_t position) {
     if (below_.empty()) index_lines();
     auto below = below_.find(position);
@@ -266,7 +259,7 @@ class ListingReader : public PyValues {
     for (size_t at = 0, next, count = 0; at < text_.size(); at = next) {
       for (next = at; next == at || !begins_line(next);) next = std::min(text_.find('\n', next), text_.size() - 1) + 1;
       size_t digits = text_.find_first_not_of(' ', at), end = std::min(text_.find(' ', digits), next);
-      if (digits >= next || !is_digit(text_[digits])) continue;  // the line does not begin with a position
+      if (digits >= next || !is_digit(text_[digits])) continue;
       std::string_view node = text_.substr(end, next - end);
       node = node.substr(0, node.find_last_not_of(" \n") + 1);
       size_t position = 0;
@@ -277,8 +270,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Returns the constant that is printed as `text`; of several, the one whose dtype fits source `i` of the node, or the
-  // last one if none fits.
+  // Returns the constant that is printed as `text`; of several, one whose dtype fits source `i`, or else the last one.
   UOp constant(Op op, DType dtype, size_t i, const std::string& text) {
     auto& known = constants_[text];
     if (known.size() == 1) return known[0];
@@ -311,7 +303,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Reads the arg, the rest of the line. An arg that is a string may span several lines, up to the next node's line.
+  // An arg that is a string may span several lines, up to the next node's line.
   Arg arg(Op op, size_t begin) {
     size_t end = std::min(text_.find('\n', position_), text_.size());
     begin = std::min(begin, end);
@@ -321,7 +313,7 @@ class ListingReader : public PyValues {
       try {
         position_ = begin;
         Arg a = as_arg(value());
-        // in releases other than 0.12.0 any arg may be a string of several lines: then `a` is not the whole arg
+        // in other releases, any arg may be a string of several lines: then `a` is not the whole arg
         if (skip_blanks_in_line(), position_ == end && (!is_open() || is_over(end)))
           return op == Op::CONST && is_open() ? const_float(graph_, a) : a;
       } catch (const Failure&) {
@@ -335,7 +327,7 @@ class ListingReader : public PyValues {
     if (size_t bad = utf8_error(text); bad != text.npos) throw_error(begin + bad, "an arg that is not UTF-8");
     return graph_.str(text);
   }
-  // Returns true if, after blank lines, a node's line, a comment or the end of the text follows byte `end`.
+  // After blank lines, a node's line, a comment or the end of the text follows byte `end`.
   bool is_over(size_t end) const {
     size_t next = text_.find_first_not_of('\n', end);
     return next == text_.npos || text_[next] == '#' || begins_line(next);
@@ -350,23 +342,23 @@ class ListingReader : public PyValues {
 
   UopsListing out_;
   std::vector<UOp> sources_;
-  std::unordered_map<std::string, std::vector<UOp>> constants_;  // maps a printed value to the constants of that value
-  std::unordered_map<size_t, std::string_view> below_;           // maps a position to its line; filled on first use
-  std::unordered_map<std::string_view, size_t> above_;           // maps a line's text to the first position that has it
+  std::unordered_map<std::string, std::vector<UOp>> constants_;
+  std::unordered_map<size_t, std::string_view> below_;           // by position: its line; filled on first use
+  std::unordered_map<std::string_view, size_t> above_;           // by text of a line: the first position that has it
   struct Ahead {
-    UOp node;        // empty while its line is being read
-    size_t end = 0;  // byte offset of the end of the node's text
+    UOp node;        // empty while its line is read
+    size_t end = 0;
   };
-  static constexpr size_t kMaxAhead = 1000;      // limit on the nesting of node_ahead
+  static constexpr size_t kMaxAhead = 1000;      // nested calls of node_ahead()
   size_t levels_ahead_ = 0;
-  std::unordered_map<size_t, size_t> lines_;      // maps a position to the byte offset of its line; filled with below_
-  std::unordered_map<size_t, Ahead> ahead_;       // maps a position to a node that was read by node_ahead()
-  std::vector<size_t> cited_;                     // positions that sources name; only filled for other releases
-  // positions whose nodes are tagged with the position, so that they differ from the nodes of equal lines
+  std::unordered_map<size_t, size_t> lines_;
+  std::unordered_map<size_t, Ahead> ahead_;       // by position: nodes that node_ahead() read
+  std::vector<size_t> cited_;                     // positions that sources name; not for 0.12.0
+  // positions whose nodes are tagged with the position, to differ from the nodes of equal lines
   std::unordered_set<size_t> distinct_;
   size_t num_ambiguous_ = 0, num_missing_ = 0;
-  StatedFactsByNumber stated_facts_;  // maps a node's position to the facts that comments state
-  std::span<const UOp> listed_;        // in misread(): the nodes that were listed; otherwise empty
+  StatedFactsByNumber stated_facts_;
+  std::span<const UOp> listed_;        // in misread(): the nodes that were listed
   std::vector<size_t> misread_;
 };
 

@@ -1,6 +1,6 @@
 // Reads and writes the listing that tinygrad's print_uops (uop/ops.py in 0.12.0) prints of a linear list. A line shows
-// one node: position, op, enclosing ranges (coloured), dtype, sources and arg. A source is shown as its position, a
-// constant as its value, and a node outside the list as "--". If a node is listed twice, users show its last position.
+// a node: position, op, enclosing ranges (coloured), dtype, sources and arg. A source is shown as its position, a
+// constant as its value, and a node outside the list as "--".
 #pragma once
 #include <span>
 #include <string>
@@ -14,21 +14,21 @@
 
 namespace tgc {
 
-// Returns the listing of `list`. Each line ends with a newline; an empty list gives an empty text.
+// Returns the listing, with a final newline; "" for an empty list.
 std::string print_uops(std::span<const UOp> list);
-// Like print_uops, but begins with comments that state facts which the listing leaves out. The comment
-// "# UOp 12: dtypes.int, src=(3, 7), tag=1" is about the node at position 12, whose sources are at positions 3 and 7.
+// As print_uops(), below comments with facts which the listing leaves out: "# UOp 12: dtypes.int, src=(3, 7), tag=1" is
+// about the node at position 12, whose sources are at positions 3 and 7.
 CompleteText print_uops_complete(std::span<const UOp> list);
 
-// A parsed listing. A listing without comments loses tags. A source outside the list is read as a NOOP. If several
-// constants have the value that is shown as a source, the reader takes one whose dtype fits, if there is one.
+// A source outside the list is read as a NOOP. If several constants have the value of a source, the reader takes one
+// whose dtype fits, if there is one.
 struct UopsListing {
   std::vector<UOp> list;
-  std::vector<std::string> warnings;  // warnings about facts that could not be recovered from the text
+  std::vector<std::string> warnings;  // about facts that the text does not show
 };
 
-// Parses a listing, with or without colours. Error messages name `file`, line and column. `places`, if not null,
-// receives the positions of the nodes in the text.
+// Parses a listing, with or without colours. Errors name `file`, line and column. `places`, if not null, receives the
+// positions of the nodes.
 Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file = {},
                               Places* places = nullptr);
 

@@ -87,8 +87,8 @@ TEST_CASE("print_uops: sources name the last position of a node listed twice") {
   auto with = [&](std::string_view old, std::string_view now) {
     return error_with(std::string(text).replace(text.find(old), old.size(), now));
   };
-  CHECK(with("[11]", "[12]").find("found the source 12") != std::string::npos);  // error: no line above equals line 12
-  CHECK(with("[11]", "[19]").find("found the source 19") != std::string::npos);  // error: the list has no position 19
+  CHECK(with("[11]", "[12]").find("found the source 12") != std::string::npos);  // no line above equals line 12
+  CHECK(with("[11]", "[19]").find("found the source 19") != std::string::npos);  // the list has no position 19
 }
 
 TEST_CASE("print_uops: a source position below the line means the node above with the same text") {

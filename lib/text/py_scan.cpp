@@ -42,7 +42,7 @@ void PyScan::skip_lines() {
 }
 
 namespace {
-// Returns the number `digits` without underscores. Returns nullopt unless each underscore is between two digits.
+// Returns nullopt unless each underscore is between two digits.
 std::optional<std::string> without_underscores(std::string_view digits) {
   std::string out;
   auto is_digit_at = [&](size_t i) { return i < digits.size() && digits[i] >= '0' && digits[i] <= '9'; };
@@ -56,7 +56,7 @@ std::optional<std::string> without_underscores(std::string_view digits) {
 
 Const PyScan::number() {
   size_t begin = position_;
-  if (peek() != '0') {  // fast path for short decimal integers
+  if (peek() != '0') {  // short decimal integers
     int64_t value = 0;
     size_t at = position_, last = std::min(text_.size(), position_ + 18);
     for (; at < last && is_digit(char_at(at)); at++) value = value * 10 + (char_at(at) - '0');

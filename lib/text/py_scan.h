@@ -1,5 +1,5 @@
-// Scanner for Python text: blanks, comments, names, numbers and strings. Errors have line and column. PyScan is the
-// base class of all readers of Python-like texts.
+// The base class of readers of Python-like texts: blanks, comments, names, numbers and strings. Errors have line and
+// column.
 #pragma once
 #include <array>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-// Limit on the nesting depth of tuples and dataclasses in args, because much code recurses over args.
+// Limits the nesting of tuples and dataclasses in args, because much code recurses over args.
 inline constexpr uint16_t kMaxArgDepth = 1000;
 
 class PyScan {
@@ -24,8 +24,7 @@ class PyScan {
   PyScan& operator=(const PyScan&) = delete;
 
  private:
-  // Returns a copy of the text followed by kPadding NULs, so that peek(k) needs no bounds check. No token
-  // begins with a NUL.
+  // The text, followed by kPadding NULs: so peek(k) needs no bounds check. No token begins with a NUL.
   static std::string with_padding(std::string_view text) {
     std::string out;
     out.reserve(text.size() + kPadding);
@@ -40,13 +39,12 @@ class PyScan {
   static bool is_name_start(char c) { return kTraits[uint8_t(c)] & kNameStart; }
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
   static bool is_name(char c) { return kTraits[uint8_t(c)] & kName; }
-  static bool is_operator(char c) { return kTraits[uint8_t(c)] & kOperator; }  // `c` may begin an infix operator
+  static bool is_operator(char c) { return kTraits[uint8_t(c)] & kOperator; }
 
-  // ---- failures
   [[noreturn]] void throw_error(size_t at, std::string message, std::string expected = {}) const;
-  std::string found_text(size_t at) const;     // describes the text at byte `at`: "'x'", "the end of the input"
-  std::string position_text(size_t at) const;  // returns the position of byte `at` as text: "line 3, column 7"
-  // Runs `body`. If `body` throws a Failure without a position, adds the position of byte `at` to the Failure.
+  std::string found_text(size_t at) const;
+  std::string position_text(size_t at) const;  // "line 3, column 7"
+  // Adds the position of byte `at` to a Failure of `body` without a position.
   template <class Body>
   void with_position(size_t at, Body&& body) {
     try {
@@ -57,20 +55,18 @@ class PyScan {
     }
   }
 
-  // ---- characters
-  // Returns the character at `at`, which may lie in the padding, where the operator[] of a view may abort.
+  // `at` may lie in the padding, where the operator[] of a view may abort.
   char char_at(size_t at) const { return text_.data()[at]; }
   char peek() const { return char_at(position_); }
   char peek(size_t k) const { return char_at(position_ + k); }  // requires k <= kPadding
   bool at_end() const { return position_ >= text_.size(); }
-  // Skips blanks and comments, and, inside brackets, line ends.
+  // Also skips comments, and, inside brackets, line ends.
   void skip_blanks_in_line() {
     while (peek() == ' ') position_++;
-    // fast path: nothing to skip
     if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !open_brackets_)) return;
     skip_slowly();
   }
-  void skip_lines();        // like skip_blanks_in_line(), but also skips line ends outside brackets
+  void skip_lines();        // also skips line ends outside brackets
   bool take_char(char c) {  // if `c` comes next, reads it and returns true
     skip_blanks_in_line();
     if (peek() != c) return false;
@@ -90,17 +86,15 @@ class PyScan {
     return text_.substr(begin, position_ - begin);
   }
 
-  // Returns the end of the name that `at` is in.
   size_t name_end(size_t at) const {
     while (is_name(char_at(at))) at++;
     return at;
   }
 
-  // ---- literals, and nesting
-  Const number();                                          // reads a number; call it at the first digit
-  std::string string(PyLiteral literal = PyLiteral::Str);  // reads a string; call it at the opening quote
+  Const number();                                          // call it at the first digit
+  std::string string(PyLiteral literal = PyLiteral::Str);  // call it at the opening quote
 
-  // Counts one level of nesting during its lifetime. Fails beyond Limit::Nesting.
+  // Throws Failure beyond Limit::Nesting.
   class NestingLevel {
    public:
     explicit NestingLevel(PyScan& scan) : scan_(scan) {
@@ -113,8 +107,8 @@ class PyScan {
     PyScan& scan_;
   };
   [[noreturn]] void throw_too_deep() const;
-  // Returns read(), which parses something that is nested one level deeper. If the current stack is nearly full, runs
-  // read() on another stack.
+  // Returns read(), which parses something that is nested one level deeper. Continues on another stack if the current
+  // one is nearly full.
   template <class Read>
   auto with_nesting(Read&& read) {
     return nesting_depth_ % kStackCheck ? read() : with_stack(read);

@@ -11,8 +11,6 @@
 
 namespace tgc {
 
-// ---- conversions
-
 void PyValues::throw_wrong_type(const Value& v, size_t at, const char* expected) {
   throw_error(at, "found " + describe_value(v), expected);
 }
@@ -35,8 +33,6 @@ UOp PyValues::make_node(size_t at, Op op, DType dtype, std::span<const UOp> src,
   if (!is_open() && !has_structure(op, src, arg)) throw_error(at, structure_error(op, src, arg));
   return graph_.node(op, dtype, src, arg, tag);
 }
-
-// ---- grammar
 
 PyValues::Value PyValues::value() {
   skip_blanks_in_line();
@@ -162,8 +158,6 @@ std::string_view PyValues::attribute(const char* what) {
   return identifier(what);
 }
 
-// ---- names, stated facts, whole values
-
 PyValues::Value PyValues::read_other_name(std::string_view name, size_t at) {
   throw_error(at, "unknown name '" + std::string(name) + "'", "a value");
 }
@@ -175,7 +169,6 @@ std::optional<AddrSpace> parse_addrspace(std::string_view word) {
   return std::nullopt;
 }
 
-// Returns the part of an error message that lists the names in OptOps: "an optimization: TC, UPCAST, ...".
 const char* an_opt_op() {
   static const std::string text = [] {
     std::string out = "an optimization";
@@ -310,8 +303,6 @@ std::string complete_repr(DType d) {
   return text;
 }
 
-// ---- dtypes: dtypes.float.vec(4).ptr(16, AddrSpace.REG), dtypes.imagef((4, 16, 4)), ...
-
 DType PyValues::dtype() {
   static constinit thread_local ParseCache<DType> known_dtypes;
   size_t begin = position_, end = position_;
@@ -380,8 +371,6 @@ DType PyValues::dtype_slowly(size_t at) {
   return d;
 }
 
-// ---- dataclasses
-
 PyValues::Value PyValues::record(RecordClass c, size_t at) {
   Arguments args = arguments();
   auto fields = fields_of(c);
@@ -418,8 +407,6 @@ PyValues::Value PyValues::open_record(std::string_view name, size_t at) {
   items[1] = graph_.tuple(fields);
   return {.arg = graph_.record(RecordClass::Open, items), .nesting_depth = next_depth(inner, at)};
 }
-
-// ---- lists of Opt
 
 namespace {
 class OptsReader : public PyValues {

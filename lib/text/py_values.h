@@ -1,5 +1,5 @@
-// Parser for the Python values in tinygrad's texts, such as numbers, strings, tuples, dtypes, enums and dataclasses.
-// The reader of a text format derives from PyValues and adds the other expressions of the format.
+// Parses the Python values in tinygrad's texts, such as numbers, strings, tuples, dtypes, enums and dataclasses. The
+// readers of text formats derive from PyValues.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -21,13 +21,12 @@ class PyValues : public PyScan {
   virtual ~PyValues() = default;
 
  protected:
-  // An evaluated expression: an arg, or a bracketed list. A list is not an arg yet because most lists are the sources
-  // of a node, which need not be interned as a tuple.
+  // An arg, or a bracketed list, which is not an arg yet because most lists are the sources of a node.
   struct Value {
     Arg arg = {};
     bool is_list = false;
-    uint16_t nesting_depth = 0;              // nesting depth of tuples and dataclasses
-    uint32_t first_item = 0, num_items = 0;  // if is_list: range of its items in list_items_
+    uint16_t nesting_depth = 0;
+    uint32_t first_item = 0, num_items = 0;  // if is_list: a range of list_items_
     bool is_uop() const { return !is_list && arg.is_uop(); }
   };
   struct Argument {
@@ -35,7 +34,7 @@ class PyValues : public PyScan {
     Value value;
     size_t offset;
   };
-  // The arguments of one call. They are stored on the reader's stack during this object's lifetime.
+  // The arguments of one call, on the reader's stack.
   class Arguments {
    public:
     Arguments(PyValues& reader, size_t base) : reader_(reader), base_(base) {}
@@ -46,8 +45,8 @@ class PyValues : public PyScan {
     const Argument& operator[](size_t i) const { return begin()[i]; }
     const Argument* begin() const { return reader_.argument_stack_.data() + base_; }
     const Argument* end() const { return begin() + size(); }
-    const Argument* keyword(std::string_view name) const;                  // null if there is no such argument
-    // finds the argument by position or by keyword; null if there is none
+    const Argument* keyword(std::string_view name) const;
+    // by position or by keyword; or null
     const Argument* find(size_t position, std::string_view name) const;
 
    private:
@@ -55,30 +54,27 @@ class PyValues : public PyScan {
     size_t base_;
   };
 
-  // ---- hooks for derived readers
   virtual Value read_expression() { return value(); }
-  // Fast path for common forms of an argument or list item. Returns false and reads nothing if another form comes next.
+  // Fast path for common forms of an argument or list item. Returns false and reads nothing at other forms.
   virtual bool try_quick_item(Value&) { return false; }
-  // Returns the value of a name that this class does not know, such as UOp or c12. The base class throws a Failure.
+  // Reads a name that this class does not know, such as UOp or c12. The base class throws a Failure.
   virtual Value read_other_name(std::string_view name, size_t at);
 
-  // ---- grammar
   Value value();                                   // a literal, a bracketed list or a name, optionally with a sign
   Value read_primary();
-  Value read_list();   // reads a bracketed list; call it at the opening bracket
-  Value read_item() {  // reads one item of a list
+  Value read_list();
+  Value read_item() {
     Value v;
     skip_blanks_in_line();
     return try_quick_item(v) ? v : with_nesting([&] { return read_expression(); });
   }
-  // Returns inner + 1: the depth of a value that contains values of depth `inner`. Fails at byte `at` if that exceeds
-  // kMaxArgDepth.
+  // Returns inner + 1. Throws Failure if that exceeds kMaxArgDepth.
   uint16_t next_depth(uint16_t inner, size_t at) const;
-  Arguments arguments();                           // reads the arguments of a call; call it at the '('
+  Arguments arguments();
   void check_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
-  std::string_view attribute(const char* what);    // reads a '.' and a name
+  std::string_view attribute(const char* what);
 
-  // ---- conversions; those with an argument `at` fail at byte `at` if the value is of another kind
+  // ---- conversions: they throw Failure at byte `at` if the value is of another kind
   Arg as_arg(const Value& v) {
     return v.is_list ? graph_.tuple(std::span(list_items_).subspan(v.first_item, v.num_items)) : v.arg;
   }
@@ -102,41 +98,39 @@ class PyValues : public PyScan {
   std::span<const Arg> items_of(const Value& v) const {
     return v.is_list ? std::span<const Arg>(list_items_).subspan(v.first_item, v.num_items) : v.arg.items();
   }
-  // Appends the UOps of the list `v` to `out`.
   void append_uops(std::vector<UOp>& out, const Value& v, size_t at);
   [[noreturn]] void throw_wrong_type(const Value& v, size_t at, const char* expected);
   std::string describe_value(const Value& v) const;
 
-  // Makes a node. In a graph of 0.12.0, fails at byte `at` if the op cannot have these sources or this arg.
+  // In a graph of 0.12.0, throws Failure at byte `at` if the op cannot have these sources or this arg.
   UOp make_node(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg = {}, Arg tag = {});
 
-  // ---- tinygrad's values, positions of nodes, and stated facts
-  DType dtype();                                   // reads the rest of a dtype; call it after the word `dtypes`
-  Value record(RecordClass c, size_t at);          // reads the fields of a dataclass; call it at the '('
-  Op op_name();                                    // reads the rest of Ops.NAME; call it after the word `Ops`
-  // true if the graph's release is not 0.12.0; then unknown names are kept as text
+  DType dtype();                                   // call it after the word `dtypes`
+  Value record(RecordClass c, size_t at);
+  Op op_name();                                    // call it after the word `Ops`
+  // true if the release is not 0.12.0; then unknown names are kept as text
   bool is_open() const { return graph_.is_foreign(); }
-  Value open_record(std::string_view name, size_t at);  // as record(), in a graph of a release other than 0.12.0
+  Value open_record(std::string_view name, size_t at);  // not for 0.12.0
 
-  // Records byte `at` as the position of all nodes that are made from now on.
+  // Records byte `at` as the position of the nodes that are made from now on.
   void note_place(size_t at) {
     if (places_) places_->push_back({uint32_t(graph_.size()), at});
   }
 
-  // The facts of one comment above a text, such as "# UOp 3: dtypes.int, src=(1, 2), tag='a'". The comment states facts
-  // about node 3 that the format of the text cannot express.
+  // What a comment above a text states about node 3, "# UOp 3: dtypes.int, src=(1, 2), tag='a'", because the format of
+  // the text cannot express it.
   struct StatedFacts {
     DType dtype;
-    Arg src, stated_tag;  // None if the comment does not state the src or tag, because the text has it
+    Arg src, stated_tag;  // None: the text has it
   };
   using StatedFactsByNumber = std::unordered_map<size_t, StatedFacts>;
   StatedFactsByNumber stated_facts();
 
-  static constexpr size_t kUsual = 64;  // initial capacity of the vectors below, enough for most texts
+  static constexpr size_t kUsual = 64;
 
   Graph& graph_;
   Places* places_;
-  std::vector<Arg> list_items_;                         // items of bracketed lists; cleared after each statement
+  std::vector<Arg> list_items_;                         // of bracketed lists; cleared after each statement
 
  private:
   DType dtype_slowly(size_t at);
@@ -147,12 +141,11 @@ class PyValues : public PyScan {
   std::vector<Argument> argument_stack_;
 };
 
-// Returns the value of a Python text, such as "dtypes.float.vec(4)" or "AxisType.LOOP". Throws a Failure
-// if the text is not a value.
+// Returns the value of a text such as "dtypes.float.vec(4)" or "AxisType.LOOP". Throws a Failure if the text is no
+// value.
 Arg read_value(Graph& graph, std::string_view text);
 
-// Returns the dtype's repr. To the repr of an image with a pitch, adds the pitch, which tinygrad leaves out and tgc's
-// readers accept.
+// Returns the repr with the pitch of an image, which tinygrad leaves out and tgc's readers accept.
 std::string complete_repr(DType d);
 
 }  // namespace tgc

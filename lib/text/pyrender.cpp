@@ -64,7 +64,6 @@ void PyrenderWriter::write_lines() {
   }
 }
 
-// Writes the line "c12 = ..." of `u`, without the outermost parentheses.
 inline void PyrenderWriter::write_line(UOp u, const Info& info) {
   if (line_text_.size()) line_text_.put('\n');
   if (keeps_lines_) line_begins_.emplace_back(u, line_text_.size());
@@ -85,8 +84,7 @@ inline void PyrenderWriter::write_piece(UOp u) {
   tag(u);
 }
 
-// Returns the number of the function that builds the kernel `ast`: 3 for k3. On the first call for `ast`, writes the
-// function to kernels_text_.
+// Returns 3 for k3. The first call for `ast` writes the function to kernels_text_.
 size_t PyrenderWriter::kernel_number(UOp ast) {
   auto [known, is_new] = kernel_numbers_.try_emplace(ast.id(), kernels_.size());
   size_t number = known->second;
@@ -103,14 +101,10 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
   return number;
 }
 
-// Writes the call of a kernel's function, "k0()".
 inline void PyrenderWriter::write_kernel_name(UOp ast) {
   put_text('k'), output_->put_int(int64_t(kernel_number(ast))), put_text("()");
 }
 
-// ---- parts of expressions
-
-// Writes the source `u`: its name or its inline expression.
 inline void PyrenderWriter::src(UOp u) {
   if (u.id() < node_info_.size()) [[likely]]
     if (const Info& info = node_info_[u.id()]; info.text_size && !info.is_plain) [[likely]]
@@ -147,7 +141,6 @@ inline void PyrenderWriter::repr(Arg a) {
   a.append_repr(scratch_);
   put_text(scratch_);
 }
-// Writes a tuple or a dataclass that contains UOps.
 void PyrenderWriter::write_items(Arg a) {
   bool is_record = a.kind() == Arg::Kind::Record;
   if (is_record) put_text(name_of(a.record_class()));
@@ -218,7 +211,6 @@ inline void PyrenderWriter::write_index(UOp u) {
   else put_text("ptr=True)");
 }
 
-// Writes `u` if its op has a syntax of its own, such as UOp.range(...) for RANGE. Otherwise returns false.
 inline bool PyrenderWriter::special_form(UOp u) {
   switch (u.op()) {
     case Op::CONST: return write_constant(u), true;
@@ -259,12 +251,11 @@ inline bool PyrenderWriter::special_form(UOp u) {
   }
 }
 
-// Writes `kernel`, the arg of a KERNEL node, such as Kernel(k0(), ()).
 inline void PyrenderWriter::write_kernel_arg(Arg kernel) {
   put_text("Kernel("), write_kernel_name(kernel[0].uop()), put_text(", "), str(kernel[1]), put_text(')');
 }
 
-// Writes UOp(Ops.X, dtype, (sources), arg), a syntax that every node has.
+// Writes UOp(Ops.X, dtype, (sources), arg), which can express any op.
 inline void PyrenderWriter::write_whole(UOp u, std::string_view dtype_text) {
   put_text("UOp(Ops."), put_text(name_of(u.op())), put_text(", "), put_text(dtype_text), put_text(", "),
       sources(u.src());
@@ -272,7 +263,7 @@ inline void PyrenderWriter::write_whole(UOp u, std::string_view dtype_text) {
   put_text(')');
 }
 
-// Writes the expression of `u`. If `bare` is true, an infix expression is written without parentheses around it.
+// If `bare` is true, writes an infix expression without parentheses around it.
 void PyrenderWriter::write_expression(UOp u, bool bare) {
   if (is_infix(u)) return infix(u, bare);
   if (special_form(u)) return;
@@ -296,7 +287,7 @@ Result<std::string> pyrender(UOp root) {
 
 namespace {
 
-// Ops whose text may show more than the reprs of the nodes, such as shapes, sizes or graphs.
+// Their text may show more than the reprs of the nodes, such as shapes, sizes or graphs.
 constexpr OpSet kShowsMore{Op::RESHAPE, Op::EXPAND, Op::PERMUTE, Op::PAD,    Op::SHRINK,      Op::FLIP,
                            Op::BUFFER,  Op::COPY,   Op::ENCDEC,  Op::KERNEL, Op::REDUCE_AXIS, Op::OTHER};
 

@@ -1,6 +1,6 @@
-// Writes pyrender text with comments that state facts which pyrender's syntax cannot express. Below a line that would
-// be read as a different node, a comment states the node's dtype, or the whole node as UOp(...). To find such lines,
-// the writer reads each line back into the same Graph: a line without loss gives the identical node.
+// Adds comments to pyrender text. Below a line that would be read as a different node, a comment states the node's
+// dtype, or the whole node as UOp(...). To find such lines, the writer reads each line back into the same Graph: a line
+// without loss gives the identical node.
 #include "lib/text/pyrender.h"
 #include "lib/text/pyrender_reader.h"
 #include "lib/text/pyrender_writer.h"
@@ -44,7 +44,7 @@ class CompleteWriter : public PyrenderWriter {
     return kernel.text;
   }
 
-  // Reads the line that begins at byte `begin` and returns its node; the empty UOp if the line cannot be read.
+  // Returns the empty UOp if the line cannot be read.
   static UOp value_of(PyrenderReader& reader, size_t begin) {
     try {
       return reader.value_of_line(begin);
@@ -53,14 +53,14 @@ class CompleteWriter : public PyrenderWriter {
     }
   }
 
-  // Returns the comment for `u`, whose line is read as another node, `read`: "c12: dtypes.float" or "c12 = UOp(...)".
+  // `read` is the node as which u's line is read. Returns "c12: dtypes.float" or "c12 = UOp(...)".
   std::string correction(UOp u, UOp read) {
     std::string name(this->name(u));
     if (read && read.with_dtype(u.dtype()) == u) return name + ": " + complete_repr(u.dtype());
     auto parts = toposort(u, [&](UOp s) { return s == u || !node_info_[s.id()].has_line; });
     node_info_[u.id()].is_plain = true;
     for (int round = 0;; round++) {
-      if (round == kRounds)  // to limit the time, mark all nodes of the expression after kRounds rounds
+      if (round == kRounds)  // limits the time: mark all nodes of the expression
         for (UOp part : parts) node_info_[part.id()].is_plain = true;
       std::string line = name + " = " + expression_of(u);
       PyrenderReader reader(u.graph(), line, {}, nullptr);
@@ -71,14 +71,13 @@ class CompleteWriter : public PyrenderWriter {
     }
   }
 
-  // Compares `u` with `read`, the node that u's expression was read back as. Marks the deepest nodes that differ as
-  // `is_plain`, that is, to be written as UOp(...); if `read` is empty, marks all nodes. Returns false if none was
-  // marked.
+  // Compares `u` with `read`, as which u's expression was read back. Marks the deepest nodes that differ as `is_plain`,
+  // to be written as UOp(...); if `read` is empty, all nodes. Returns false if none was marked.
   bool make_plain(UOp u, UOp read) {
     struct Pair {
       UOp part, read;
       uint32_t next = 0;
-      bool found = false;  // true if a node below this node was marked
+      bool found = false;  // a node below this node was marked
     };
     bool any = false;
     std::vector<Pair> stack{{u, read}};
@@ -97,7 +96,6 @@ class CompleteWriter : public PyrenderWriter {
       if (!stack.empty()) stack.back().found |= found;
     }
     if (any || read) return any;
-    // the expression could not be read, so mark all of its nodes
     for (UOp part : toposort(u, [&](UOp s) { return s == u || !node_info_[s.id()].has_line; }))
       if (Info& info = node_info_[part.id()]; !info.is_plain) info.is_plain = any = true;
     return any;
@@ -113,7 +111,7 @@ Result<CompleteText> pyrender_complete(UOp root) {
   if (root.graph().is_foreign()) return catch_failures([&] { return pyrender_open_complete(root); });
   auto text = catch_failures([&] { return CompleteWriter(root).write_complete(); });
   if (text) return text;
-  // If shapes do not fit, the methods for movement ops fail, so write movement ops as UOp(...).
+  // if shapes do not fit, the methods for movement ops fail, so write movement ops as UOp(...)
   return catch_failures([&] { return CompleteWriter(root, true).write_complete(); });
 }
 

@@ -7,7 +7,6 @@ using namespace tgc;
 
 namespace {
 
-// Reads the graph of `text` and returns the text that write_graph writes for this graph.
 std::string complete(std::string_view text) {
   Graph g;
   auto root = read_pyrender(g, text);
@@ -16,7 +15,6 @@ std::string complete(std::string_view text) {
   return out ? *out : "unwritable: " + out.diag().text();
 }
 
-// Returns `text` without its header and comments, that is, only what tinygrad itself prints.
 std::string without_comments(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -28,7 +26,7 @@ std::string without_comments(std::string_view text) {
   return out;
 }
 
-// Checks that the graph of `text` is written as `text` again, and that pyrender prints `text` without its comments.
+// The graph of `text` is written as `text` again, and pyrender prints `text` without its comments.
 void comes_back(const std::string& text) {
   CHECK(complete(text) == text);
   Graph g, h;

@@ -1,4 +1,4 @@
-// Evaluates UOp(...), UOp.method(...) and x.method(...) in pyrender text, without simplifying the resulting nodes.
+// Evaluates UOp(...), UOp.method(...) and x.method(...) in pyrender text. Nodes are not simplified.
 #include <algorithm>
 
 #include "lib/support/name_table.h"
@@ -37,8 +37,6 @@ constexpr PyrenderReader::MethodName PyrenderReader::kMethods[] = {
     {"trunc", Method::Trunc}, {"where", Method::Where},
 };
 
-// ---- UOp(op, dtype=void, src=(), arg=None, tag=None)
-
 PyValues::Value PyrenderReader::uop_call(size_t at) {
   Arguments args = arguments();
   check_keywords(args, {"op", "dtype", "src", "arg", "tag"});
@@ -52,8 +50,6 @@ PyValues::Value PyrenderReader::uop_call(size_t at) {
   if (src) append_uops(current_sources_, src->value, src->offset);
   return {make_node(at, op->value.arg.op(), d, current_sources_, a, tag ? as_arg(tag->value) : Arg())};
 }
-
-// ---- UOp.const(...), UOp.range(...), ...
 
 const PyValues::Argument& PyrenderReader::required_argument(const Arguments& args, size_t i, const char* what,
                                                             size_t at) {
@@ -79,7 +75,7 @@ UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
   return out;
 }
 
-// Reads "(dtypes.int, 3)" after UOp.const. Parsed constants are cached, because texts repeat the same few constants.
+// Reads "(dtypes.int, 3)" after UOp.const. Caches the constants, because texts repeat the same few.
 PyValues::Value PyrenderReader::constant(size_t at) {
   struct KnownConst {
     DType dtype;
@@ -176,7 +172,7 @@ UOp PyrenderReader::make_buffer(const Arguments& args, size_t at) {
   return graph_.node(Op::BUFFER, as_dtype(d.value, d.offset), src, as_int(size.value, size.offset));
 }
 
-// Evaluates a static method of UOp that no other function handles, such as UOp.sink() or UOp.unique(arg=3).
+// For methods that no other function handles, such as UOp.sink() or UOp.unique(arg=3).
 UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const Arguments& args) {
   std::string upper(name);
   for (char& c : upper) c = char(c >= 'a' && c <= 'z' ? c & ~32 : c);
@@ -189,8 +185,6 @@ UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const Argum
   const Argument* arg = args.keyword("arg");
   return make_node(name_at, *op, dtype_keyword(args, dtypes::void_), src, arg ? as_arg(arg->value) : Arg());
 }
-
-// ---- methods
 
 PyValues::Value PyrenderReader::read_postfix(Value v) {
   for (;;) {
@@ -225,12 +219,12 @@ void PyrenderReader::check_argument_count(const Arguments& args, size_t least, s
               least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most));
 }
 
-// Returns the argument `a` as a node: a UOp unchanged, a number as a CONST with the dtype of `like`.
+// Returns a UOp unchanged, a number as a CONST with the dtype of `like`.
 UOp PyrenderReader::operand(const Argument& a, UOp like) {
   return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.offset));
 }
 
-// Makes a node with op `op`. Its sources are `self` and the positional arguments; its arg is the argument arg=.
+// The sources are `self` and the positional arguments; the arg is the argument arg=.
 UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at) {
   Arg arg;
   current_sources_.clear();
@@ -329,9 +323,9 @@ UOp PyrenderReader::reduce_axis_call(UOp self, const Arguments& args, size_t at)
   return out;
 }
 
-// Makes a LOAD. In texts without a header, infers its dtype. A LOAD through n pointers yields n elements; a LOAD of an
-// image pixel yields 4. A LOAD from an integer address (PTX) has the dtype of its alternative value, c3 in `load(c3)`.
-// Without an alternative value, the dtype is inferred from the uses.
+// In texts without a header, infers the dtype. A LOAD through n pointers yields n elements; a LOAD of an image pixel
+// yields 4. A LOAD from an integer address (PTX) has the dtype of its alternative value, c3 in `load(c3)`, or else one
+// that its uses decide.
 UOp PyrenderReader::load_call(UOp from, const Arguments& args, size_t at) {
   bool address = from.is(Op::INDEX) && from.dtype() == dtypes::int64 && from.src(0).dtype().is_ptr();
   if (!address || args.keyword("dtype") || !may_infer())
@@ -349,8 +343,8 @@ DType PyrenderReader::loaded_dtype(UOp from) {
   return n > 1 && may_infer() ? d.base().vec(n) : d.base();
 }
 
-// Makes a REDUCE. If the text states no dtype, the REDUCE gets the dtype of its source; if that is a vector, the
-// length of the result, which may be shorter, is inferred from the uses.
+// If the text states no dtype, the REDUCE has that of its source; if that is a vector, the uses decide the length of
+// the result, which may be shorter.
 UOp PyrenderReader::reduce_call(UOp self, const Arguments& args, size_t at) {
   UOp out = generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
   if (self.dtype().count() > 1 && !args.keyword("dtype") && may_infer()) infer_later(out);
@@ -411,7 +405,7 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
   throw_error(at, "unknown method");
 }
 
-// ---- movement ops; the shape of the result is checked here, so that the error message points to the call
+// ---- movement ops; the result's shape is checked here, so that the error message points to the call
 
 UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args, size_t at) {
   if (self.is_const() && self.num_src() == 0 && may_infer())
@@ -455,7 +449,7 @@ UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args
   return out;
 }
 
-// Returns the node that represents `sizes` (integers and UOps) as a source of a movement op, without simplifying it.
+// Returns `sizes` (integers and UOps) as a source of a movement op.
 UOp PyrenderReader::sizes_node(std::span<const Arg> sizes, size_t at) {
   DType dtype = dtypes::index.vec(int64_t(sizes.size()));
   if (sizes.empty()) return graph_.node(Op::VECTORIZE, dtype);

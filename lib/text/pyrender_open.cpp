@@ -19,14 +19,14 @@ constexpr OpSet kMethods{Op::SINK,   Op::END,        Op::STORE,    Op::LOAD,    
                          Op::SIN,    Op::CONTIGUOUS, Op::BARRIER,  Op::DETACH};
 constexpr OpSet kInfix{Op::ADD,   Op::FLOORDIV, Op::FLOORMOD, Op::SHL, Op::SHR, Op::MUL,
                        Op::CMPLT, Op::CMPNE,    Op::AND,      Op::OR,  Op::XOR};
-constexpr size_t kMaxInlined = 100;  // limit on the nesting depth of inline expressions
+constexpr size_t kMaxInlined = 100;
 
 UOp base_of_open(UOp u) {
   while (u.num_src() && (u.in(ops::Movement) || u.is(Op::DETACH))) u = u.src(0);
   return u;
 }
 
-// Returns the value of the field `name`, or else the positional value at index `place`, of a ParamArg; None if absent.
+// Returns a field of a ParamArg, or the positional value at index `place`; None if there is none.
 Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   if (!param.is(RecordClass::Open)) return {};
   RecordView view(param);
@@ -35,7 +35,7 @@ Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
   return {};
 }
 
-// Writes the text. The name or expression of each node is stored once, in pieces_, and copied into its users' texts.
+// Stores the name or expression of each node once, in pieces_, and copies it into its users' texts.
 class OpenWriter : PyrenderForms<OpenWriter> {
  public:
   explicit OpenWriter(UOp root)
@@ -73,7 +73,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return out;
   }
 
-  // Like write, but reads each line back into the same Graph, and adds a comment if the line gives a different node.
+  // Reads each line back into the same Graph, and adds a comment if the line gives a different node.
   CompleteText write_complete() {
     const OpenText plain = write();
     const std::string_view text = plain.text;
@@ -96,9 +96,9 @@ class OpenWriter : PyrenderForms<OpenWriter> {
 
  private:
   struct Info : NodeUses {
-    size_t begin = 0, size = 0;   // range of the node's text in pieces_: its name, or else its expression
-    uint32_t depth = 0;           // nesting depth of the node's expression
-    bool is_bracketed = false;    // true if the node's text is an expression in parentheses
+    size_t begin = 0, size = 0;   // range of pieces_: the node's name, or else its expression
+    uint32_t depth = 0;
+    bool is_bracketed = false;    // the text is an expression in parentheses
   };
 
   void scan_uses() {
@@ -111,8 +111,6 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     });
   }
 
-  // ---- lines, and parts of expressions
-
   std::string_view text(const Info& info) const { return pieces_.view(info.begin, info.size); }
 
   template <class Write>
@@ -124,7 +122,6 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     info_[u.id()].begin = begin, info_[u.id()].size = pieces_.size() - begin;
   }
 
-  // Writes the line "c12 = ..." of `u`, without the outermost parentheses.
   void line(UOp u, const Info& info) {
     if (lines_.size()) lines_.put('\n');
     begins_.push_back(lines_.size());
@@ -137,7 +134,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
   }
 
-  // Writes the expression of `u` again with UOp(...) for `u` and for each source that has no own line.
+  // Writes `u`, and sources without a line of their own, as UOp(...).
   void make_plain(UOp u) {
     for (UOp s : u.src())
       if (!info_[s.id()].has_line) make_plain(s);
@@ -165,9 +162,8 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     append_open_repr(scratch_, a);
     put_text(scratch_);
   }
-  // ---- expressions
 
-  // Writes UOp(Ops.X, dtype, (sources), arg), a syntax that every node has.
+  // Writes UOp(Ops.X, dtype, (sources), arg), which can express any op.
   void whole(UOp u) {
     put_text("UOp(Ops."), put_text(shown_op(u)), put_text(", "), dtype(u.dtype()), put_text(", "), sources(u.src());
     if (Arg a = shown_arg(u); !a.is_none()) {
@@ -199,7 +195,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     else put_text("dtype="), dtype(u.dtype()), put_text(')');
   }
 
-  // Returns the number of elements of the shape that the node `shape` represents; nullopt if `shape` is not constant.
+  // Returns the number of elements of a shape; nullopt if the shape is not constant.
   static std::optional<Int> count_of(UOp shape) {
     Int n = 1;
     auto times = [&](UOp s) {
@@ -245,7 +241,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return true;
   }
 
-  // Returns true if an operator of 0.14 would not cast the operands of `u` to a common dtype.
+  // An operator of 0.14 would not cast the operands of `u` to a common dtype.
   static bool needs_no_cast(UOp u) {
     const DType a = u.src(0).dtype(), b = u.src(1).dtype();
     const auto is_weak = [](DType d) { return d == weakint() || d == weakfloat(); };
@@ -266,14 +262,13 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return true;
   }
 
-  // Writes an op through the method alu, such as a.alu(Ops.X, b).
   void alu(UOp u) {
     src(u.src(0)), put_text(".alu(Ops."), put_text(shown_op(u));
     for (UOp s : u.src().subspan(1)) put_text(", "), src(s);
     put_text(')');
   }
 
-  // Writes `u` if its op has a syntax of its own, such as UOp.range(...) for RANGE. Otherwise returns false.
+  // Writes `u` if its op has a syntax of its own, such as UOp.range(...); else returns false.
   bool special_form(UOp u) {
     const size_t n = u.num_src();
     switch (u.op()) {
@@ -313,8 +308,8 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     }
   }
 
-  // Writes the expression of `u`. If `bare` is true, writes an infix expression without parentheses around it. Returns
-  // true if the expression is infix.
+  // If `bare` is true, writes an infix expression without parentheses around it. Returns true if the expression is
+  // infix.
   bool expression(UOp u, bool bare) {
     if (!is_known_) return whole(u), false;
     if (u.in(kInfix) && u.num_src() == 2) {
@@ -329,12 +324,12 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   UOp root_;
   Graph& graph_;
   std::vector<UOp> order_;  // the named node c12 is order_[12]
-  std::vector<Info> info_;  // indexed by node id
+  std::vector<Info> info_;
   TextBuffer pieces_, lines_;
-  std::vector<size_t> begins_;  // byte offset of each line in the text
+  std::vector<size_t> begins_;
   const bool is_0_13_, is_known_;
   bool lacks_original_ = false;
-  bool odd_text_ = false;       // true if an arg or tag contains a UOp or a string with a parenthesis
+  bool odd_text_ = false;       // an arg or tag has a UOp, or a string with a parenthesis
 };
 
 }  // namespace

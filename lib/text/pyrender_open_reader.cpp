@@ -19,7 +19,6 @@ constexpr OpSet kVoid{Op::SINK, Op::STORE, Op::END, Op::BARRIER, Op::UNIQUE};
 constexpr OpSet kDivisions{Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD};
 constexpr OpSet kFloatFunctions{Op::SQRT, Op::RECIPROCAL, Op::EXP2, Op::LOG2, Op::SIN};
 
-// Returns the result dtype of an operator of 0.14 on operands of dtypes `a` and `b`; `a` if they have no common dtype.
 DType promoted(DType a, DType b) { return promoted_0_14(a, b).value_or(a); }
 
 class OpenReader : public PyrenderReader {
@@ -28,7 +27,6 @@ class OpenReader : public PyrenderReader {
       : PyrenderReader(graph, text, file, places), is_0_13_(graph.release() == Release::v0_13), device_(graph) {}
 
  private:
-  // ---- UOp(op, dtype, src, arg, tag)
 
   Value uop_call(size_t at) override {
     Arguments args = arguments();
@@ -47,9 +45,7 @@ class OpenReader : public PyrenderReader {
     return {graph_.node(o, d, current_sources_, a, tag ? as_arg(tag->value) : Arg())};
   }
 
-  // ---- constants
-
-  // Returns `value` as the arg of a CONST of `dtype`: an integer as a float for float dtypes, a float as a ConstFloat.
+  // Returns the arg of a CONST: an integer as a float for float dtypes, a float as a ConstFloat.
   Arg number_of(DType dtype, Arg value) {
     if (value.is_int() && is_float_of_any_release(dtype)) return Arg(value.to_const().to_double());
     return value.is_const() ? const_float(graph_, value) : value;
@@ -59,7 +55,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::DEVICE, dtypes::void_, {}, device);
   }
 
-  // Reads the arguments of UOp.const: "(3, dtypes.int)" in 0.14, "(dtypes.int, 3, device='CPU')" in 0.13.
+  // Reads "(3, dtypes.int)" of 0.14, "(dtypes.int, 3, device='CPU')" of 0.13.
   UOp make_const(const Arguments& args, size_t at) override {
     check_keywords(args, {"dtype", "device"});
     const bool dtype_first = !args.empty() && !args[0].value.is_list && args[0].value.arg.kind() == Arg::Kind::DType;
@@ -78,7 +74,7 @@ class OpenReader : public PyrenderReader {
     return number.is_int() ? weakint() : weakfloat();
   }
 
-  // Reads the arguments of UOp.unique_const: "(3, dtype=dtypes.int, device='CPU', unique=7)".
+  // Reads "(3, dtype=dtypes.int, device='CPU', unique=7)".
   UOp unique_constant(const Arguments& args, size_t at) {
     check_keywords(args, {"dtype", "device", "unique"});
     const Argument &value = required_argument(args, 0, "a value", at), *device = args.keyword("device"),
@@ -91,13 +87,10 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::CONST, dtype, src, number_of(dtype, number));
   }
 
-  // Returns the argument `a`, a size, as a node: a UOp unchanged, a number as a CONST of `dtype`.
   UOp size(const Argument& a, DType dtype) {
     if (a.value.is_uop()) return a.value.arg.uop();
     return graph_.node(Op::CONST, dtype, {}, number_of(dtype, Arg(as_const(a.value, a.offset))));
   }
-
-  // ---- UOp.range(...), UOp.new_buffer(...), UOp.sink()
 
   Value uop_static(size_t at) override {
     size_t name_at = position_ + 1;
@@ -143,7 +136,6 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, weakint()), {}, arg);
   }
 
-  // Returns the arg of a BUFFER of 0.14, such as ParamArg(3, dtypes.float, device='CPU').
   Arg param_of_buffer(Arg slot, DType dtype, Arg device) {
     std::vector<Arg> fields{graph_.str(""), graph_.str("")},
         items{graph_.str("ParamArg"), Arg(), slot, Arg(dtype)};
@@ -164,8 +156,6 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::BUFFER, dtype, src, as_arg(elements.value));
   }
 
-  // ---- methods
-
   enum class Method : uint8_t { Cast, Bitcast, Alu, CopyToDevice, Rop, Rtag, Index, Op };
 
   UOp method_call(UOp self, std::string_view name, size_t at) override {
@@ -173,7 +163,7 @@ class OpenReader : public PyrenderReader {
     static const NameTable kTable(kNames);
     int method = kTable.find(name);
     auto op = method < 0 ? op_named(name) : std::nullopt;
-    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // pyrender never prints such a method
+    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // pyrender does not print such a method
     const bool was_in_tag = std::exchange(in_tag_, method == int(Method::Rtag));
     Arguments args = arguments();
     in_tag_ = was_in_tag;
@@ -200,7 +190,7 @@ class OpenReader : public PyrenderReader {
     return generic(op, args, at);
   }
 
-  // Makes a CAST or BITCAST. From 0.14 on, its arg is the dtype that it casts to.
+  // From 0.14 on, the arg is the dtype.
   UOp cast(Op op, UOp self, const Arguments& args, size_t at) {
     check_argument_count(args, 1, 1, name_of(op), at);
     DType d = as_dtype(args[0].value, args[0].offset);
@@ -222,8 +212,8 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::COPY, self.dtype(), self, device_argument(args[0]));
   }
 
-  // Reads the arguments of x._rop(Ops.ADD, (0, 1)). 0.13 stores the axes in the arg. 0.14 stores only their number,
-  // because 0.14 always reduces the first axes.
+  // Reads x._rop(Ops.ADD, (0, 1)). 0.13 stores the axes in the arg, 0.14 their number, because it reduces the first
+  // axes.
   UOp reduction(UOp self, const Arguments& args, size_t at) {
     check_argument_count(args, 2, 2, "_rop", at);
     Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
@@ -247,8 +237,7 @@ class OpenReader : public PyrenderReader {
                        arg ? as_arg(arg->value) : Arg());
   }
 
-  // Makes a node with op `op`. Its sources are current_sources_ and the positional arguments; its arg is the argument
-  // arg=.
+  // The sources are current_sources_ and the positional arguments; the arg is the argument arg=.
   UOp generic(Op op, const Arguments& args, size_t at) {
     Arg arg;
     const Argument* dtype = nullptr;
@@ -260,13 +249,13 @@ class OpenReader : public PyrenderReader {
     }
     if (current_sources_.empty() && !kVoid.contains(op)) throw_error(at, std::string(name_of(op)) + " without sources");
     UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->offset) : dtype_of_op(op), current_sources_, arg);
-    // in 0.13, a REDUCE of a vector may make a shorter vector, so its length is inferred from its uses
+    // in 0.13, a REDUCE of a vector may make a shorter vector, so its uses decide the length
     if (op == Op::REDUCE && !dtype && is_0_13_ && current_sources_[0].dtype().count() > 1 && may_infer())
       infer_later(out);
     return out;
   }
 
-  // Returns the op that pyrender prints as a call of the method `name`; nullopt if there is none.
+  // Returns the op that pyrender prints as the method `name`; nullopt if there is none.
   static std::optional<Op> op_named(std::string_view name) {
     static constexpr Op kOps[] = {Op::SINK,  Op::END,    Op::STORE,    Op::LOAD,       Op::UNIQUE,  Op::SQRT,
                                   Op::REDUCE, Op::AFTER, Op::THREEFRY, Op::WHERE,      Op::RECIPROCAL, Op::EXP2,
@@ -281,7 +270,7 @@ class OpenReader : public PyrenderReader {
     return i < 0 ? std::nullopt : std::optional(kOps[i]);
   }
 
-  // ---- inferred dtypes: in 0.14 as in ops.py:dtype_from_uop, in 0.13 the dtype that each method returns
+  // ---- in 0.14 as in ops.py:dtype_from_uop, in 0.13 the dtype that each method returns
 
   DType dtype_of_op(Op op) {
     if (kVoid.contains(op) || current_sources_.empty()) return dtypes::void_;
@@ -299,7 +288,6 @@ class OpenReader : public PyrenderReader {
     if (current_sources_.size() == 2 && (ops::Binary | kDivisions).contains(op)) return promoted(first, last);
     return first;
   }
-  // ---- operators
 
   Value apply_infix(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) override {
     if (!left.is_uop() && !right.is_uop())
@@ -315,8 +303,8 @@ class OpenReader : public PyrenderReader {
     return {graph_.node(o, dtype_of_op(o), current_sources_)};
   }
 
-  // Returns the constant for a bare number that is an operand next to `u`, on u's device. If `u` has no device, a
-  // constant of 0.13 is on the first device in the text, because 0.13 prints constants on a device as bare numbers.
+  // Returns the constant for a bare number beside `u`, on u's device. If `u` has no device, a constant of 0.13 is on
+  // the first device in the text, because 0.13 prints constants on a device as bare numbers.
   UOp literal_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
@@ -325,7 +313,7 @@ class OpenReader : public PyrenderReader {
     return device.is_none() ? c : c.with_src(on_device(device));
   }
 
-  // Returns the device of `root` as UOp.device of 0.13 computes it; None if `root` has no device.
+  // As UOp.device of 0.13 computes it; None if there is none.
   Arg device_of(UOp root) {
     for (UOp u : toposort(root, [&](UOp u) { return !device_.contains(u); }))
       if (!device_.contains(u)) device_[u] = device_here(u);
@@ -356,13 +344,13 @@ class OpenReader : public PyrenderReader {
     return {};
   }
 
-  // ---- args that are not Python values: the repr of a UOp, of a Target, or of a register of a machine (`rdi`, `v3`)
+  // ---- the repr of a UOp, of a Target, or of a register of a machine (`rdi`, `v3`)
 
   Value read_other_name(std::string_view name, size_t at) override {
     if (in_tag_ && !find_name(name)) return {graph_.raw(name)};
     const bool is_target = std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; });
     if (peek() != ':') return is_target ? Value{graph_.raw(name)} : PyrenderReader::read_other_name(name, at);
-    if (peek(1) == '=') {  // x0:=UOp(...) names the node at its first occurrence
+    if (peek(1) == '=') {  // names the node at its first occurrence
       position_ += 2;
       Value v = read_item();
       define_name(name, as_uop(v, at));
@@ -381,14 +369,12 @@ class OpenReader : public PyrenderReader {
   }
 
   const bool is_0_13_;
-  UOpMap<Arg> device_;  // cache of the results of device_of
-  Arg first_device_;    // the first device in the text so far; None if there was none yet
-  bool in_tag_ = false;  // true while the argument of rtag(...) is read
+  UOpMap<Arg> device_;
+  Arg first_device_;    // in the text so far; None if there is none
+  bool in_tag_ = false;
 };
 
-// ---- guessing the release of a text
-
-// A bit set of releases, by the position in known_releases().
+// A bit set by position in known_releases().
 using Releases = uint32_t;
 Releases releases_where(auto has) {
   Releases out = 0;
@@ -402,8 +388,8 @@ Releases all_releases() {
 }
 
 struct Word {
-  std::string_view before, word;  // for UOp.variable: "UOp" and "variable"; for a method x.store: "" and "store"
-  Release first, last;  // the releases that print the word; `last` is Other if the newest release still prints it
+  std::string_view before, word;  // "UOp" and "variable" for UOp.variable; "" and "store" for x.store
+  Release first, last;  // that print the word; Other: the newest release, too
 };
 constexpr Release k12 = Release::v0_12, k13 = Release::v0_13, kNoLast = Release::Other;
 constexpr Word kWords[] = {
@@ -412,7 +398,7 @@ constexpr Word kWords[] = {
     {"", "permute", k12, k12},         {"", "assign", k12, k12},      {"", "where", k12, k13},
 };
 
-// Returns the releases that may print `before.word` followed by the text `after`.
+// Returns the releases that may print `before.word`, followed by `after`.
 Releases releases_with(std::string_view before, std::string_view word, std::string_view after) {
   if (before == "Ops") return releases_where([&](Release r) { return has_op(r, word); });
   if (before == "dtypes" || before == "AxisType" || before == "AddrSpace") {

@@ -1,4 +1,4 @@
-// Reads pyrender text: its statements, and its expressions by a precedence parser that builds nodes while parsing.
+// Reads statements, and expressions by a precedence parser that builds nodes while parsing.
 #include "lib/text/pyrender_reader.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Returns 12 for the name "c12", and so on; returns -1 for names of another form.
+// Returns 12 for "c12"; -1 for names of another form.
 int64_t number_of_name(std::string_view name) {
   if (name.size() < 2 || name.size() > 8 || name[0] != 'c' || (name[1] == '0' && name.size() > 2)) return -1;
   int64_t n = 0;
@@ -22,7 +22,7 @@ int64_t number_of_name(std::string_view name) {
   return n;
 }
 
-constexpr std::string_view kUOpConst = "UOp.const(";  // begins the most frequent kind of operand after names
+constexpr std::string_view kUOpConst = "UOp.const(";
 
 bool is_reserved(std::string_view name) {
   return name == "UOp" || name == "dtypes" || name == "Ops" || name == "AxisType" || name == "True" ||
@@ -30,8 +30,6 @@ bool is_reserved(std::string_view name) {
 }
 
 }  // namespace
-
-// ---- statements
 
 UOp PyrenderReader::read_graph() {
   UOp ast, last;
@@ -61,8 +59,8 @@ UOp PyrenderReader::read_graph() {
   return ast;
 }
 
-// Replaces the nodes in *noted_nodes_, which are of the graph under `before`, by those of the graph under `after`,
-// which has the same structure and the inferred facts.
+// Replaces the nodes in *noted_nodes_, of the graph under `before`, by those of the graph under `after`, which has the
+// same structure.
 void PyrenderReader::note_inferred(UOp before, UOp after) {
   const auto from = toposort(before), to = toposort(after);
   if (from.size() != to.size()) return;
@@ -101,7 +99,6 @@ UOp PyrenderReader::read_assignment(std::string_view name, size_t at) {
   size_t value_at = (skip_blanks_in_line(), position_);
   note_place(at);
   UOp u;
-  // adds the position value_at to an error without a position
   with_position(value_at, [&] { u = as_uop(read_expression(), value_at); });
   if (is_reserved(name)) throw_error(at, "'" + std::string(name) + "' cannot be assigned to");
   define_name(name, u);
@@ -109,8 +106,8 @@ UOp PyrenderReader::read_assignment(std::string_view name, size_t at) {
   return u;
 }
 
-// Reads the comment that may follow the line of `name`, whose node is `u`: "# c12: dtypes.float.vec(8)" states c12's
-// dtype, "# c12 = UOp(...)" the whole node. Returns the node that the comment states; `u` without such a comment.
+// Reads the comment that may follow the line of `name`: "# c12: dtypes.float.vec(8)" states c12's dtype, "# c12 =
+// UOp(...)" the node. Returns the stated node; `u` without such a comment.
 UOp PyrenderReader::read_correction(std::string_view name, UOp u) {
   size_t at = text_.find_first_not_of(' ', position_ + 1);
   if (at == text_.npos || text_.substr(at, 2) != "# " || text_.substr(at + 2, name.size()) != name) return u;
@@ -138,7 +135,7 @@ UOp PyrenderReader::read_correction(std::string_view name, UOp u) {
 void PyrenderReader::assume_names(std::span<const UOp> numbered, std::span<const UOp> kernels) {
   states_all_facts_ = true;
   numbered_nodes_.assign(numbered.begin(), numbered.end());
-  kernel_names_.reserve(kernels.size());  // kernel_nodes_ refers to these strings, so they must not be moved later
+  kernel_names_.reserve(kernels.size());  // kernel_nodes_ refers to these strings, so they must not move
   for (UOp kernel : kernels) {
     std::string number = std::to_string(kernel_names_.size());
     kernel_nodes_[kernel_names_.emplace_back("k").append(number)] = kernel;
@@ -172,7 +169,7 @@ UOp PyrenderReader::find_name(std::string_view name) const {
   return it == named_nodes_.end() ? UOp() : it->second;
 }
 
-// Reads the definition of a function that builds a kernel: def k0():\n ...\n return ast
+// Reads "def k0(): ... return ast".
 void PyrenderReader::read_function() {
   NestingLevel nested(*this);
   std::string_view name = identifier("a function's name");
@@ -180,7 +177,6 @@ void PyrenderReader::read_function() {
   expect_char(')', "(kernels take no parameters)");
   expect_char(':', "after the parameters");
   function_depth_++;
-  // each function has its own names
   auto outer_names = std::move(named_nodes_), outer_kernels = std::move(kernel_nodes_);
   auto outer_numbered = std::move(numbered_nodes_);
   named_nodes_.clear(), kernel_nodes_.clear();
@@ -211,7 +207,7 @@ void PyrenderReader::read_function() {
   kernel_nodes_[name] = result;
 }
 
-// Fast path for the most frequent operand, a name such as c12. Returns false and reads nothing at any other operand.
+// Fast path for a name such as c12. Returns false and reads nothing at any other operand.
 bool PyrenderReader::read_numbered(Value& out) {
   if (peek() != 'c') return false;
   size_t at = position_ + 1, n = 0;
@@ -223,8 +219,6 @@ bool PyrenderReader::read_numbered(Value& out) {
   position_ = at;
   return true;
 }
-
-// ---- operators, by Python's precedence
 
 // Fast path for a name like c12, a number or True, if it is the whole argument or list item.
 bool PyrenderReader::try_quick_item(Value& out) {
@@ -282,7 +276,7 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
   }
 }
 
-// Parses the operand of an operator that nests to the right without parentheses: the x of -x, the y of x**y.
+// The x of -x, the y of x**y.
 PyValues::Value PyrenderReader::nested_expression(int min_precedence) {
   NestingLevel nested(*this);
   return with_nesting([&] { return infix_expression(min_precedence); });
@@ -315,7 +309,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   Value out;
   with_position(left_at, [&] {
     if (uop_is_left && op.op == Op::SUB) return void(out = {u + u.const_like(py_neg(number))});
-    // tinygrad folds an op of two constants unless one has a unique number, so the constant `u` has such a number
+    // tinygrad folds an op of two constants, unless one has a unique number: so `u` has such a number
     if (u.is_const() && u.num_src() == 0 && may_infer()) u = local_unique_constant(u, num_unique_constants_++);
     UOp c = literal_beside(u, number);
     out = {combine(op.op, op.swaps_operands, op.negates_result, uop_is_left ? u : c, uop_is_left ? c : u)};
@@ -323,8 +317,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   return out;
 }
 
-// Returns the constant for a bare number that is an operand next to `u`, on u's device. If u's device is unknown,
-// returns a stand-in (restore.h).
+// Returns the constant for a bare number beside `u`, on u's device; a stand-in (restore.h) if that is unknown.
 UOp PyrenderReader::literal_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
   if (known || !may_infer()) return u.const_like(value);

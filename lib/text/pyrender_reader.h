@@ -1,5 +1,5 @@
-// The reader of pyrender text. pyrender_reader.cpp reads statements, operators and names; pyrender_methods.cpp reads
-// UOp's methods; pyrender_open_reader.cpp derives a reader for other releases. Private to lib/text.
+// The reader of pyrender text. pyrender_reader.cpp reads statements, operators and names, pyrender_methods.cpp methods;
+// pyrender_open_reader.cpp derives a reader for other releases. Private to lib/text.
 #pragma once
 #include <unordered_map>
 
@@ -14,18 +14,17 @@ class PyrenderReader : public PyValues {
     numbered_nodes_.reserve(kUsual);
     current_sources_.reserve(kUsual);
   }
-  // Reads the whole text and returns the graph's root.
   UOp read_graph();
 
-  // assume_names() defines the names c0, c1, ... as `numbered` and k0(), k1(), ... as `kernels`. Then value_of_line
-  // evaluates the right side of the assignment that begins at byte `at`, and infers nothing. An error throws a Failure.
+  // assume_names() defines the names c0, c1, ... and k0(), k1(), ... Then value_of_line() evaluates the right side of
+  // the assignment that begins at byte `at`, and infers nothing. Throws Failure.
   void assume_names(std::span<const UOp> numbered, std::span<const UOp> kernels);
   UOp value_of_line(size_t at);
   // Makes read_graph() append the node of each statement to `nodes`.
   void note_nodes(std::vector<NodeAt>* nodes) { noted_nodes_ = nodes; }
-  // Returns one warning per fact that the text omits and that could not be inferred.
+  // About facts that the text omits and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // Returns true if the text that was read omits a fact that would be inferred if the text had no header.
+  // The text omits a fact that would be inferred if it had no header.
   bool would_infer_facts() const { return would_infer_facts_; }
 
  protected:
@@ -33,35 +32,36 @@ class PyrenderReader : public PyValues {
     Op op;
     int8_t precedence;  // a higher number binds tighter
     int8_t length;
-    bool negates_result = false;  // negate the result: a >= b is built as !(a < b)
+    bool negates_result = false;  // a >= b is built as !(a < b)
     bool swaps_operands = false;
   };
 
-  // ---- semantics; the reader of another release overrides virtual functions
+  // ---- the reader of another release overrides virtual functions
   virtual Value apply_infix(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
-  virtual Value uop_call(size_t at);                                          // reads UOp(...)
-  virtual Value uop_static(size_t at);                                        // reads UOp.range(...)
-  virtual UOp make_const(const Arguments& args, size_t at);                   // reads UOp.const(...)
-  virtual UOp method_call(UOp self, std::string_view name, size_t at);        // reads self.store(...) after the name
+  virtual Value uop_call(size_t at);                                          // UOp(...)
+  virtual Value uop_static(size_t at);                                        // UOp.range(...)
+  virtual UOp make_const(const Arguments& args, size_t at);                   // UOp.const(...)
+  virtual UOp method_call(UOp self, std::string_view name, size_t at);        // self.store(...), after the name
   Value read_other_name(std::string_view name, size_t at) override;
-  Value constant(size_t at);                                                  // reads the arguments after UOp.const
+  Value constant(size_t at);                                                  // the arguments of UOp.const
   Value constant_arithmetic(const Infix& op, Const a, Const b, size_t at);
   const Argument& required_argument(const Arguments& args, size_t i, const char* what, size_t at);
   Arg device_argument(const Argument& a);
   DType dtype_keyword(const Arguments& args, DType otherwise);
   void check_argument_count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at);
-  // Called where the text omits a fact. Returns true if the fact must be inferred: outside functions, without a header.
+  // Call it where the text omits a fact. Returns true if the fact must be inferred: outside functions, without a
+  // header.
   bool may_infer() {
     would_infer_facts_ = true;
     return !states_all_facts_ && !function_depth_;
   }
   DType loaded_dtype(UOp from);
-  // marks `u` to have its dtype inferred from its uses
+  // its uses decide the dtype
   void infer_later(UOp u) { open_nodes_.emplace_back(u, line_name_); }
   void define_name(std::string_view name, UOp u);
-  UOp find_name(std::string_view name) const;  // returns the empty UOp if `name` is undefined
+  UOp find_name(std::string_view name) const;
 
-  std::vector<UOp> current_sources_;                               // sources of the node being made
+  std::vector<UOp> current_sources_;
 
  private:
   enum class Method : uint8_t;
@@ -80,7 +80,7 @@ class PyrenderReader : public PyValues {
   bool try_quick_item(Value& out) override;
   Value infix_expression(int min_precedence);
   Value nested_expression(int min_precedence);
-  const Infix* infix() const;  // returns the operator that comes next, or null
+  const Infix* infix() const;
   bool read_numbered(Value& out);
   Value read_unary();
   Value read_postfix(Value v);
@@ -97,7 +97,7 @@ class PyrenderReader : public PyValues {
   UOp make_variable(const Arguments& args, size_t at);
   UOp make_buffer(const Arguments& args, size_t at);
   UOp make_leaf(std::string_view name, size_t name_at, const Arguments& args);
-  UOp size_argument(const Argument& a, DType dtype);  // returns an integer as a CONST of `dtype`, a UOp cast to it
+  UOp size_argument(const Argument& a, DType dtype);  // an integer as a CONST of `dtype`, a UOp cast to it
 
   UOp call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at);
   UOp alu_call(UOp self, Op op, const Arguments& args, size_t at);
@@ -114,21 +114,21 @@ class PyrenderReader : public PyValues {
   UOp sizes_node(std::span<const Arg> sizes, size_t at);
   UOp operand(const Argument& a, UOp like);
 
-  std::vector<UOp> numbered_nodes_;                              // numbered_nodes_[12] is the node named c12
+  std::vector<UOp> numbered_nodes_;                              // c12 is numbered_nodes_[12]
   std::unordered_map<std::string_view, UOp> named_nodes_, kernel_nodes_;
-  std::vector<std::string> kernel_names_;  // names defined by `assume_names`
-  int function_depth_ = 0;                 // nesting depth of the functions being read
-  // true if the text has tgc's header and so states each dtype, device and unique number: none is inferred
+  std::vector<std::string> kernel_names_;
+  int function_depth_ = 0;
+  // the text has tgc's header, which means that nothing is inferred
   bool states_all_facts_ = false;
   bool would_infer_facts_ = false;
-  std::vector<NodeAt>* noted_nodes_ = nullptr;  // set by note_nodes()
-  std::string_view line_name_;                  // name assigned by the current line
-  // nodes whose dtype must be inferred from uses, each with the name that its line assigns
+  std::vector<NodeAt>* noted_nodes_ = nullptr;
+  std::string_view line_name_;
+  // nodes whose uses decide the dtype, and the name that the line assigns
   std::vector<std::pair<UOp, std::string_view>> open_nodes_;
   std::vector<std::string> warnings_;
-  // number of constants read so far that need a LUNIQUE number, which the text omits
+  // constants so far that need a LUNIQUE number, which the text omits
   int64_t num_unique_constants_ = 0;
-  bool has_stand_ins_ = false;                                 // true if the text omits the device of some constant
+  bool has_stand_ins_ = false;                                 // the text omits the device of a constant
 };
 
 }  // namespace tgc

@@ -14,7 +14,6 @@ using namespace tgc;
 
 namespace {
 
-// Reads the graph of `text` and returns the graph's pyrender text.
 std::string reread(std::string_view text) {
   Graph g;
   auto root = read_pyrender(g, text);
@@ -253,7 +252,7 @@ TEST_CASE("read_opts: reads lists of Opt") {
 TEST_CASE("pyrender: a graph in a tag or arg is written as a function") {
   Graph g;
   UOp x = g.variable("x", 0, 5), one = g.constant(dtypes::index, 1);
-  UOp sum = x + one, held = sum * sum;  // `held` has `sum` as both sources
+  UOp sum = x + one, held = sum * sum;  // both sources of `held`
   UOp tags[] = {g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(held)),
                 g.node(Op::NOOP, dtypes::void_, {}, {}, g.tuple({Arg(held), g.tuple({Arg(x), Arg(3)}), g.str("a")})),
                 g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(held))))};
@@ -267,7 +266,7 @@ TEST_CASE("pyrender: a graph in a tag or arg is written as a function") {
 }
 
 TEST_CASE("pyrender: handles any depth in linear time") {
-  auto seconds_of = [](int n, bool sums) {  // returns the CPU time for writing and reading a chain of n ops
+  auto seconds_of = [](int n, bool sums) {
     Graph g, into;
     UOp u = g.variable("x", 0, 5, dtypes::float32), x = u;
     DType f = dtypes::float32;
@@ -282,8 +281,8 @@ TEST_CASE("pyrender: handles any depth in linear time") {
     return seconds;
   };
   for (bool sums : {false, true}) {
-    // Other processes can only slow a measurement down, so compare the shortest time of each size. Alternate the sizes.
-    // Four times as many nodes take 4 times as long if the time is linear, and 16 times if it is quadratic.
+    // Other processes can only slow a measurement down, so compare the shortest time of each size. Four times as many
+    // nodes take 4 times as long if the time is linear, and 16 times if it is quadratic.
     double small = 1e9, large = 1e9;
     for (int i = 0; i < 10 && (i == 0 || large >= 8 * small); i++) {
       small = std::min(small, seconds_of(25000, sums));

@@ -1,7 +1,6 @@
-// Writes pyrender text. A named node has its own line, and its users' lines show its name. Any other node, except
-// constants and devices, has one user and is written inside the user's expression. The texts of names and constants are
-// stored once, in piece_text_, and copied to each use. Private to lib/text. pyrender_complete.cpp adds comments with
-// omitted facts.
+// Writes pyrender text. A named node has its own line, and its users' lines show its name. Other nodes, except
+// constants and devices, have one user, in whose expression they are written. The texts of names and constants are
+// stored once, in piece_text_, and copied to each use. Private to lib/text.
 #pragma once
 #include <span>
 #include <string>
@@ -16,16 +15,15 @@
 
 namespace tgc {
 
-// Returns the name of the method that makes nodes with op `op`: "sink" for Op::SINK.
+// Returns "sink" for Op::SINK.
 std::string_view method_name(Op op);
 
-// Rare features of args that make the writer slower: a string with a parenthesis (`has_text`), a UOp as an arg
-// (`has_graph`).
+// Rare features of args that make the writer slower: a string with a parenthesis, a UOp as an arg.
 struct RareArgFeatures {
   bool has_text = false, has_graph = false;
 
   void add_arg(Arg a) {
-    if (!a.is_none() && a.kind() != Arg::Kind::Int) add_rare_arg(a);  // fast path: most args are integers or None
+    if (!a.is_none() && a.kind() != Arg::Kind::Int) add_rare_arg(a);  // most args are integers or None
   }
   void add_rare_arg(Arg a) {
     switch (a.kind()) {
@@ -49,19 +47,18 @@ struct RareArgFeatures {
   }
 };
 
-// The uses of a node, from which mark_named decides whether the node gets its own line.
 struct NodeUses {
-  uint32_t num_users = 0;      // number of distinct users
-  uint32_t last_user = 0;      // id + 1 of the last user; 0 if there is none
-  bool is_used_twice = false;  // true if one user has the node more than once among its sources
-  bool has_line = false;       // true if the node has its own line
+  uint32_t num_users = 0;      // distinct users
+  uint32_t last_user = 0;      // id + 1 of the last user; 0: none
+  bool is_used_twice = false;  // by one user, more than once among its sources
+  bool has_line = false;
 };
 struct NamingRules {
-  OpSet reductions;    // ops whose first source has its own line
-  OpSet never_named;   // ops that have no own line, however many users they have
-  OpSet always_named;  // ops that have an own line even with a single user
+  OpSet reductions;    // ops whose first source has a line of its own
+  OpSet never_named;   // ops without a line of their own, however many users they have
+  OpSet always_named;  // ops with a line of their own even with a single user
 };
-// Sets NodeUses::has_line in `info`, which is indexed by node id. Info derives from NodeUses.
+// Sets NodeUses::has_line in `info`, by node id. Info derives from NodeUses.
 template <class Info>
 void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, const NamingRules& naming) {
   for (UOp u : order)
@@ -83,8 +80,8 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
   }
 }
 
-// Writes the expressions that look the same in the texts of all releases. The derived class, Writer, writes sources
-// (src, operand) and args (repr), and defines the infix operators (symbol, precedence).
+// The expressions that texts of different releases share. Writer writes sources (src, operand) and args (repr), and
+// defines the infix operators (symbol, precedence).
 template <class Writer>
 class PyrenderForms {
  protected:
@@ -104,8 +101,8 @@ class PyrenderForms {
     put_text(list.size() == 1 ? ",)" : ")");
   }
 
-  // Writes (left+right), or left+right if `bare` is true. An operand has parentheses only if the precedence requires
-  // them. A constant on a device is written as a number, without its device, at most for one of the two operands.
+  // Writes (left+right), or left+right if `bare` is true. A constant on a device is written as a number, without its
+  // device, at most for one of the two operands.
   void infix(UOp u, bool bare) {
     UOp a = u.src(0), b = u.src(1);
     const bool a_is_number = !u.is(Op::CMPNE) && self().is_printed_as_number(a);
@@ -119,7 +116,6 @@ class PyrenderForms {
     else self().operand(b, p != 99 && Writer::precedence(b.op()) < p);
     if (!bare) put_text(')');
   }
-  // Writes a method call, such as x.exp2(), a.store(b, c, arg=...) or UOp.sink().
   void method(UOp u) {
     if (u.num_src()) self().src(u.src(0));
     else put_text("UOp");
@@ -131,7 +127,7 @@ class PyrenderForms {
     if (!u.arg().is_none()) put_text(u.num_src() > 1 ? ", arg=" : "arg="), self().repr(u.arg());
     put_text(')');
   }
-  // Writes UOp.range(...). The text states the RANGE's dtype only if it is not `usual`.
+  // States the RANGE's dtype if it is not `usual`.
   void range(UOp u, DType usual) {
     put_text("UOp.range("), str(u.src(0).arg());
     for (Arg a : u.arg().items()) put_text(", "), self().repr(a);
@@ -164,44 +160,43 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   explicit PyrenderWriter(UOp root) : root_(root), named_order_(toposort(root)), node_info_(root.id() + 1) {}
   virtual ~PyrenderWriter() = default;
 
-  // Returns the text, without a final newline. Throws Failure if tinygrad's own pyrender fails on the graph.
+  // Without a final newline. Throws Failure if tinygrad's own pyrender fails on the graph.
   std::string write() { return write_lines(), kernels_text_ + line_text_.str(); }
 
  protected:
   struct Info : NodeUses {
-    size_t text_begin = 0;    // offset in piece_text_ of the node's text: its name, or the constant or device
-    uint32_t text_size = 0;   // length of that text; 0 if the node has no text in piece_text_
-    bool is_inlined = false;  // true if the node is written within its user's expression
-    bool is_plain = false;    // true if the node must be written as UOp(...), which states every field
+    size_t text_begin = 0;    // range of piece_text_: the name, or the constant or device
+    uint32_t text_size = 0;   // 0: no text in piece_text_
+    bool is_inlined = false;
+    bool is_plain = false;    // must be written as UOp(...), which states every field
   };
 
   void write_lines();
-  // Returns the name of a named node: "c12", or "ast" for the root.
+  // "c12", or "ast" for the root
   std::string_view name(UOp u) const {
     return u == root_ ? "ast" : piece_text_.view(node_info_[u.id()].text_begin, node_info_[u.id()].text_size);
   }
-  // Returns u's expression, written again after some nodes were marked `is_plain`.
   std::string expression_of(UOp u);
-  // Returns the text of a kernel's AST as a function body, in which the names c0, c1, ... are local.
+  // Returns the text of a kernel's AST as a function body, with its own names c0, c1, ...
   virtual std::string text_of_kernel(UOp ast) {
     PyrenderWriter kernel(ast);
     kernel.function_level_ = function_level_ + 1;
     return kernel.write();
   }
   static constexpr int kMaxLevels = 64;
-  // nesting depth of the function that this object writes; 0 outside functions
+  // of the function that this object writes; 0 outside functions
   int function_level_ = 0;
 
   UOp root_;
   std::vector<UOp> named_order_;  // the named node c12 is named_order_[12]
-  std::vector<Info> node_info_;   // indexed by node id
+  std::vector<Info> node_info_;   // by node id
   TextBuffer line_text_, piece_text_;
-  bool keeps_lines_ = false;  // true if write() must fill line_begins_
+  bool keeps_lines_ = false;
   std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in line_text_
-  std::vector<UOp> kernels_;          // graphs contained in args and tags; kernels_[0] is written as function k0
-  std::unordered_map<uint32_t, size_t> kernel_numbers_;  // index in kernels_ by node id
+  std::vector<UOp> kernels_;          // graphs in args and tags; kernels_[0] is written as function k0
+  std::unordered_map<uint32_t, size_t> kernel_numbers_;
   std::string kernels_text_;
-  // true to write movement ops as UOp(...), because methods fail if shapes do not fit
+  // write movement ops as UOp(...), because methods fail if shapes do not fit
   bool writes_whole_movements_ = false;
 
  private:
@@ -215,7 +210,6 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   static int precedence(Op op) { return infix_precedence(op); }
   bool is_printed_as_number(UOp u) const;
 
-  // ---- parts of expressions
   void src(UOp u);
   void write_nested(UOp u, bool bare);
   void write_inlined(UOp u, bool bare);
@@ -225,7 +219,6 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   void write_size(Sint s);
   void movement_argument(UOp u);
 
-  // ---- forms
   void operand(UOp u, bool strip);
   void write_constant(UOp u);
   void write_index(UOp u);
@@ -234,9 +227,9 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   void write_whole(UOp u, std::string_view dtype_text);
   void write_expression(UOp u, bool bare);
 
-  bool has_odd_text_ = false;  // an arg or tag contains a string with a parenthesis
-  bool has_graphs_ = false;    // some arg or tag contains a graph
-  int expression_depth_ = 0;   // nesting depth of the expression being written
+  bool has_odd_text_ = false;  // an arg or tag has a string with a parenthesis
+  bool has_graphs_ = false;
+  int expression_depth_ = 0;
 };
 
 }  // namespace tgc

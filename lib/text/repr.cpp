@@ -13,9 +13,9 @@ namespace tgc {
 namespace {
 
 struct ReprOutput {
-  std::string text;      // the repr written so far
-  size_t nodes = 0;      // number of nodes in `text`
-  std::string comments;  // comments that state the facts which `text` omits
+  std::string text;
+  size_t nodes = 0;
+  std::string comments;
 };
 
 void append_repr(ReprOutput& to, UOp root, size_t indent);
@@ -28,7 +28,6 @@ bool holds_uop(Arg a) {
   return false;
 }
 
-// Appends the repr of `a`, which may contain UOps.
 void append_arg(ReprOutput& to, Arg a) {
   if (a.is_uop()) return with_stack([&] { append_repr(to, a.uop(), 0); });
   std::string& out = to.text;
@@ -46,7 +45,7 @@ void append_arg(ReprOutput& to, Arg a) {
   out += !is_record && items.size() == 1 ? ",)" : ")";
 }
 
-// Appends the arg of `u`. A float arg of a CONST is printed as ConstFloat(...) from 0.13 on.
+// From 0.13 on, a float arg of a CONST is printed as ConstFloat(...).
 void append_own_arg(ReprOutput& to, UOp u) {
   Arg a = shown_arg(u);
   if (!u.graph().is_foreign() || u.graph().release() == Release::v0_11) return append_arg(to, a);
@@ -54,7 +53,7 @@ void append_own_arg(ReprOutput& to, UOp u) {
   else append_arg(to, a);
 }
 
-// How often a node is used, and the number in its name: 12 for x12.
+// `number` is 12 for the name x12.
 struct Sharing {
   int64_t number = 0;
   uint32_t uses = 0;
@@ -81,7 +80,7 @@ void find_sharing(UOp root, UOpMap<Sharing>& sharing) {
   }
 }
 
-// Appends a comment if the repr of node `number` omits facts: "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'".
+// "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'", if the repr of node `number` omits facts
 void append_comment(std::string& out, size_t number, UOp u) {
   bool pitch = u.dtype().is_image() && u.dtype().info()->pitch != -1;
   if (!pitch && !u.tag().is_str()) return;
@@ -99,7 +98,7 @@ void append_repr(ReprOutput& to, UOp root, size_t indent) {
     uint32_t next;
   };
   std::vector<Frame> stack;
-  // Writes the line of `u`. Unless the line is only a name (x0), pushes `u`, so that its sources are written next.
+  // Unless the line is only a name (x0), pushes `u`, so that its sources are written next.
   auto open = [&](UOp u) {
     out.append(indent + 2 * stack.size(), ' ');
     check_limit(Limit::InputBytes, int64_t(out.size()));  // n nested nodes have an indentation of about n * n bytes
@@ -136,7 +135,7 @@ class ReprReader : public PyValues {
 
   UOp read() {
     stated_facts_ = stated_facts();
-    open_brackets_++;  // a repr may span several lines, so skip line ends like blanks
+    open_brackets_++;  // skip line ends like blanks
     UOp root = graph();
     skip_blanks_in_line();
     if (!at_end()) throw_error(position_, "unexpected " + found_text(position_), "the end of the input");
@@ -146,12 +145,12 @@ class ReprReader : public PyValues {
  private:
   struct Frame {
     Op op;
-    std::string_view other;  // name of the op if no known release has the op; else empty
+    std::string_view other;  // name of the op, if no known release has it
     DType dtype;
     Arg arg, tag;
     std::string_view name;
-    size_t at;     // byte offset of the node in the text
-    size_t first;  // index in `sources` of the node's first source
+    size_t at;
+    size_t first;
   };
   using Names = std::unordered_map<std::string_view, UOp>;
 
@@ -191,7 +190,7 @@ class ReprReader : public PyValues {
         if (!take_char(')')) continue;
         done = close(stack, sources, names);
       }
-      // `done` is a source of the innermost unfinished node; if a ')' comes next, that node is finished too
+      // if a ')' comes next, the innermost unfinished node is finished too
       for (;;) {
         if (stack.empty()) return done;
         sources.push_back(done);
@@ -251,7 +250,7 @@ class ReprReader : public PyValues {
     return u;
   }
 
-  // Reads a tag: a string without quotes, or another Python value.
+  // A string without quotes, or another Python value.
   Arg tag() {
     size_t begin = (skip_blanks_in_line(), position_), end = text_.find(", src=(", position_);
     int brackets = open_brackets_;
@@ -269,7 +268,7 @@ class ReprReader : public PyValues {
     return graph_.str(text);
   }
 
-  size_t nodes_ = 0;                        // number of nodes whose UOp( has been read
+  size_t nodes_ = 0;
   StatedFactsByNumber stated_facts_;
 };
 

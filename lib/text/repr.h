@@ -11,35 +11,34 @@
 
 namespace tgc {
 
-// Returns repr(root), without a final newline.
+// Without a final newline.
 std::string repr(UOp root);
-// Like repr, but begins with comments that state the dtypes and tags which the repr cannot express. For example,
-// "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'" is about the fourth UOp( of the text.
+// As repr(), below comments with the dtypes and tags which the repr cannot express: "# UOp 3: dtypes.imagef((1, 2, 4),
+// 128), tag='a'" is about the fourth UOp( of the text.
 CompleteText repr_complete(UOp root);
 
 // Reads a repr, with any line breaks. A tag without quotes that looks like a number or another value is read as that
-// value, unless a comment states the tag. Error messages name `file`, line and column. `places` receives the positions
-// of the nodes.
+// value, unless a comment states the tag. Errors name `file`, line and column. `places` receives the positions of
+// nodes.
 Result<UOp> read_repr(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
 
-// Appends repr(a) as a release other than 0.12.0 prints it. A UOp within `a` is printed as its own repr.
+// As a release other than 0.12.0 prints it.
 void append_open_repr(std::string& out, Arg a);
 // Returns str(u.arg), as print_uops of a release other than 0.12.0 shows it.
 std::string open_arg_str(UOp u);
 // Returns repr(u.arg) for a graph of tinygrad 0.12.0, else open_arg_str(u).
 std::string own_arg_text(UOp u);
 
-// Returns true if tinygrad 0.13 and later store `a`, the arg of a CONST, as a ConstFloat. Two ConstFloats of -0.0 and
-// 0.0 are different, although the numbers compare equal. So const_float returns kNegativeZero as a text for -0.0, and
-// any other `a` unchanged.
+// tinygrad 0.13 and later store a float arg of a CONST as a ConstFloat, of which -0.0 and 0.0 differ. const_float()
+// returns kNegativeZero as a text for -0.0, and any other `a` unchanged.
 bool is_const_float(Arg a);
 Arg const_float(Graph& graph, Arg a);
 inline constexpr std::string_view kNegativeZero = "-0.0";
 
-// The dtypes of tinygrad 0.13 and 0.14 for an integer and for a float whose width is not decided yet.
+// An integer and a float of 0.13 and later whose width is not decided yet.
 DType weakint();
 DType weakfloat();
-// Returns true if the elements of `d` are floats, including the float dtypes that 0.12.0 does not have.
+// Also true for float dtypes that 0.12.0 does not have.
 bool is_float_of_any_release(DType d);
 
 }  // namespace tgc

@@ -19,8 +19,8 @@ bool is_unknown_device(UOp u) { return u.is(Op::DEVICE) && u.arg().is_str() && u
 
 UOp unknown_device(Graph& g) { return g.node(Op::DEVICE, dtypes::void_, {}, g.str(kUnknownDevice)); }
 
-// Rebuilds the graph under `root`, sources first, and returns the new root. replace(before, after) returns the node
-// that replaces the node `before`; `after` is `before` with its sources already replaced.
+// replace(before, after) returns the node that replaces `before`; `after` is `before` with its sources already
+// replaced.
 template <class Replace>
 UOp rebuild(UOp root, Replace replace) {
   UOpMap<UOp> done(root.graph());
@@ -33,7 +33,7 @@ UOp rebuild(UOp root, Replace replace) {
   return *done.find(root);
 }
 
-// In a graph with several devices, finds the device of a stand-in from the nodes that use the stand-in.
+// Finds the device of a stand-in from its users, in a graph with several devices.
 class NearbyDevices {
  public:
   explicit NearbyDevices(std::span<const UOp> nodes) : users_(nodes[0].graph()) {
@@ -41,8 +41,8 @@ class NearbyDevices {
       for (UOp s : u.src()) users_[s].push_back(u);
   }
 
-  // Searches users, users' users and so on, but not beyond a COPY, for a source on a known device. Returns the device;
-  // None if there is none.
+  // Searches users, users' users and so on, but not beyond a COPY, for a source on a known device; None if there is
+  // none.
   Arg of(UOp stand_in) {
     UOpSet seen(stand_in.graph());
     std::vector<UOp> level{stand_in};
@@ -93,7 +93,7 @@ UOp restore_constants(UOp root) {
   Graph& g = root.graph();
   std::set<Int> taken;
   std::vector<UOp> unique;
-  Arg device;  // the first device in the graph; None if the graph has no device
+  Arg device;
   bool in_kernel = false, several = false;
   auto nodes = toposort(root);
   for (UOp u : nodes) {
@@ -133,7 +133,7 @@ UOp restore_constants(UOp root) {
 
 namespace {
 
-// Ops whose dtype pyrender text does not state, because it follows from the dtypes of the operands.
+// Their dtype follows from the dtypes of the operands.
 constexpr OpSet kOfOperands =
     (ops::ALU - OpSet{Op::MAX, Op::NEG, Op::TRUNC, Op::MULACC, Op::CMPEQ, Op::SUB, Op::FDIV, Op::POW}) |
     OpSet{Op::CONTIGUOUS, Op::DETACH};
@@ -149,11 +149,10 @@ class Lengths {
     for (UOp u : open)
       if (const size_t* i = number_.find(u)) open_[*i] = true;
     for (size_t i = 0; i < order_.size(); i++) constrain(i);
-    for (auto [i, elements] : taken_)  // GEPs only give a lower bound of the length: choose the shortest vector
+    for (auto [i, elements] : taken_)  // a GEP gives a lower bound of the length
       if (length_[find(i)] == kUnknown) learn(i, elements);
   }
 
-  // Returns the graph with all inferred lengths applied.
   UOp rebuild() {
     std::vector<UOp> made, src;
     for (size_t i = 0; i < order_.size(); i++) {
@@ -173,7 +172,7 @@ class Lengths {
 
  private:
   static constexpr int64_t kUnknown = 0, kContradiction = -1;
-  static constexpr int64_t kMaxElements = 1 << 20;  // limit on the index of a GEP, because the text is untrusted
+  static constexpr int64_t kMaxElements = 1 << 20;  // on the index of a GEP, because the text is untrusted
 
   size_t find(size_t i) {
     while (class_[i] != i) i = class_[i] = class_[class_[i]];
@@ -184,7 +183,6 @@ class Lengths {
     if (known == kUnknown) known = length;
     else if (known != length) known = kContradiction;
   }
-  // Records that nodes `i` and `k` have the same length.
   void join(size_t i, size_t k) {
     size_t a = find(i), b = find(k);
     if (a != b) {
@@ -214,15 +212,15 @@ class Lengths {
       if (u.is(Op::STORE) && s == u.src(1)) learn(k, length_of_place(u.src(0).dtype()));
     }
   }
-  // Returns the length of a value that is stored to `d`: the number of pointers in a vector, else the pointee's length.
+  // The number of pointers in a vector, or else the pointee's length.
   static int64_t length_of_place(DType d) { return d.is_ptr() && d.vcount() > 1 ? d.vcount() : d.base().count(); }
 
   std::vector<UOp> order_;
   UOpMap<size_t> number_;
-  std::vector<size_t> class_;    // union-find over node numbers; nodes of equal length are in one class
-  std::vector<int64_t> length_;  // indexed by class: the length of the nodes in the class
-  std::vector<char> open_;       // indexed by node number: true if the length must be inferred
-  std::map<size_t, int64_t> taken_;  // maps a node number to 1 + the highest index that a GEP reads from the node
+  std::vector<size_t> class_;    // union-find over node numbers; the nodes of a class have equal lengths
+  std::vector<int64_t> length_;
+  std::vector<char> open_;
+  std::map<size_t, int64_t> taken_;  // by node number: 1 + the highest index of a GEP
 };
 
 }  // namespace
@@ -236,7 +234,7 @@ UOp infer_lengths(UOp root, std::vector<UOp>& open) {
 
 namespace {
 
-// A scalar dtype of tinygrad 0.14. `to` has a bit for each dtype that this dtype promotes to in one step.
+// `to` has a bit for each dtype that this dtype promotes to in one step.
 struct Promotion {
   std::string_view attribute;
   uint32_t to;
@@ -268,10 +266,10 @@ constexpr Promotion kPromotions[kNumPromoted] = {
     {"double", 0},
 };
 
-// Returns the bit set of all dtypes that dtype `i` promotes to in any number of steps, including `i`.
+// Returns the dtypes that dtype `i` promotes to in any number of steps, including `i`.
 constexpr uint32_t reachable(uint32_t i) {
   uint32_t out = bit(i);
-  for (uint32_t k = i; k < kNumPromoted; k++)  // one pass is enough: a dtype promotes only to dtypes after it
+  for (uint32_t k = i; k < kNumPromoted; k++)  // a dtype promotes only to later ones
     if (out >> k & 1) out |= kPromotions[k].to;
   return out;
 }
@@ -290,7 +288,7 @@ const std::array<DType, kNumPromoted>& all() {
   return kAll;
 }
 
-// Returns the index of `d` in the table; kNumPromoted if `d` is not in the table.
+// Returns kNumPromoted if `d` is not in the table.
 uint32_t place_of(DType d) { return uint32_t(std::ranges::find(all(), d) - all().begin()); }
 
 }  // namespace

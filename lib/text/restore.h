@@ -1,5 +1,5 @@
-// Restores facts that pyrender text does not state: LUNIQUE numbers and devices of constants, vector lengths, and the
-// dtypes of operators with operands of different dtypes.
+// Restores facts that pyrender text does not state: LUNIQUE numbers and devices of constants, vector lengths, and
+// dtypes of operators.
 #pragma once
 #include <optional>
 #include <vector>
@@ -9,30 +9,28 @@
 
 namespace tgc {
 
-// Returns a temporary node (a "stand-in") for a constant that has a device and a LUNIQUE number, neither of which
-// pyrender prints. The reader recognizes such a constant by its use: under a movement op, next to a bare number, or as
-// the target of assign(). restore_constants() replaces the stand-in after the whole text is read.
+// Returns a "stand-in" for a constant that has a device and a LUNIQUE number, neither of which pyrender prints. The
+// reader recognizes such a constant by its use: under a movement op, next to a bare number, or as the target of
+// assign(). restore_constants() replaces the stand-in after the whole text is read.
 UOp local_unique_constant(UOp constant, int64_t occurrence);
 
-// Makes the node of constant.assign(value), for a constant with a LUNIQUE number. One stand-in replaces `constant` and
-// its occurrences in `value`, except the occurrences below the nodes in `named`.
+// Makes the node of constant.assign(value). One stand-in replaces `constant` and its occurrences in `value`, except
+// those below the nodes in `named`.
 UOp make_assign_to_unique_constant(UOp constant, UOp value, const UOpSet& named, int64_t occurrence);
 
-// Returns a stand-in for a constant whose device the text does not state: pyrender prints a constant on a device as a
-// bare number if the constant is an operand.
+// Returns a stand-in for a constant whose device is unknown: pyrender prints an operand on a device as a bare number.
 UOp constant_on_some_device(UOp constant);
 
-bool is_stand_in(UOp constant);  // returns true if one of the functions above made `constant`
+bool is_stand_in(UOp constant);
 
-// Returns `root` with all stand-ins replaced by constants. In a kernel, the constants have no device. Otherwise they
-// are on the graph's device; if the graph has several, on the device of their users; if it has none, constants with a
-// LUNIQUE number are on the CPU and others have no device. LUNIQUE numbers are unused numbers in order of occurrence.
+// Replaces all stand-ins by constants. In a kernel, they have no device. Otherwise they are on the graph's device; if
+// it has several, on that of their users; if it has none, constants with a LUNIQUE number are on the CPU and others
+// have no device. LUNIQUE numbers are unused numbers in order of occurrence.
 UOp restore_constants(UOp root);
 
-// Infers the vector lengths of REDUCE and LOAD nodes, which pyrender's text does not state, from the uses of the nodes:
-// for example, the operands of an arithmetic op have equal lengths, and a stored value is as long as its destination.
-// Returns `root` with the inferred lengths. On entry, `open` lists the nodes whose length the text does not state. On
-// return, `open` lists those of them whose length could not be inferred; these nodes are unchanged.
+// Infers the vector lengths of REDUCE and LOAD nodes from their uses: for example, the operands of an arithmetic op
+// have equal lengths, and a stored value is as long as its destination. `open` lists the nodes whose length the text
+// does not state; on return, those whose length could not be inferred, which are unchanged.
 UOp infer_lengths(UOp root, std::vector<UOp>& open);
 
 // Returns the dtype that an operator of tinygrad 0.14 gives to operands of two scalar dtypes

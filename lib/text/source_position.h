@@ -9,26 +9,26 @@
 
 namespace tgc {
 
-// The nodes with ids from `first_id` to below the first_id of the next Place begin at the same byte of the text.
+// The nodes with ids from `first_id` to below that of the next Place begin at the same byte.
 struct Place {
   uint32_t first_id;
-  size_t offset;  // the byte, from 0
+  size_t offset;  // from 0
 };
 using Places = std::vector<Place>;
-// Returns the byte where the node with this id begins; 0 if its position is unknown.
+// Returns 0 if the position of the node is unknown.
 size_t place_of(const Places& places, uint32_t id);
 
-// A node, and the byte at which the statement, line of a listing, JSON object or UOp(...) that makes it begins.
+// The byte is where the statement, line of a listing, JSON object or UOp(...) that makes the node begins.
 struct NodeAt {
   size_t offset;
   UOp node;
 };
 
-// Returns an error for byte `at` of `text`, with line, column, and the source line with a caret. A long line is
-// truncated. Control characters in the line are shown as '?'.
+// The error has line, column, and the source line with a caret. A long line is truncated, and control characters are
+// shown as '?'.
 Diag diag_at(std::string_view text, size_t at, std::string_view file, std::string message, std::string expected);
 
-// Describes the text at byte `at` for a message ("found ..."), such as a word, a character, or the end of the line.
+// Describes the text at byte `at` after "found ", such as a word, a character, or the end of the line.
 std::string found_at(std::string_view text, size_t at);
 
 }  // namespace tgc

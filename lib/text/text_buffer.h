@@ -1,4 +1,4 @@
-// An output buffer for writers that append millions of short texts: appending is inline, with one capacity check.
+// For writers that append millions of short texts: appending is inline, with one capacity check.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ class TextBuffer {
     std::memcpy(end_of_text_, text.data(), text.size());
     end_of_text_ += text.size();
   }
-  // Appends the `n` bytes at offset `from` of `other`, which may be this buffer. Fast path: copy 16 bytes if n <= 16.
+  // Appends `n` bytes of `other`, which may be this buffer, from offset `from`.
   void put(const TextBuffer& other, size_t from, size_t n) {
     reserve(n);
     const char* piece = other.storage_.get() + from;
@@ -46,7 +46,7 @@ class TextBuffer {
     else end_of_text_ = std::to_chars(end_of_text_, end_of_text_ + 24, v).ptr;
   }
   void clear() { end_of_text_ = storage_.get(); }
-  // Removes the byte at `from` and the last byte of the buffer, such as a pair of parentheses.
+  // Removes the byte at `from` and the last byte, such as a pair of parentheses.
   void drop_ends(size_t from) {
     char* begin = storage_.get() + from;
     end_of_text_ -= 2;
@@ -54,7 +54,7 @@ class TextBuffer {
   }
 
  private:
-  // 16 bytes; the buffer always has capacity for one more Chunk after end_of_room_
+  // the buffer has capacity for one more Chunk after end_of_room_
   using Chunk = std::array<uint64_t, 2>;
 
   void reserve(size_t n) {
