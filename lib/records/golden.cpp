@@ -12,13 +12,11 @@
 namespace tgc {
 namespace {
 
-// Reads a JSON value. Returns the content of a string, or the JSON text of any other value.
 std::string text_of(JsonScanner& in) {
   return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip());
 }
 
-// Reads a name, an id or a target. Reports print such texts within a line, so a text with a line break could look like
-// lines of the report.
+// Reports print a name, id or target within a line; a text with a line break could look like lines of the report.
 std::string name_in(JsonScanner& in) {
   const size_t at = in.position();
   std::string out = in.string();
@@ -113,7 +111,6 @@ GoldenBuffer buffer_of(JsonScanner& in) {
   return b;
 }
 
-// Reads the metadata of a kernel: an object, or a string that is only the name of the Tensor method.
 GoldenMetadata metadata_of(JsonScanner& in) {
   GoldenMetadata m;
   if (in.peek() != JsonScanner::Type::Object) return m.name = text_of(in), m;
@@ -292,7 +289,6 @@ std::string methods_text(const std::vector<GoldenMetadata>& metadata) {
     std::string name;
     bool forward = false, backward = false;
   };
-  // each line of the program with its methods, in order
   std::vector<std::pair<std::string, std::vector<Method>>> lines;
   for (const GoldenMetadata& m : metadata) {
     const std::string at = m.caller.substr(0, m.caller.find("::"));
@@ -327,8 +323,8 @@ GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& recor
 
 namespace {
 
-// Removes `"key": "text"`, and the blanks and commas before it, from the beginning of `text`. Returns the quoted text;
-// nullopt if `text` does not begin with this member or if the quoted text has an escape.
+// Removes `"key": "text"`, and the blanks and commas before it, from the beginning of `text`. Returns nullopt if `text`
+// begins otherwise, or if the quoted text has an escape.
 std::optional<std::string_view> take_member(std::string_view& text, std::string_view key) {
   std::string_view rest = text;
   for (std::string_view part : {std::string_view("\""), key, std::string_view("\""), std::string_view(":"),
@@ -343,8 +339,7 @@ std::optional<std::string_view> take_member(std::string_view& text, std::string_
   return rest.substr(0, end);
 }
 
-// Returns "ID@TARGET" of a record whose line begins with the id, as the exporter writes it; an empty text for other
-// lines.
+// Returns "ID@TARGET" if the line begins with the id, as the exporter writes it; else "".
 std::string key_of(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t{"), line.size()));
   auto id = take_member(line, "id");

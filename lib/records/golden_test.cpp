@@ -137,7 +137,7 @@ TEST_CASE("golden: reads the whole records of a truncated file") {
     std::filesystem::remove(path);
     return out + (reader->cut_error() ? reader->cut_error()->message : "end");
   };
-  CHECK(ids(header + first + first) == "a a~2 end");  // the second record has the same id
+  CHECK(ids(header + first + first) == "a a~2 end");
   CHECK(ids(header + first + R"({"id":"b","ast":"x"})") == "a b end");
   CHECK(ids(header + first + R"({"id":"b","as)") ==
         "a the file is cut short: the record of line 3 is lost, those before it are whole");

@@ -11,7 +11,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Returns the number of a line of a listing, such as "  12 Ops.ADD : ..."; nullopt for another line.
+// Returns 12 for "  12 Ops.ADD : ..."; nullopt for other lines.
 std::optional<size_t> number_in_listing(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   size_t number = 0;
@@ -20,7 +20,7 @@ std::optional<size_t> number_in_listing(std::string_view line) {
   return is_listed ? std::optional(number) : std::nullopt;
 }
 
-// Returns true for a line that begins like pyrender's statements: "c12 = ", "ast = " or "def k0():".
+// True for a line that begins like "c12 = ", "ast = " or "def k0():".
 bool is_pyrender_line(std::string_view line) {
   if (line.starts_with("ast = ")) return true;
   const std::string_view prefix = line.starts_with("def k") ? "def k" : "c";
@@ -30,7 +30,6 @@ bool is_pyrender_line(std::string_view line) {
   return digits > 0 && line.substr(digits).starts_with(prefix == "c" ? " = " : "():");
 }
 
-// Returns true for a line that is a Python assignment, a part of a function, a comment or blank.
 bool is_python_line(std::string_view line) {
   if (line.empty() || line[0] == '#' || line[0] == ' ' || line[0] == '\t' || line[0] == '\r') return true;
   auto is_name = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -51,8 +50,7 @@ bool is_fence(std::string_view line) {
   return line.starts_with("```") || line.starts_with("~~~");
 }
 
-// Returns the length of a progress bar at the beginning of `line`, which a program printed without a line end; 0
-// without one.
+// Returns the length of a progress bar, which a program prints without a line end, at the beginning of `line`.
 size_t end_of_progress(std::string_view line) {
   for (std::string_view rate : {"it/s]", "s/it]"})
     if (size_t at = line.rfind(rate); at != line.npos) return at + rate.size();
@@ -80,7 +78,7 @@ class Finder {
 
  private:
   struct Line {
-    size_t begin, end;  // `end` is the byte of the line end
+    size_t begin, end;
   };
   std::string_view shown(const Line& line) const { return text_.substr(line.begin, line.end - line.begin); }
   std::string_view line(size_t i) const { return shown(lines_[i]); }
@@ -96,7 +94,6 @@ class Finder {
     }
   }
 
-  // Finds the graphs in the lines `first` to below `end`.
   void in_lines(size_t first, size_t end) {
     for (size_t i = first; i < end;) {
       size_t next = i;
@@ -110,7 +107,7 @@ class Finder {
         i++;
         continue;
       }
-      size_t begin = i;  // the header and other comments above a graph belong to it
+      size_t begin = i;  // the graph with the header and other comments above it
       while (begin > first && line(begin - 1).starts_with('#') && (out_.graphs.empty() || is_after_last(begin - 1)))
         begin--;
       add(*kind, begin, next);
@@ -123,7 +120,7 @@ class Finder {
     out_.graphs.push_back({kind, lines_[first].begin, std::min(lines_[end - 1].end + 1, text_.size())});
   }
 
-  // Each function returns the line after the graph that begins in line `i`; `i` if no graph begins there.
+  // Each function returns the line after the graph that begins in line `i`; `i` if none does.
 
   size_t end_of_repr(size_t i, size_t end) const {
     int depth = 0;
@@ -182,7 +179,7 @@ class Finder {
   GraphTexts out_;
   // end_of_pyrender() returns at once for lines above this one: an earlier search up to here found no end of a text
   size_t no_pyrender_before_ = 0;
-  bool all_python_ = true;  // true if the lines outside of graphs could be statements of pyrender text
+  bool all_python_ = true;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace tgc {
 
 namespace {
 
-constexpr size_t kChunk = 1 << 18;  // number of bytes read at a time
+constexpr size_t kChunk = 1 << 18;
 
 Diag diag_of_errno(const std::string& path, const std::string& what, int error) {
   return {.message = what + (error ? std::string(": ") + std::strerror(error) : ""), .file = input_name(path)};
@@ -26,7 +26,7 @@ Diag diag_of_errno(const std::string& path, const std::string& what, int error) 
 
 }  // namespace
 
-// chunk_ is left uninitialized, so that reading a small file touches only the first pages of chunk_.
+// Leaves chunk_ uninitialized, so that reading a small file touches only its first pages.
 LineReader::LineReader(std::string path, void* file)
     : path_(std::move(path)), file_(file), chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
 
@@ -51,10 +51,9 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
   return out;
 }
 
-// If the file is a rewrites.pkl, reads the whole file. Then fill_chunk() returns the lines of the recording made from
-// it.
+// Reads the whole file if it is a rewrites.pkl. Then fill_chunk() returns the lines of its recording.
 Status LineReader::convert_rewrites() {
-  // an error is ignored here, because next_line_text() reports it
+  // ignores an error, which next_line_text() reports
   if (auto more = fill_chunk(); !more || !looks_like_rewrites(unread_)) return Unit{};
   std::string pickle;
   if (auto status = read_rest(pickle); !status) return status;
@@ -149,7 +148,7 @@ namespace {
 std::atomic<bool> was_cut{false};
 
 bool is_whole(const std::string& text) {
-  if (!text.starts_with('{')) return true;  // the line is not a record; the record parser reports this error
+  if (!text.starts_with('{')) return true;  // not a record, which the record parser reports
   return bool(catch_failures([&] {
     JsonScanner in(text, "", 1);
     in.skip();

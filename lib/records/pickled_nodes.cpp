@@ -15,12 +15,12 @@ namespace tgc {
 namespace {
 
 constexpr size_t kOpen = SIZE_MAX;
-constexpr size_t kSourceBytes = 8;  // bytes that a source takes in a node's text, for PickledNodes::budget_
-constexpr int kMaxDepth = 1000;  // maximum nesting depth of values; lib/text's readers have the same limit
+constexpr size_t kSourceBytes = 8;  // bytes that a source takes in a node's text, for budget_
+constexpr int kMaxDepth = 1000;
 
 [[noreturn]] void fail(const std::string& what) { throw Failure("a pickled graph: " + what); }
 
-// The members of tinygrad's enums, whose numbers begin at 1.
+// Members of tinygrad's enums, whose numbers begin at 1.
 using Members = std::array<std::string_view, 12>;
 constexpr Members kOptOps{"TC", "UPCAST", "UNROLL", "LOCAL", "THREAD", "GROUP", "GROUPTOP", "NOLOCALS", "PADTO",
                           "SWAP"};
@@ -34,7 +34,7 @@ constexpr Members kAxisTypes[] = {
      "LOOP"},
 };
 
-// Names of dtypes in pickles, with the names of the same dtypes in tinygrad's class dtypes.
+// Pairs of a dtype's names: in pickles, and in tinygrad's class dtypes.
 constexpr std::pair<std::string_view, std::string_view> kDtypes[] = {
     {"signed char", "char"},       {"unsigned char", "uchar"}, {"unsigned short", "ushort"},
     {"unsigned int", "uint"},      {"unsigned long", "ulong"}, {"__bf16", "bfloat16"},
@@ -42,7 +42,7 @@ constexpr std::pair<std::string_view, std::string_view> kDtypes[] = {
     {"float8_e5m2fnuz", "fp8e5m2fnuz"}, {"uint128", "_uint128"}, {"uint256", "_uint256"},
 };
 
-// A field of ParamArg with the JSON of its default. tinygrad's repr omits a field that has its default value.
+// tinygrad's repr omits a field that has its default.
 struct Default {
   std::string_view field, json;
 };
@@ -98,7 +98,6 @@ std::vector<PickleDialect> make_dialects() {
       if (change[0] == '-') std::erase(ops, name);
       else ops.insert(std::ranges::find(ops, after) + 1, name);
     }
-    // true if the commit is later than the release 0.13.0
     const bool is_later = row.like == Release::v0_13 && row.date > "2026-05-22";
     out.push_back({row.like, producer_name(row.like) + (is_later ? ".0.post" : ".0.dev"), ops,
                    row.axis_types});
@@ -110,15 +109,13 @@ const std::vector<PickleDialect>& dialects() {
   return out;
 }
 
-// Indices of the fields of a node, and the number of fields.
 constexpr size_t kOp = 0, kDtype = 1, kSources = 2, kArg = 3, kTag = 4, kFields = 5;
 
-// Returns the number of a member of an enum; -1 for other values.
+// Returns -1 for other values.
 int64_t enum_number(PickleValue v) {
   return v.kind() == Pickle::Object && v.size() == 1 ? v[0].int_value().value_or(-1) : -1;
 }
 
-// Returns the name of the axis type in the arg of a RANGE; an empty text for an unknown number.
 std::string_view axis_type(const PickleDialect& d, PickleValue arg) {
   int64_t number = enum_number(arg[arg.size() - 1]);
   return number >= 1 && number <= 12 ? kAxisTypes[d.axis_type_table][size_t(number - 1)] : std::string_view();
@@ -128,7 +125,7 @@ enum class ArgIs : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Ops 
 // The sources and the arg that nodes of these ops have in every version.
 struct NodeForm {
   std::initializer_list<std::string_view> ops;
-  size_t fewest, most;  // minimum and maximum number of sources
+  size_t fewest, most;  // fewest and most sources
   ArgIs arg;
 };
 constexpr size_t kMany = SIZE_MAX;
@@ -154,7 +151,7 @@ const NodeForm kNodeForms[] = {
     {{"ALLREDUCE"}, 1, kMany, ArgIs::Anything},
 };
 
-// Classes of args, and the only ops that have such args.
+// Classes of args, and the ops that may have such args.
 struct ArgClass {
   std::string_view name;
   std::initializer_list<std::string_view> ops;
@@ -180,7 +177,7 @@ bool is_of(ArgIs kind, PickleValue arg) {
   return false;
 }
 
-// Returns true if a node's arg and number of sources fit its op. `second` is the op of its second source, if known.
+// `second` is the op of the second source, if known.
 bool fits(std::string_view op, size_t sources, PickleValue arg, std::string_view second) {
   auto is = [&](std::initializer_list<std::string_view> ops) { return std::ranges::find(ops, op) != ops.end(); };
   for (const NodeForm& s : kNodeForms)
@@ -279,7 +276,7 @@ void PickledNodes::write_node(Key key) {
     line += ",\"arg\":" + (is_field_number ? float_text(*arg[0].float_value()) : value_text(arg));
   }
   if (!tag.is_none()) line += ",\"tag\":" + value_text(tag);
-  node_numbers_[key] = lines_.size();  // set after the arg was written, which may have added nodes
+  node_numbers_[key] = lines_.size();  // the arg may have added nodes
   lines_.push_back(line + "}");
 }
 
@@ -378,7 +375,7 @@ std::string PickledNodes::object_text(PickleValue v, int depth) {
   };
   if (name == "ConstFloat") {
     positional(1);
-  } else if (name == "CallInfo") {  // the repr of a CallInfo shows all members but `aux`
+  } else if (name == "CallInfo") {  // the repr shows all members but `aux`
     positional(dialect_.release >= Release::v0_14 ? 4 : 5);
   } else if (name == "ParamArg" && state && state->kind() == Pickle::Dict) {
     auto field = [&](std::string_view key) {
@@ -407,7 +404,7 @@ std::string PickledNodes::object_text(PickleValue v, int depth) {
     member("ast", number ? R"({"uop":)" + std::to_string(add_numbered_node(*number)) + "}" : value_text(*ast, depth + 1));
     member("metadata", "[]");
   } else if (state && state->kind() == Pickle::Dict) {
-    // leave out fields that are None and that 0.12.0 does not have, because commits near 0.12.0 have them
+    // leave out None fields that 0.12.0 does not have, because commits near 0.12.0 have them
     auto known = parse_record_class(name);
     auto is_known = [&](std::string_view field) {
       return dialect_.release != Release::v0_12 || !known || std::ranges::count(tgc::fields_of(*known), field);
@@ -436,8 +433,7 @@ const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std:
     if (kernel) is_fitting = is_fitting && (name(d, *kernel) == "SINK" || name(d, *kernel) == "PROGRAM");
     if (is_fitting) fitting.push_back(&d);
   }
-  // several fitting dialects are no problem if they read all nodes alike; then the first one is taken, a release if
-  // possible
+  // several fitting dialects must read all nodes alike; then the first is taken, a release if possible
   bool is_clear = std::ranges::all_of(fitting, [&](const PickleDialect* d) {
     auto reads_alike = [&](PickleValue v) {
       bool has_axis = name(*d, v) == "RANGE";

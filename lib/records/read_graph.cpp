@@ -22,7 +22,6 @@ constexpr std::string_view kKinds[] = {
 #undef X
 };
 
-// Returns `text` from its first line that is neither blank nor a comment.
 std::string_view below_comments(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   size_t at = text.find_first_not_of(kBlanks);
@@ -35,7 +34,7 @@ std::string_view below_comments(std::string_view text) {
 std::string_view name_of(InputKind k) { return kKinds[int(k)]; }
 
 InputKind detect_kind(std::string_view head) {
-  // the first byte of an ONNX file is 8, the protobuf tag of its first field, ir_version
+  // 8 is the protobuf tag of ir_version, the first field of an ONNX file
   if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;
   head = below_comments(head);
   if (head.starts_with('{') && looks_like_repro(head)) return InputKind::Repro;
@@ -68,12 +67,12 @@ GraphInfo read_graph_info(InputKind kind, std::string_view text) {
 
 namespace {
 
-// Returns true for the repr of a UOp as Svod, a port of tinygrad, prints it.
+// True for the repr of a UOp as Svod, a port of tinygrad, prints it.
 bool is_svod_tree(InputKind kind, std::string_view text) {
   return kind == InputKind::Repr && begins_svod_tree(below_comments(text));
 }
 
-// Returns the producer to use for a text without a header; empty for 0.12.0.
+// Returns the producer to assume for a text without a header; empty for 0.12.0.
 std::string producer_of_text(InputKind kind, std::string_view text, const ReadReport& report) {
   if (!report.producer.empty()) return std::string(report.producer);
   if (is_svod_tree(kind, text)) return producer_name(Release::v0_14);
@@ -82,7 +81,7 @@ std::string producer_of_text(InputKind kind, std::string_view text, const ReadRe
   return release == Release::v0_12 ? "" : producer_name(release);
 }
 
-// Returns true for a Python program, which a user may have passed in place of the program's recording.
+// True for a Python program, which a user may pass in place of its recording.
 bool is_program(std::string_view text) {
   text = below_comments(text);
   return text.starts_with("import ") || text.starts_with("from ") || text.starts_with("\"\"\"");
@@ -101,7 +100,7 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   if (!header) return header.diag();
   GraphInfo info = header->value_or(GraphInfo());
   if (!*header) info.producer = producer_of_text(kind, text, report);
-  // with accepts_malformed, graphs of different releases may be read into one Graph, as for comparisons
+  // with accepts_malformed, one Graph may get graphs of different releases, as for comparisons
   const Release release = release_of(kind == InputKind::Json ? read_graph_info(kind, text).producer : info.producer);
   if (graph.size() > 0 && graph.release() != release && !report.accepts_malformed)
     return Diag{.message = nodes_of(release), .file = std::string(file),
@@ -154,8 +153,8 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
 
 namespace {
 
-// Returns the last node that was made at each place. A place where no node was made states a node that existed before;
-// which one is unknown, so the place is left out.
+// Returns the last node made at each place. A place where no node was made states an unknown node that existed before,
+// and is left out.
 std::vector<NodeAt> nodes_of_places(const Graph& graph, const Places& places) {
   std::vector<NodeAt> out;
   for (size_t i = 0; i < places.size(); i++) {

@@ -31,28 +31,26 @@ std::string_view name_of(InputKind kind);
 // Returns the kind of an input whose first bytes are `head`, at least one line. Unrecognized text counts as pyrender.
 InputKind detect_kind(std::string_view head);
 
-// Reads the metadata that is written before the graph: the header of a text, or the members of a JSON object before
-// "nodes". Fields that are missing there are empty. If the header or the JSON is malformed, all fields are empty.
+// Reads the metadata before the graph: the header of a text, or the members of a JSON object before "nodes". Missing
+// fields are empty; all are, if the header or the JSON is malformed.
 GraphInfo read_graph_info(InputKind kind, std::string_view text);
 
-// Options for reading a graph, and what the reader reports beside the graph.
 struct ReadReport {
-  // option: accept graphs whose nodes are not well formed, such as inconsistent dtypes
+  // option: accept graphs that are not well formed, such as with inconsistent dtypes
   bool accepts_malformed = false;
-  std::string_view producer;           // option: release of a text that names no release, such as "tinygrad 0.14.0"
+  std::string_view producer;           // option: release of a text that names none, such as "tinygrad 0.14.0"
   std::vector<std::string> notes;      // warnings: facts that the text leaves out and that could not be inferred
-  Places places;                       // positions of the nodes in the text
-  std::shared_ptr<const Repro> repro;  // for a repro bundle: all of its members except the graph
+  Places places;
+  std::shared_ptr<const Repro> repro;  // a repro bundle without its graph
 };
 
-// Reads the graph of a text of kind Pyrender, Repr, Uops, Json or Repro. Unless `accepts_malformed` is set,
-// returns an error if a node is not well formed or a list is out of order (lib/uop/wellformed.h). `file` is the name of
-// the input in messages.
+// Reads a text of kind Pyrender, Repr, Uops, Json or Repro. Unless `accepts_malformed` is set, fails if a node is not
+// well formed or a list is out of order (lib/uop/wellformed.h). `file` is for messages.
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 
-// Like read_graph with `accepts_malformed`, for editors, which need to know which part of the text makes which node.
-// Sets `nodes` to the nodes in the order of the text. If reading fails, `nodes` has the nodes above the error.
+// For editors: as read_graph() with `accepts_malformed`. Sets `nodes` to the nodes in the order of the text; after an
+// error, to those above it.
 Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
                                         ReadReport& report, std::vector<NodeAt>& nodes);
 

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::string_view kFormat = "tgc-repro";
 
-// ---- writing
-
 void write_arrays(JsonWriter& json, std::string_view name, const std::vector<ReproArray>& arrays) {
   if (arrays.empty()) return;
   json.start_line().key(name).object([&] {
@@ -32,8 +30,6 @@ void write_map(JsonWriter& json, std::string_view name, const Map& map) {
     for (auto& [key, value] : map) json.member(key, value);
   });
 }
-
-// ---- reading
 
 std::string read_hex(JsonScanner& in) {
   size_t at = in.position();
@@ -65,7 +61,7 @@ ReproArray read_array(JsonScanner& in, std::string name) {
     else in.skip();
   });
   if (out.dtype.is(Scalar::Void)) in.throw_error(at, "an array without a dtype");
-  // If the product of the sizes overflows 64 bits, the array does not fit in memory, unless a size is 0.
+  // a product that overflows 64 bits does not fit in memory, unless a size is 0
   bool is_empty = std::ranges::find(out.shape, 0) != out.shape.end(), fits = true;
   auto bytes = size_t(out.dtype.itemsize());
   for (int64_t size : out.shape) fits &= is_empty || !__builtin_mul_overflow(bytes, size_t(size), &bytes);

@@ -1,6 +1,5 @@
-// Reads and writes repro bundles. A bundle is a JSON text that reproduces a failure: it has the graph, the arrays, the
-// device, the tolerance, and the kind of the failure. `tgc run BUNDLE` reports whether the failure still happens.
-// README.md describes the format.
+// Reads and writes repro bundles: JSON texts that reproduce a failure, with the graph, the arrays, the device and the
+// tolerance. README.md describes the format.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,33 +13,33 @@
 namespace tgc {
 
 struct ReproArray {
-  std::string name;            // name of the argument: "data1"
-  DType dtype;                 // dtype of an element
+  std::string name;  // name of the argument: "data1"
+  DType dtype;
   std::vector<int64_t> shape;
-  std::string bytes;           // the elements in row-major order, little-endian
+  std::string bytes;  // elements in row-major order, little-endian
 };
 
-// Everything in a bundle except the graph and the graph's GraphInfo (name, stage, target, settings).
+// A bundle without its graph and the graph's GraphInfo.
 struct Repro {
-  std::string symptom;         // failure kind, as named by `tgc reduce --while`: "wrong", "crash", ...
-  std::string description;     // one-line description of the failure
-  std::string script;          // if `symptom` is "cmd": the shell command; the bundle's file name replaces {} in it
-  std::string device;          // the device, in the syntax of --device
-  std::string seeded_fault;           // the seeded fault, as the value of TGC_FAULT; empty if there is none
-  std::map<std::string, std::string> blamed_rewrite;   // result of bisect: verdict, stage, rule, branch
+  std::string symptom;  // as for `tgc reduce --while`: "wrong", "crash", ...
+  std::string description;
+  std::string script;          // for the symptom "cmd": a shell command, with {} for the bundle's file
+  std::string device;          // in the syntax of --device
+  std::string seeded_fault;  // value of TGC_FAULT; or empty
+  std::map<std::string, std::string> blamed_rewrite;  // result of bisect: verdict, stage, rule, branch
   std::map<std::string, int64_t> variables;
-  std::map<std::string, double> tolerance;     // the tolerances rtol, atol, ulp that were set explicitly
-  std::vector<ReproArray> inputs, expected;    // if `expected` is empty, REF's results for the graph are expected
-  std::map<std::string, std::string> made_by;  // versions of tgc, tinygrad and llvm, and the name of the cpu
+  std::map<std::string, double> tolerance;     // rtol, atol, ulp, if set explicitly
+  std::vector<ReproArray> inputs, expected;    // empty `expected`: REF's results are expected
+  std::map<std::string, std::string> made_by;  // versions of tgc, tinygrad and llvm, and the cpu's name
 };
 
 // Returns the bundle's text, with a final newline. `graph` is the graph's JSON (graph_to_json, list_to_json).
 std::string repro_to_json(const Repro& repro, std::string_view graph);
 
-// True if a text that begins with the bytes `head` may be a repro bundle.
+// True if a text that begins with `head` may be a bundle.
 bool looks_like_repro(std::string_view head);
 
-// Parses a bundle. Returns its graph and stores the rest in `repro`. Errors have line and column.
+// Parses a bundle. Returns its graph, and stores the rest in `repro`. Errors have line and column.
 Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::string_view file, Places* places,
                                   Repro& repro);
 

@@ -1,4 +1,3 @@
-// Tests that a repro bundle is the same after writing and reading, and that the reader rejects malformed bundles.
 #include "lib/records/repro.h"
 
 #include "lib/records/read_graph.h"

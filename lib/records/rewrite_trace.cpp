@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::string_view kExpected = "rewrites.pkl, as tinygrad 0.12.0 to 0.14.0 stores it";
 
-// Graph rewrites that are not stages of a kernel or schedule, such as those that compute a fact of a graph.
+// Graph rewrites that are no stages, such as those that compute a fact of a graph.
 constexpr std::string_view kQueries[] = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid",
                                          "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"};
-// Functions that the trace lists like graph rewrites. They contain stages.
+// Functions that the trace lists like graph rewrites, with stages inside.
 constexpr std::string_view kInner[] = {"get_kernel_graph", "run_rangeify"};
-constexpr std::string_view kCaller = "schedule to linear";  // the stage whose rules call the functions of kInner
+constexpr std::string_view kCaller = "schedule to linear";  // its rules call the functions of kInner
 
 template <class List>
 bool contains(const List& list, std::string_view name) {
@@ -34,9 +34,9 @@ bool contains(const List& list, std::string_view name) {
   throw Failure(Diag{.message = what, .expected = std::string(kExpected)});
 }
 
-// One call of tinygrad's graph_rewrite.
+// A graph rewrite of the trace.
 struct Rewrite {
-  std::string name, place;  // `place` is where graph_rewrite was called, "codegen/__init__.py:344"
+  std::string name, place;  // `place` of the call: "codegen/__init__.py:344"
   int64_t sink = 0, depth = 0;
   bool bottom_up = false;
   PickleValue matches;
@@ -57,7 +57,7 @@ std::string place_of_pair(PickleValue v) {
   return file + ":" + std::to_string(v[1].int_value().value_or(0));
 }
 
-// Returns a name from the trace in the form that recordings use: one line, with control characters made visible.
+// Returns a text as recordings have it: one line, with control characters made visible.
 std::string one_line(std::string_view text) {
   std::string out = visible_in_color(text);
   std::ranges::replace_if(out, [](char c) { return c == '\n' || c == '\t'; }, ' ');
@@ -74,20 +74,20 @@ Rewrite rewrite_of(PickleValue v) {
   return out;
 }
 
-// A stage: an outermost, named graph rewrite of a group (of the graph rewrites of one kernel or schedule), with the
-// nested graph rewrites that belong to no earlier stage.
+// An outermost, named graph rewrite of a group (of one kernel or schedule), with the nested graph rewrites that belong
+// to no earlier stage.
 struct Stage {
   const Rewrite* rewrite = nullptr;
   std::vector<const Rewrite*> ran;
 };
 
-// Returns the stages of a group in the order in which they ended.
+// Returns the stages in the order in which they ended.
 std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
   std::vector<Stage> out;
   struct Running {
     const Rewrite* rewrite;
     bool is_stage;
-    size_t first;  // index of this graph rewrite in `pending`; those inside it follow
+    size_t first;  // index of this rewrite in `pending`; those inside it follow
   };
   constexpr size_t kMaxNesting = 1000;
   std::vector<Running> running;  // outermost first
@@ -101,7 +101,7 @@ std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
     pending.erase(first, pending.end());
   };
   for (const Rewrite& r : group) {
-    if (r.depth < group[0].depth) break;  // the graph rewrite belongs to the caller of the group
+    if (r.depth < group[0].depth) break;  // a rewrite of the group's caller
     while (!running.empty() && running.back().rewrite->depth >= r.depth) end();
     if (running.size() >= kMaxNesting) refuse("the rewrites nest too deep");
     bool is_outermost = std::ranges::all_of(
@@ -115,7 +115,6 @@ std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
   return out;
 }
 
-// Names of tinygrad's renderer classes, and the names of the renderers.
 constexpr std::pair<std::string_view, std::string_view> kRenderers[] = {
     {"ClangRenderer", "CLANG"}, {"ClangJITRenderer", "CLANG"}, {"LLVMRenderer", "LLVM"}, {"CPULLVMRenderer", "LLVM"},
     {"X86Renderer", "X86"}, {"CUDARenderer", "CUDA"}, {"NVRenderer", "CUDA"}, {"PTXRenderer", "PTX"},
@@ -124,8 +123,7 @@ constexpr std::pair<std::string_view, std::string_view> kRenderers[] = {
     {"AMDLLVMRenderer", "LLVM"}, {"WGSLRenderer", "WGSL"},
 };
 
-// Returns the target DEVICE[:RENDERER][:ARCH] of a kernel, as far as it is known. `ret` is the kernel's ProgramSpec or,
-// since 0.13, its renderer.
+// Returns DEVICE[:RENDERER][:ARCH], as far as it is known. `ret` is a ProgramSpec or, since 0.13, a renderer.
 std::string target_of(PickleValue ret, std::string_view source) {
   std::string device, renderer, arch;
   if (ret.class_name() == "ProgramSpec") {
@@ -145,8 +143,8 @@ std::string target_of(PickleValue ret, std::string_view source) {
   return arch.empty() || out.starts_with("CPU") ? out : out + ":" + arch;
 }
 
-// Returns the name of the function that tinygrad generates for a kernel: other characters than letters, digits and '_'
-// become hexadecimal.
+// Returns a kernel's function name as tinygrad makes it: without color codes; characters other than letters, digits and
+// '_' become hexadecimal.
 std::string function_name(std::string_view name) {
   std::string out;
   for (char c : ansistrip(name)) {
@@ -158,7 +156,6 @@ std::string function_name(std::string_view name) {
   return out;
 }
 
-// Returns a field of a dataclass in an arg; None if the dataclass has no such field.
 Arg field_of(Arg record, std::string_view name) {
   if (record.kind() != Arg::Kind::Record) return {};
   RecordView fields(record);
@@ -182,8 +179,6 @@ std::optional<Numbers> numbers_of(Arg list) {
   return out.size() == list.items().size() ? std::optional(out) : std::nullopt;
 }
 
-// ---- the record of one group of graph rewrites: of a kernel, or of a schedule
-
 class GroupRecord {
  public:
   GroupRecord(const PickleDialect& dialect, const PickledFields& fields, const std::string& file)
@@ -192,7 +187,7 @@ class GroupRecord {
     if (dialect.release != Release::v0_12) info_.producer = dialect.producer;
   }
 
-  // Returns the record's JSON; an empty text if the group has no stage.
+  // Returns the record's JSON; "" if the group has no stage.
   std::string make(PickleValue key, const std::vector<Rewrite>& group, const std::string& id) {
     std::vector<Stage> stages = stages_of(group);
     if (stages.empty()) return "";
@@ -268,12 +263,10 @@ class GroupRecord {
     json.key("rewrites").raw(R"({"nodes":[)" + separated + R"(],"list":[)" + list + "]}");
   }
 
-  // ---- source, linear list and launch facts
-
   void write_program(JsonWriter& json, PickleValue ret, const std::vector<Rewrite>& group) {
     std::string source, name;
     std::vector<UOp> list;
-    Arg info, kernel;  // ProgramInfo, KernelInfo
+    Arg info, kernel;
     if (ret.class_name() == "ProgramSpec") {
       source = field(ret, "src").text(), name = name_in(field(ret, "name"));
       if (auto uops = ret.find("uops"))
@@ -313,7 +306,7 @@ class GroupRecord {
     });
   }
 
-  // Returns the last PROGRAM with source that a graph rewrite of the group began with or made; else the empty UOp.
+  // Returns the last PROGRAM with source that a graph rewrite of the group began with or made.
   UOp last_program(const std::vector<Rewrite>& group) {
     auto has_source = [](UOp u) {
       return u.is(Op::PROGRAM) && std::ranges::any_of(u.src(), [](UOp s) { return s.is(Op::SOURCE); });
@@ -354,25 +347,24 @@ struct RewriteTrace::State {
   Pickle pickle;
   PickledFields fields = {};
   const PickleDialect* dialect = nullptr;
-  size_t group = 0;                     // index of the next group
+  size_t group = 0;
   bool has_header = false, has_record = false;
-  std::set<uint32_t> listed = {};        // ids of the lists of graph rewrites of earlier groups
-  std::map<std::string, int> uses = {};  // number of uses of each id
-  std::optional<Diag> problem = {};      // the error of the last record that could not be made
+  std::set<uint32_t> listed = {};  // ids of the lists of graph rewrites of earlier groups
+  std::map<std::string, int> uses = {};
+  std::optional<Diag> problem = {};
   PickleBudget budget = {};
   static constexpr size_t kMatchBytes = 8;
 
   PickleValue part(std::string_view name) const { return field(pickle.root(), name); }
 
-  // Returns the JSON of the record of group `n`; an empty text if the group has no stage.
   std::string make(size_t n) {
     PickleValue key = part("keys")[n], rewrites = part("rewrites")[n];
     if (!listed.insert(rewrites.id()).second) refuse("two groups of rewrites are the same list");
     std::vector<Rewrite> all;
     for (size_t i = 0; i < rewrites.size(); i++) {
       const Rewrite& r = all.emplace_back(rewrite_of(rewrites[i]));
-      // count a list of matches for each rewrite that has it, because rewrites may share a list; a match that is not
-      // shared takes more than kMatchBytes in the file
+      // counts a list of matches for each rewrite, because rewrites may share a list; a match that is not shared takes
+      // more in the file
       budget.spend_bytes(r.name.size() + r.place.size() + kMatchBytes * r.matches.size());
     }
     if (all.empty()) return "";
@@ -402,7 +394,7 @@ RewriteTrace::~RewriteTrace() = default;
 
 namespace {
 
-// Returns work(), or its error with the name of the file added.
+// Returns work(), or its error with the file's name added.
 template <class Work>
 auto in_file(const std::string& file, Work&& work) {
   auto out = catch_failures(std::forward<Work>(work));

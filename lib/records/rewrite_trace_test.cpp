@@ -11,7 +11,7 @@ using namespace tgc;
 
 namespace {
 
-// Returns a pickle of a UOp with these numbers of op and sources, as tinygrad stores it; sources are equal CONSTs.
+// Returns a pickle of a UOp as tinygrad stores it, with equal CONSTs as sources.
 std::string pickled_uop(int op, int sources, int const_op) {
   auto text = [](std::string_view s) { return std::string("\x8c") + char(s.size()) + std::string(s); };
   auto object = [&](std::string_view module, std::string_view name, const std::string& arguments) {

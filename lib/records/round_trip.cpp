@@ -42,7 +42,6 @@ class Comparer {
     return {};
   }
 
-  // True if `x` and `y` have equal kinds and values. Compares the items of tuples, and the graphs under UOps.
   bool same(Arg x, Arg y) {
     if (x.kind() != y.kind()) return false;
     switch (x.kind()) {

@@ -1,4 +1,4 @@
-// Round-trip check: writes a graph as text, reads the text into another Graph, and compares both graphs node by node.
+// Writes a graph as text, reads the text into another Graph, and compares both graphs node by node.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,20 +7,19 @@
 
 namespace tgc {
 
-// The first difference in op, dtype, arg, tag or sources, or in the sharing of nodes, between the graphs under `a` and
-// `b`.
+// The first difference in op, dtype, arg, tag, sources, or sharing of nodes.
 struct GraphDifference {
-  UOp node;          // the first node under `a` that differs; empty if only the numbers of nodes differ
-  std::string text;  // "node 12 (REDUCE): ..."; the number is the position in the toposort
+  UOp node;          // the node under `a`; empty if only the numbers of nodes differ
+  std::string text;  // such as "node 12 (REDUCE): ...", by position in the toposort
 };
 std::optional<GraphDifference> first_difference(UOp a, UOp b);
-// Returns the text of the first difference between the graphs under `a` and `b`; empty if they are equal.
+// Returns the text of the first difference; "" if the graphs are equal.
 std::string graph_difference(UOp a, UOp b);
 inline bool same_graph(UOp a, UOp b) { return graph_difference(a, b).empty(); }
 
-// Writes the graph under `root` in `format` (Pyrender, Repr or Json), reads the text into the graph `into` and returns
-// the new root. Returns an error if writing or reading fails, if detect_kind() takes the text for another format, or if
-// the read graph, or the GraphInfo that the text states, differs from the written one. Accepts malformed graphs.
+// Writes the graph in `format` (Pyrender, Repr or Json), reads it into `into` and returns the new root. Fails if
+// writing or reading fails, if detect_kind() takes the text for another format, or if the graph or the stated GraphInfo
+// differs. Accepts malformed graphs.
 Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& into);
 
 }  // namespace tgc

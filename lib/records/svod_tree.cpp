@@ -14,7 +14,7 @@ struct NamePair {
   std::string_view svod, tinygrad;
 };
 
-// Names of ops that Svod and tinygrad call differently. Svod prints arithmetic in CamelCase.
+// Ops that Svod names differently; it prints arithmetic in CamelCase.
 constexpr NamePair kOps[] = {
     {"Neg", "NEG"},       {"Sqrt", "SQRT"},         {"Exp2", "EXP2"},         {"Log2", "LOG2"},
     {"Sin", "SIN"},       {"Trunc", "TRUNC"},       {"Add", "ADD"},           {"Mul", "MUL"},
@@ -25,14 +25,14 @@ constexpr NamePair kOps[] = {
     {"Where", "WHERE"},   {"MulAcc", "MULACC"},     {"Threefry", "THREEFRY"}, {"Reciprocal", "RECIPROCAL"},
     {"END_IF", "ENDIF"},  {"INVALID", "CONST"},
 };
-// Ops that have tinygrad's names, and whose arg is None, the dtype or, for a SINK, a KernelInfo.
+// Ops whose arg is None, the dtype or, for a SINK, a KernelInfo.
 constexpr std::string_view kPlainOps[] = {
     "SINK", "END", "STORE", "INDEX", "LOAD", "CAST", "BITCAST", "GROUP", "RESHAPE", "EXPAND", "PAD", "SHRINK",
     "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "MSTACK", "IF", "BARRIER", "DETACH", "AFTER", "NOOP", "STACK", "TUPLE"};
-// Ops that have tinygrad's names, and whose arg the tree prints.
+// Ops whose arg the tree prints.
 constexpr std::string_view kOpsWithArg[] = {"CONST", "PARAM",   "BUFFER",   "RANGE",  "REDUCE", "PERMUTE",
                                             "FLIP",  "SPECIAL", "GETTUPLE", "MSELECT"};
-// Ops whose arg the tree omits or truncates. A tree with such an op cannot be read.
+// Ops whose arg the tree omits or truncates, so that it cannot be read.
 constexpr std::string_view kOpsWithoutArg[] = {
     "STAGE", "CALL",   "FUNCTION", "PROGRAM", "LINEAR",     "SOURCE",   "BINARY",          "INS", "VCONST",
     "MULTI", "COPY",   "CUSTOM",   "SLICE",   "ALL_REDUCE", "CUSTOM_I", "CUSTOM_FUNCTION", "WMMA", "GETADDR"};
@@ -52,15 +52,12 @@ std::string_view tinygrad_name(std::span<const NamePair> names, std::string_view
   return found == names.end() ? std::string_view() : found->tinygrad;
 }
 
-// If `text` begins with `prefix`, removes it and returns true.
 bool take_prefix(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
   return true;
 }
 
-// Returns the part of `text` between `open` and `close`; nullopt if `text` does not begin with `open` and end with
-// `close`.
 std::optional<std::string_view> inside(std::string_view text, std::string_view open, std::string_view close) {
   if (!take_prefix(text, open) || !text.ends_with(close)) return std::nullopt;
   return text.substr(0, text.size() - close.size());
@@ -86,7 +83,7 @@ class TreeReader : public PyScan {
 
  private:
   struct Frame {
-    size_t at;  // byte offset of the node's line
+    size_t at;
     std::string_view id;
     Op op;
     DType dtype;
@@ -97,14 +94,14 @@ class TreeReader : public PyScan {
 
   size_t offset_of(std::string_view part) const { return size_t(part.data() - text_.data()); }
 
-  // Returns the value of the Python text `text`, into which the text at byte `at` was translated.
+  // `text` is Python text, into which the text at byte `at` was translated.
   Arg value(size_t at, const std::string& text) {
     auto value = catch_failures([&] { return read_value(graph_, text); });
     if (!value) throw_error(at, value.diag().message, value.diag().expected);
     return *value;
   }
 
-  // Reads one line: the branches of the tree, then a node or a reference to a node above.
+  // A line has the branches of the tree, then a node or a reference to a node above.
   void node(std::string_view line) {
     std::string_view rest = line;
     size_t depth = 0;
@@ -126,7 +123,7 @@ class TreeReader : public PyScan {
     open_.back().sources.push_back(known->second);
   }
 
-  // Begins the node of a line; `label` is the line after the node's id.
+  // `label` is the line after the node's id.
   void open(size_t at, std::string_view id, std::string_view label) {
     const size_t colon = label.find(" : ");
     if (colon == label.npos) throw_error(at, "a node without its dtype", "'NAME : DTYPE'");
@@ -155,7 +152,6 @@ class TreeReader : public PyScan {
     open_.push_back(std::move(f));
   }
 
-  // Makes the nodes of the open lines from `depth` on, and closes the lines.
   void close(size_t depth) {
     while (open_.size() > depth) {
       Frame f = std::move(open_.back());
@@ -171,7 +167,7 @@ class TreeReader : public PyScan {
     }
   }
 
-  // Returns tinygrad's text of a dtype such as "Scalar(Float32)".
+  // Returns "dtypes.float" for "Scalar(Float32)".
   std::string dtype(std::string_view type) const {
     auto scalar = inside(type, "Scalar(", ")");
     std::string_view known = scalar ? tinygrad_name(kDTypes, *scalar) : std::string_view();
@@ -180,7 +176,7 @@ class TreeReader : public PyScan {
     return "dtypes." + std::string(known);
   }
 
-  // Returns the Python text of an arg, which the tree prints as `args` after the op's name; an empty text for None.
+  // Returns the Python text of the arg that the tree prints as `args` after the op's name; "" for None.
   std::string arg_text(std::string_view word, std::string_view args, const std::string& dtype) const {
     auto wrong = [&]() -> std::string {
       throw_error(offset_of(args), "found '" + std::string(args) + "' behind " + std::string(word),
@@ -226,7 +222,6 @@ class TreeReader : public PyScan {
     return "";
   }
 
-  // Returns the text of a constant that the tree prints as "(Float(1.0))".
   std::string constant(std::string_view args) const {
     for (std::string_view kind : {"(Int(", "(UInt(", "(Float(", "(Bool("})
       if (auto value = inside(args, kind, "))"))
@@ -253,8 +248,8 @@ class TreeReader : public PyScan {
   Graph& graph_;
   Places* places_;
   UOp root_;
-  std::vector<Frame> open_;                            // the nodes from the root to the current line
-  std::unordered_map<std::string_view, UOp> nodes_;    // the nodes that are complete, by the ids that the tree prints
+  std::vector<Frame> open_;
+  std::unordered_map<std::string_view, UOp> nodes_;  // complete nodes, by the tree's ids
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Test helpers: iterate over the golden records of testdata, and return the first line of an error.
+// Test helpers for golden records and errors.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// Calls each(record) for every record of the golden `files`, which are names in testdata/golden without extensions.
+// Calls each(record) for the records of `files`, names in testdata/golden without extensions.
 template <class Each>
 void for_each_golden(std::initializer_list<const char*> files, Each each) {
   for (const char* file : files) {
@@ -25,7 +25,7 @@ void for_each_golden(std::initializer_list<const char*> files, Each each) {
   }
 }
 
-// Returns the first line of the error, or "none" if reading succeeded.
+// Returns the first line of the error, or "none".
 template <class T>
 std::string error_of(const Result<T>& read) {
   return read ? "none" : read.diag().text().substr(0, read.diag().text().find('\n'));
