@@ -32,7 +32,7 @@ std::string Const::str() const {
 
 namespace {
 
-// Compares an int with a float, without rounding the int. `d` must not be NaN.
+// Compares without rounding the int. `d` must not be NaN.
 std::strong_ordering compare(Int i, double d) {
   if (std::isinf(d)) return d > 0 ? std::strong_ordering::less : std::strong_ordering::greater;
   Int whole = Int::trunc(d);
@@ -104,7 +104,7 @@ const Limits& limits(DType d) {
     for (int i = 0; i < kNumScalars; i++) table[size_t(i)] = limits_of(Scalar(i));
     return table;
   }();
-  // as in tinygrad, pointers have the limits of void (which are the limits of bool), and images have those of float
+  // as in tinygrad: pointers have the limits of void (those of bool), images those of float
   return kTable[size_t(d.is_image() ? Scalar::Float32 : d.is_ptr() ? Scalar::Void : d.scalar_kind())];
 }
 }  // namespace
@@ -129,7 +129,7 @@ uint16_t float_to_half_bits(double v) {
   if (std::isnan(v)) return sign | 0x7E00;
   double a = std::fabs(v);
   if (a >= 65520.0) return sign | 0x7C00;  // rounds to 2**16, which is infinite as a half
-  if (a < 0x1p-14) return sign | uint16_t(std::nearbyint(a * 0x1p24));                     // a subnormal half
+  if (a < 0x1p-14) return sign | uint16_t(std::nearbyint(a * 0x1p24));  // a subnormal half
   int exponent = std::ilogb(a);
   // the 11 bits of the significand with the implicit leading bit; 2048 if rounding carries into the exponent
   auto mantissa = uint32_t(std::nearbyint(std::ldexp(a, 10 - exponent)));

@@ -1,6 +1,5 @@
-// Const: the value of a constant. It is a Python value: a bool, an int, a float, or tinygrad's Invalid. Arithmetic
-// follows Python: bools are ints, and an int combined with a float becomes a float. Arithmetic does not round to a
-// dtype; truncate() does.
+// The value of a constant, as in Python: a bool, an int, a float, or tinygrad's Invalid. Bools are ints, and an int
+// combined with a float becomes a float. Arithmetic does not round to a dtype; truncate() does.
 #pragma once
 #include <string>
 
@@ -30,7 +29,7 @@ class Const {
   Kind kind() const { return kind_; }
   bool is_bool() const { return kind_ == Kind::Bool; }
   bool is_int() const { return kind_ == Kind::Int || kind_ == Kind::BigInt; }
-  bool is_integral() const { return kind_ <= Kind::BigInt; }  // Python's isinstance(x, int): true for bools, too
+  bool is_integral() const { return kind_ <= Kind::BigInt; }  // Python's isinstance(x, int)
   bool is_float() const { return kind_ == Kind::Float; }
   bool is_invalid() const { return kind_ == Kind::Invalid; }
 
@@ -42,10 +41,10 @@ class Const {
   tgc::Int to_int() const { return is_float() ? tgc::Int::trunc(d_) : as_int(); }
   bool truthy() const { return is_float() ? d_ != 0 : kind_ == Kind::BigInt || kind_ == Kind::Invalid || i_ != 0; }
 
-  std::string str() const;  // returns Python's str(x): "True", "5", "0.1", "Invalid"
+  std::string str() const;  // Python's str(x): "True", "5", "0.1", "Invalid"
   void append_str(std::string& out) const;
 
-  // the 8 bytes that store the value; for a BigInt, a pointer to its digits
+  // the value's 8 bytes; of a BigInt, a pointer to its digits
   uint64_t raw() const { return uint64_t(i_); }
 
  private:
@@ -58,23 +57,21 @@ class Const {
   };
 };
 
-// Returns true if both are ints of 64 bits. For these, py_equal and py_less have a fast path.
 inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }
-// Implement py_equal and py_less for any two values. Call py_equal and py_less instead, which have a fast path.
+// Called by py_equal and py_less, which have a fast path; call those.
 bool py_equal_of_any(Const a, Const b);
 bool py_less_of_any(Const a, Const b);
-// Return Python's a == b and a < b. As in tinygrad (dtype.py:InvalidType), Invalid equals only itself, and
-// py_less(a, b) is true if exactly one of `a` and `b` is Invalid.
+// Python's a == b and a < b. As in tinygrad (dtype.py:InvalidType), Invalid equals only itself, and py_less(a, b) is
+// true if exactly one of `a` and `b` is Invalid.
 inline bool py_equal(Const a, Const b) { return are_small_ints(a, b) ? a.raw() == b.raw() : py_equal_of_any(a, b); }
 inline bool py_less(Const a, Const b) {
   return are_small_ints(a, b) ? int64_t(a.raw()) < int64_t(b.raw()) : py_less_of_any(a, b);
 }
 inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }  // false if a or b is NaN
-// Python's min(a, b) and max(a, b): return `a` if the two compare equal.
+// Python's min and max: return `a` if the two compare equal.
 inline Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
 inline Const py_max(Const a, Const b) { return py_less(a, b) ? b : a; }
-// Return a + b, a - b, a * b and -a. py_add, py_sub and py_mul throw Failure for Invalid. The argument of py_neg must
-// not be Invalid.
+// py_add, py_sub and py_mul throw Failure for Invalid. The argument of py_neg must not be Invalid.
 Const py_add(Const a, Const b);
 Const py_sub(Const a, Const b);
 Const py_mul(Const a, Const b);
@@ -83,18 +80,17 @@ Const py_neg(Const a);
 namespace dtypes {
 Const min(DType d);  // the least value; -inf for floats
 Const max(DType d);  // the greatest value; inf for floats
-// Converts `v` to the Python type of `d`: int(v), float(v) or bool(v). Returns Invalid unchanged. Throws Failure if
-// Python raises an exception.
+// Returns Python's int(v), float(v) or bool(v), or Invalid unchanged. Throws Failure if Python raises an exception.
 Const as_const(Const v, DType d);
 }  // namespace dtypes
 
-// Returns the value that `v` has after it was stored as the scalar dtype `d` and loaded again (dtype.py:truncate).
-// Returns `v` unchanged if it is Invalid or if `d` is another dtype, such as index. Throws Failure if `v` is a float
-// and `d` an integer dtype, or if `v` is an integer that is too large for a float and `d` a float dtype.
+// Returns the value of `v` after it was stored as the scalar dtype `d` and loaded again (dtype.py:truncate); unchanged
+// if it is Invalid, or for other dtypes, such as index. Throws Failure if `v` is a float and `d` an integer dtype, or
+// if `v` is an integer that is too large for the float dtype `d`.
 Const truncate(Const v, DType d);
 
-// Convert a double or float to the bits of a smaller float, rounding to nearest even, and back. float_to_fp8 converts
-// infinities as dtype.py:float_to_fp8 does.
+// Convert between floating-point formats, rounding to nearest even. float_to_fp8 converts infinities as
+// dtype.py:float_to_fp8 does.
 uint16_t float_to_half_bits(double v);
 double half_bits_to_float(uint16_t bits);
 uint16_t float_to_bf16_bits(float v);

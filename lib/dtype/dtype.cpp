@@ -15,11 +15,11 @@
 namespace tgc {
 namespace {
 
-// The interning table of all dtypes except the scalars of 0.12.0. Several threads may use it at the same time.
+// Interns dtypes except the scalars of 0.12.0. Several threads may use it at the same time.
 class Table {
  public:
   static Table& get() {
-    static Table* table = new Table;  // never destroyed, because static objects may refer to its entries
+    static Table* table = new Table;  // never destroyed: static objects may refer to its entries
     return *table;
   }
 
@@ -77,7 +77,7 @@ class Table {
   std::deque<std::vector<int64_t>> shapes_;
 };
 
-constexpr int kFastVec = 33;  // vectors with fewer elements of a scalar of 0.12.0 are found in fast_vec, without a lock
+constexpr int kFastVec = 33;  // shorter vectors of a scalar of 0.12.0 are in fast_vec, without a lock
 std::array<std::array<std::atomic<const DTypeInfo*>, kFastVec>, kNumScalars> fast_vec;
 
 DType image(Scalar storage, std::string_view name, std::span<const int64_t> shape, int64_t pitch) {
@@ -108,7 +108,7 @@ std::string_view name_of(AddrSpace space) {
 
 namespace {
 
-// A direct-mapped cache of recently used pointers and vectors of pointers. A lookup in this cache needs no lock.
+// A direct-mapped cache of pointers and vectors of pointers, without a lock.
 std::array<std::atomic<const DTypeInfo*>, 256> pointer_cache;
 std::atomic<const DTypeInfo*>& cached_pointer(const DTypeInfo* of, int64_t size) {
   uint64_t h = (reinterpret_cast<uintptr_t>(of) ^ uint64_t(size) << 20) * 0x9E3779B97F4A7C15ull;
@@ -243,14 +243,14 @@ FloatInfo finfo(DType d) {
 namespace {
 using namespace dtypes;
 
-// tinygrad's promo_lattice. Each array lists the scalars that the scalars of its name promote to in one step: kInt32
-// those of int32, kWide those of int64 and uint64, kHalf those of float16 and bfloat16.
+// tinygrad's promo_lattice. Each array has what the scalars of its name promote to in one step: kWide of int64 and
+// uint64, kHalf of float16 and bfloat16.
 constexpr DType kToNone[] = {void_};
 constexpr DType kBool[] = {int8, uint8}, kInt8[] = {int16}, kUInt8[] = {int16, uint16}, kInt16[] = {int32},
                 kUInt16[] = {int32, uint32}, kInt32[] = {int64}, kUInt32[] = {int64, uint64},
                 kWide[] = {fp8e4m3, fp8e5m2}, kFp8[] = {float16, bfloat16}, kHalf[] = {float32}, kFloat[] = {float64};
 
-// Returns the bit set of the scalars that `d` promotes to in any number of steps, including `d` itself.
+// The scalars that `d` promotes to in any number of steps, with `d`, as bits.
 uint32_t reachable(DType d) {
   uint32_t bits = 1u << int(d.scalar_kind());
   for (DType up : promotes_to(d)) bits |= reachable(up);
@@ -292,7 +292,7 @@ DType least_upper_dtype(std::span<const DType> ds) {
       throw Failure(std::string(d.repr()) + " has no type promotion");
     common &= kReach[int(s.scalar_kind())];
   }
-  return of(Scalar(std::countr_zero(common)));  // the lowest bit has the lowest priority, as the enum sorts by priority
+  return of(Scalar(std::countr_zero(common)));  // the enum sorts by priority
 }
 
 DType least_upper_float(DType d) { return is_float(d) ? d : least_upper_dtype({d, default_float}); }

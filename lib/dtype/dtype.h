@@ -1,5 +1,5 @@
-// DType: tinygrad's data types (dtype.py): scalars, pointers, images, and vectors of these. A DType is a handle to an
-// immutable object. The objects are interned per process, so equal dtypes have equal handles.
+// tinygrad's data types (dtype.py): scalars, pointers, images, and vectors of these. A DType is a handle to an
+// immutable object; equal dtypes have equal handles.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -36,50 +36,50 @@ enum class Scalar : uint8_t {
 #define X(id, ...) id,
   TGC_SCALARS(X)
 #undef X
-      Other,  // any scalar that only other releases have
+      Other,  // any scalar that 0.12.0 does not have
 };
 inline constexpr int kNumScalars = 17;  // scalars of 0.12.0, without Other
 
 enum class AddrSpace : uint8_t { GLOBAL, LOCAL, REG };
-std::string_view name_of(AddrSpace space);  // returns "GLOBAL" for AddrSpace::GLOBAL
+std::string_view name_of(AddrSpace space);
 
 struct DTypeInfo {
   enum class Kind : uint8_t { Value, Pointer, Image };
   Kind kind = Kind::Value;
-  // the scalar of the value or of the pointee; of an image, the storage type (Float16 or Float32)
+  // scalar of the value or the pointee; of an image, its storage type (Float16 or Float32)
   Scalar scalar = Scalar::Void;
-  // bit number of the scalar in a DTypeSet; kNumScalars for pointers, images and Other, which no DTypeSet contains
+  // bit in a DTypeSet; kNumScalars for pointers, images and Other, which no DTypeSet contains
   uint8_t value_class = uint8_t(Scalar::Void);
   AddrSpace addrspace = AddrSpace::GLOBAL;
   int8_t priority = -1;      // promotion priority, the first key of operator<
-  char fmt = 0;              // format character in Python's struct module; 0 if there is none, and for vectors
-  int32_t count = 1;         // number of elements of the value, or of the pointee
-  int32_t v = 1;             // number of elements of a vector of pointers or images; otherwise 1
-  int32_t bitsize = 0;       // number of bits of all elements of the value, or of the pointee
-  int64_t size = -1;         // number of elements that a pointer may access; -1 if unlimited
-  const DTypeInfo* base = nullptr;     // the pointee of a pointer, the value dtype of an image; otherwise null
-  const DTypeInfo* element = nullptr;  // the element dtype of a vector (tinygrad's _scalar); otherwise null
-  std::string_view name;               // such as "float", "float4" or "imagef"
+  char fmt = 0;              // format character in Python's struct module; 0: none
+  int32_t count = 1;         // elements of the value, or of the pointee
+  int32_t v = 1;             // elements of a vector of pointers or images; else 1
+  int32_t bitsize = 0;       // of the value, or of the pointee
+  int64_t size = -1;         // elements that a pointer may access; -1: unlimited
+  const DTypeInfo* base = nullptr;     // the pointee; the value dtype of an image; else null
+  const DTypeInfo* element = nullptr;  // element of a vector (tinygrad's _scalar); else null
+  std::string_view name;
   std::string_view repr;               // such as "dtypes.float.vec(4).ptr(16)"
   std::span<const int64_t> shape;      // of an image: (height, width, 4)
-  int64_t pitch = -1;                  // of an image: bytes per row, if passed to dtypes.imagef or imageh; else -1
+  int64_t pitch = -1;                  // of an image: bytes per row, if passed to imagef() or imageh(); else -1
 };
 
 class DType {
  public:
-  constexpr DType();  // the dtype dtypes::void_
+  constexpr DType();  // void_
   constexpr explicit DType(const DTypeInfo* info) : info_(info) {}
 
   // tinygrad's isinstance(x, PtrDType); also true for images
   bool is_ptr() const { return info_->kind != DTypeInfo::Kind::Value; }
   bool is_image() const { return info_->kind == DTypeInfo::Kind::Image; }
   bool is_value() const { return info_->kind == DTypeInfo::Kind::Value; }
-  // Returns true if this is the scalar `s` or a vector of `s`; false for pointers.
+  // True for the scalar `s` and vectors of `s`, not for pointers.
   bool is(Scalar s) const { return is_value() && info_->scalar == s; }
 
   Scalar scalar_kind() const { return info_->scalar; }
   size_t value_class() const { return info_->value_class; }
-  int count() const { return info_->count; }                         // elements of the value, or of the pointee
+  int count() const { return info_->count; }                         // of the value, or of the pointee
   int vcount() const { return is_ptr() ? info_->v : info_->count; }  // elements of the value, or number of pointers
   int bitsize() const { return info_->bitsize; }
   int itemsize() const { return (info_->bitsize + 7) / 8; }  // bytes of the value, or of the pointee
@@ -90,19 +90,19 @@ class DType {
   AddrSpace addrspace() const { return info_->addrspace; }
   int64_t size() const { return info_->size; }
   std::span<const int64_t> image_shape() const { return info_->shape; }
-  int64_t image_pitch() const;  // bytes per row: as passed to dtypes.imagef or imageh, or computed from the shape
+  int64_t image_pitch() const;  // bytes per row: as passed to imagef() or imageh(), or computed from the shape
 
   // the pointee of a pointer, the value dtype of an image; else this dtype
   DType base() const { return info_->base ? DType(info_->base) : *this; }
   // a vector's element dtype; else this dtype
   DType scalar() const { return info_->element ? DType(info_->element) : *this; }
-  // Returns a vector of n elements of this dtype; this dtype if n is 1, or if this is void. Throws Failure if this is a
-  // vector, or if n is out of range.
+  // Returns a vector of n elements; this dtype if n is 1 or this is void. Throws Failure if this is a vector, or if n
+  // is out of range.
   DType vec(int64_t n) const;
-  // Returns a pointer to `size` elements of this dtype (-1 if unlimited). Throws Failure if this is a pointer already.
-  // For an image, returns the image itself; throws Failure for an image if `space` is not GLOBAL.
+  // Returns a pointer to `size` elements (-1: unlimited); for an image, the image. Throws Failure if this is a pointer,
+  // or for an image if `space` is not GLOBAL.
   DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
-  int64_t nbytes() const;      // bytes that a pointer may access; throws Failure if unlimited, too many or no pointer
+  int64_t nbytes() const;  // bytes that a pointer may access; throws Failure if unlimited, too many or no pointer
 
   const DTypeInfo* info() const { return info_; }
   friend bool operator==(DType, DType) = default;
@@ -111,8 +111,8 @@ class DType {
   const DTypeInfo* info_;
 };
 
-// Compares (priority, bitsize, name, fmt, count), as tinygrad's DType.__lt__. Not a total order: two pointers that
-// differ only in size are different, but neither is less.
+// Compares (priority, bitsize, name, fmt, count), as tinygrad's DType.__lt__. Two pointers that differ only in size are
+// different, but neither is less.
 bool operator<(DType a, DType b);
 
 // A set of scalars. A vector is in the set if its element is; a pointer is in no set (as in UPat's dtype matching).
@@ -136,7 +136,7 @@ class DTypeSet {
 
 namespace dtypes {
 
-// The table of scalars, in the enum's order.
+// The scalars in the enum's order.
 inline constexpr DTypeInfo kScalars[] = {
 #define X(id, long_name, short_name, c_name, priority_, bits_, fmt_) \
   {.scalar = Scalar::id,                                             \
@@ -166,9 +166,8 @@ inline constexpr DTypeSet sints{Scalar::Int8, Scalar::Int16, Scalar::Int32, Scal
 inline constexpr DTypeSet ints = uints | sints;
 inline constexpr DTypeSet index_like = ints | DTypeSet{Scalar::Index};
 
-// Return the image dtypes dtypes.imageh(shape, pitch) and dtypes.imagef(shape, pitch). `shape` is (height, width, 4);
-// `pitch` is the number of bytes per row, or -1 for the default of the shape. Throw Failure for another shape, and
-// for more than 2**40 elements.
+// Return an image dtype. `shape` is (height, width, 4); `pitch` is the number of bytes per row, or -1 for the default
+// of the shape. Throw Failure for another shape, and for more than 2**40 elements.
 DType imageh(std::span<const int64_t> shape, int64_t pitch = -1);
 DType imagef(std::span<const int64_t> shape, int64_t pitch = -1);
 
@@ -177,16 +176,15 @@ inline bool is_int(DType d) { return index_like.contains(d); }  // includes inde
 inline bool is_unsigned(DType d) { return uints.contains(d); }
 inline bool is_bool(DType d) { return d.is(Scalar::Bool); }
 
-// Returns the scalar with this attribute name ("float32", "float", "half", ...); nullopt if there is no such scalar.
+// Returns the scalar with an attribute name ("float32", "float", "half", ...); nullopt if there is none.
 std::optional<DType> parse(std::string_view attribute);
-// Like parse, but also accepts names that 0.12.0 does not have, such as weakint. Returns a Scalar::Other for these: a
-// dtype that has a name, but no size, and that no DTypeSet contains.
+// Like parse(), but also accepts names that 0.12.0 does not have, such as weakint: returns a Scalar::Other for them, a
+// dtype without a size that no DTypeSet contains.
 DType parse_any_release(std::string_view attribute);
-// Returns all names that parse() accepts, for error messages.
 std::span<const std::string_view> attribute_names();
 
 struct FloatInfo {
-  int exponent_bits, mantissa_bits;  // number of bits of the exponent and of the mantissa
+  int exponent_bits, mantissa_bits;
 };
 FloatInfo finfo(DType d);  // throws Failure if `d` is not a float
 
@@ -194,17 +192,17 @@ FloatInfo finfo(DType d);  // throws Failure if `d` is not a float
 
 constexpr DType::DType() : info_(&dtypes::kScalars[0]) {}
 
-// Returns the smallest dtype that all of `ds` promote to in tinygrad's lattice. If `ds` contains images, returns the
-// first image. `ds` must not be empty. Throws Failure for dtypes that do not promote (void, index, pointers).
+// Returns the smallest dtype to which `ds`, which must not be empty, promote in tinygrad's lattice; if `ds` contains
+// images, the first image. Throws Failure for dtypes that do not promote (void, index, pointers).
 DType least_upper_dtype(std::span<const DType> ds);
 inline DType least_upper_dtype(std::initializer_list<DType> ds) {
   return least_upper_dtype(std::span(ds.begin(), ds.size()));
 }
 DType least_upper_float(DType d);
-// Returns the dtypes that the scalar `d` promotes to in one step, in tinygrad's order (dtype.py:promo_lattice).
+// The dtypes that the scalar `d` promotes to in one step, in tinygrad's order (dtype.py:promo_lattice).
 std::span<const DType> promotes_to(DType d);
-bool can_lossless_cast(DType from, DType to);  // true if a cast loses no value (dtype.py:can_lossless_cast)
-DType sum_acc_dtype(DType d);                  // the accumulator dtype of a sum over `d`
+bool can_lossless_cast(DType from, DType to);  // as dtype.py:can_lossless_cast
+DType sum_acc_dtype(DType d);                  // dtype of the accumulator of a sum over `d`
 
 }  // namespace tgc
 

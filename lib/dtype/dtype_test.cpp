@@ -10,7 +10,7 @@ using namespace tgc;
 
 namespace {
 
-// Parses a dtype as the test data writes it, such as "dtypes.half.vec(8).ptr(32,AddrSpace.LOCAL)".
+// Parses texts such as "dtypes.half.vec(8).ptr(32,AddrSpace.LOCAL)".
 DType dtype_of(std::string_view text) {
   static constexpr int64_t kShape[] = {4, 16, 4};
   auto number = [](std::string_view s) { return std::stoll(std::string(s)); };
