@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long to wait for the process to exit: kTries checks, with pauses of kPauseMicroseconds between them.
+// Number of checks whether the process has exited, and the pause between them.
 constexpr int kTries = 200;
 constexpr useconds_t kPauseMicroseconds = 10000;
 
@@ -30,7 +30,7 @@ bool is_ready(int fd, short events, int milliseconds) {
   return poll(&p, 1, milliseconds) > 0;
 }
 
-// Blocks SIGPIPE in a scope, so that writing to a process that has ended fails instead of killing this process.
+// In this scope, writing to a process that has ended fails instead of killing this process.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() {
@@ -50,13 +50,12 @@ class WithoutSigpipe {
 
 }  // namespace
 
-// The conditions that end the wait for an answer: a time limit and a stop callback.
 struct AnswerProcess::WaitLimits {
   double seconds;
   const std::function<bool()>& stop;
   Clock::time_point until = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
 
-  // Waits until `fd` is ready for `events`. Fails if the time limit passes or the stop callback returns true.
+  // Waits until `fd` is ready. Fails if the time limit passes or the stop callback returns true.
   Status wait_for(int fd, short events) const {
     constexpr int kPoll = 100;  // milliseconds
     for (;;) {
@@ -118,7 +117,6 @@ std::string AnswerProcess::unsolicited_output() {
   return unread_output_.empty() ? "" : "'" + line + "'";
 }
 
-// Returns a text that says how the child process ended: its exit code or signal.
 std::string AnswerProcess::child_end_text() {
   int status = 0;
   pid_t ended = 0;

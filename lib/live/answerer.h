@@ -1,6 +1,6 @@
-// Answerer: a child process that reads questions from standard input and writes answers to standard output, one line
-// each. /bin/sh starts the child in its own process group. The child inherits standard error. The child is killed when
-// this process ends, even if this process itself is killed.
+// A child process that reads questions from standard input and writes answers to standard output, one line each.
+// /bin/sh starts it in its own process group. It is killed when this process ends, even if this process itself is
+// killed.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// The process starts at the first question. After a failure, it is killed and a new process starts at the next
-// question, so that a late answer cannot be taken for the answer to the next question.
+// The process starts at the first question. After a failure, the next question starts a new one, so that a late answer
+// is not taken for the answer to another question.
 class AnswerProcess {
  public:
   // /bin/sh runs `command`. `seconds` limits the time of each answer. `stop`, called several times a second, ends
@@ -18,13 +18,13 @@ class AnswerProcess {
   AnswerProcess(std::string command, double seconds, std::function<bool()> stop)
       : command_(std::move(command)), limit_seconds_(seconds), should_stop_(std::move(stop)) {}
   AnswerProcess(const AnswerProcess&) = delete;
-  ~AnswerProcess();  // closes the standard input of the process, and kills the process if it does not end soon
+  ~AnswerProcess();  // closes the process's input, and kills it if it does not end soon
 
   // Sends a question and returns the answer without its line end. Fails if the process cannot start or ends, if the
   // time limit passes, if `stop` returns true, if the answer exceeds `--limit input-bytes`, or if the process wrote
-  // anything before the question. A failure kills the process.
+  // anything before the question; then the process is killed.
   Result<std::string> ask_question(const std::string& question);
-  // Kills the process, so that the next question starts a new one. For callers that find an answer invalid.
+  // Makes the next question start a new process. For callers that find an answer invalid.
   void restart_process();
   void set_limit_seconds(double seconds) { limit_seconds_ = seconds; }
 
@@ -41,11 +41,11 @@ class AnswerProcess {
   std::string command_;
   double limit_seconds_;
   std::function<bool()> should_stop_;
-  // the process, and the pipes to and from the process; -1: not running
+  // -1: not running
   int pid_ = -1, input_pipe_ = -1, output_pipe_ = -1;
   // write end of the guard's pipe (guarded_shell_argv), which closes when this process ends
   int guard_pipe_ = -1;
-  std::string unread_output_;                    // output that was read, but not yet returned by ask_question()
+  std::string unread_output_;
 };
 
 }  // namespace tgc

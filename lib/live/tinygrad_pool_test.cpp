@@ -7,8 +7,7 @@
 namespace tgc {
 namespace {
 
-// A command that stands in for tinygrad. To a question, it answers a record with its own process id as the error. It
-// exits if the question contains "dies", and sleeps if the question contains "sleeps".
+// Stands in for tinygrad: answers a record with its process id as the error, exits at "dies", and sleeps at "sleeps".
 constexpr const char* kFake = R"(while read -r q; do case "$q" in
 *about*) echo '{"producer":"tinygrad 0.14.0","settings":["NOOPT"]}';;
 *dies*) exit 3;;

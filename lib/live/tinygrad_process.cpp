@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kSeconds = 60;
 
-// Returns the arguments that make a Python run the exporter: the exporter's file, which an installation has in
-// ../share/tgc and a source tree in scripts; if there is no file, the module tgc.export, which the Python may have.
+// Returns the arguments for a Python: the exporter's file, which an installation has in ../share/tgc and a source tree
+// in scripts, or else the module tgc.export.
 std::string exporter() {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -31,7 +31,7 @@ std::string command_of(const std::string& tinygrad) {
   return tinygrad + (is_python ? exporter() : "") + " --answer";
 }
 
-// Returns the record in an answer {"record":{...}}. For an answer {"error":"..."}, returns a record with this error.
+// Reads {"record":{...}}; makes a record with the error of {"error":"..."}.
 GoldenRecord record_in(const std::string& answer, const CompileQuestion& question) {
   constexpr const char* kFile = "tinygrad's answer";
   std::optional<GoldenRecord> out;
@@ -51,7 +51,6 @@ GoldenRecord record_in(const std::string& answer, const CompileQuestion& questio
   return std::move(*out);
 }
 
-// Returns the records in an answer {"records":[...]}.
 std::vector<GoldenRecord> records_in(const std::string& answer) {
   constexpr const char* kFile = "tinygrad's answer";
   std::vector<GoldenRecord> out;
@@ -82,8 +81,7 @@ ProgramAnswer program_in(const std::string& answer) {
   return out;
 }
 
-// Returns the error for a failure at the first question. The most likely cause is that the command does not run
-// tinygrad.
+// Returns the error for a failed first question: the command most likely does not run tinygrad.
 Diag no_tinygrad(const Diag& why) {
   return {.message = "tinygrad does not answer: " + why.text(),
           .expected = "a Python with tinygrad (python -m pip install tinygrad), or 'python .../tinygrad_export.py'"};
@@ -155,7 +153,7 @@ std::string ProgramQuestion::json() const {
 TinygradProcess::TinygradProcess(const std::string& tinygrad, std::function<bool()> stop)
     : process_(command_of(tinygrad), kSeconds, std::move(stop)) {}
 
-// Asks the question, and returns the text of the answer. This thread must have locked mutex_. Throws Failure.
+// Asks, and returns the answer. This thread must have locked mutex_. Throws Failure.
 std::string TinygradProcess::answer(const std::string& question) {
   auto text = process_.ask_question(question);
   if (!text) throw Failure(has_answered_ ? text.diag() : no_tinygrad(text.diag()));

@@ -16,33 +16,31 @@
 
 namespace tgc {
 
-// One match of a rule in a compilation.
 struct RuleMatch {
-  std::string place;            // file and line of the rule in tinygrad: "uop/symbolic.py:113"
-  // number of the match among the rule's matches, from 1: those of `stage` or, if it is unset, of the whole compilation
+  std::string place;  // of the rule in tinygrad: "uop/symbolic.py:113"
+  // number of the match among the rule's matches, from 1: those of `stage` or, if it is unset, of the compilation
   size_t match_number = 1;
-  std::optional<size_t> stage;  // index into the stages of the record
+  std::optional<size_t> stage;
 };
 
-// A request to compile one graph, sent to tinygrad or to a port (`tgc conform`). README.md describes the protocol.
+// A request to compile a graph, to tinygrad or to a port (`tgc conform`).
 struct CompileQuestion {
   std::string id, target;
-  std::string graph_json;               // the graph to compile, as tgc's JSON
-  std::string stage = {};          // the only stage to run; empty: all stages
-  bool is_tensor_graph = false;    // true: a tensor graph, whose schedule is recorded; false: a kernel
-  std::string ast = {};            // the same graph as pyrender text. It is not sent, but becomes the AST of the record
-                                   // if the answer is only an error
-  std::vector<std::pair<std::string, std::string>> settings = {};  // tinygrad's settings with their values
-  // The fields below are sent to tinygrad only. tinygrad 0.12.0 obeys the next three for a kernel without is_live.
-  std::vector<std::string> finished_stages = {};  // stages that have already run on the graph; tinygrad skips them
-  // Pairs of a stage's name and tgc's graph after this stage, as pyrender text. tinygrad stops after the first stage
-  // whose text differs from tgc's, and records the rewrites of this stage.
+  std::string graph_json;  // as tgc's JSON
+  std::string stage = {};          // the only stage to run; empty: all
+  bool is_tensor_graph = false;    // a tensor graph, whose schedule is recorded; false: a kernel
+  std::string ast = {};            // the graph as pyrender text; not sent, but the AST of the record if the answer is
+                                   // only an error
+  std::vector<std::pair<std::string, std::string>> settings = {};
+  // Sent to tinygrad only. tinygrad 0.12.0 obeys the next three for a kernel without is_live.
+  std::vector<std::string> finished_stages = {};  // stages that tinygrad skips, because they ran already
+  // A stage's name, and tgc's graph after it as pyrender text. tinygrad stops after the first stage that differs, and
+  // records its rewrites.
   std::vector<std::pair<std::string, std::string>> named_texts = {};
-  std::string last_stage = {};  // the last stage to run; empty: all stages
-  bool is_live = false;    // true: a live pipeline asks; a tinygrad of any release answers with a record as the
-                           // exporter writes it
-  bool records_rewrites = false;   // with is_live: record every match of a rule
-  std::string opts = {};   // with is_live: opts that tinygrad applies in place of its own: "[Opt(OptOps.UPCAST, 0, 4)]"
+  std::string last_stage = {};  // the last stage to run; empty: all
+  bool is_live = false;  // for a live pipeline: any release answers with a record as the exporter writes it
+  bool records_rewrites = false;  // with is_live: record every match of a rule
+  std::string opts = {};  // with is_live: opts in place of tinygrad's own: "[Opt(OptOps.UPCAST, 0, 4)]"
   std::optional<RuleMatch> left_out_match = {};  // with is_live: tinygrad compiles without this match
 
   std::string json() const;
@@ -51,8 +49,8 @@ struct CompileQuestion {
 // A request to run an ONNX model with tinygrad's own frontend and scheduler.
 struct ModelQuestion {
   std::string id, path;
-  std::vector<std::pair<std::string, std::string>> settings = {};  // as in CompileQuestion
-  std::map<std::string, int64_t> sizes = {};                       // symbolic dimensions by name
+  std::vector<std::pair<std::string, std::string>> settings = {};
+  std::map<std::string, int64_t> sizes = {};  // symbolic dimensions by name
 
   std::string json() const;
 };
@@ -61,36 +59,35 @@ struct ModelQuestion {
 struct ProgramQuestion {
   std::string place;                          // the rule: "uop/symbolic.py:113"
   std::string graph;                          // the left side, as tgc's JSON
-  std::map<std::string, std::string> values;  // values of the graph's leaves by name; "before" and "after": the values
-                                              // of the two sides
+  std::map<std::string, std::string> values;  // values of leaves by name, and of the sides as "before" and "after"
   bool is_rule_alone = false;  // the program applies the rule alone to the left side, and computes both sides
-  std::string file = {};       // the file outside of tinygrad that the user named with --rule; it may have the rule
+  std::string file = {};       // file outside of tinygrad that may have the rule
 
   std::string json() const;
 };
 
 struct ProgramAnswer {
-  std::string program, printed_text;  // the program's text and what it printed; empty if there is no program
-  std::string missing_reason;         // why there is no program; empty if there is one
+  std::string program, printed_text;  // the program, and what it printed; empty if there is none
+  std::string missing_reason;         // why there is no program
 };
 
-// A tinygrad process. It starts at the first question, answers one question at a time, and is restarted after a
-// failure. Several threads may call ask() and ask_text().
+// A process that starts at the first question, answers one at a time, and is restarted after a failure. Several threads
+// may call ask() and ask_text().
 class TinygradProcess {
  public:
-  // `tinygrad` is a Python that has tinygrad, or a command that contains a space and takes the options of
-  // tinygrad_export.py. `stop`: see Answerer.
+  // `tinygrad` is a Python that has tinygrad, or a command with a space that takes the options of tinygrad_export.py.
+  // `stop`: see AnswerProcess.
   TinygradProcess(const std::string& tinygrad, std::function<bool()> stop);
 
-  // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages that
-  // ran and the error. Fails as Answerer::ask_question does, and for an invalid answer.
+  // Returns the golden record of tinygrad's compilation; if tinygrad refuses the graph, the record has the error. Fails
+  // as AnswerProcess::ask_question(), and for an invalid answer.
   Result<GoldenRecord> ask(const CompileQuestion& question);
-  // Returns a program that shows a wrong rewrite, and what it printed when this tinygrad ran it: the value of the
-  // rewrite's right side (with `is_rule_alone`, the values of both sides). If there is no such program, returns why.
+  // Returns a program that shows a wrong rewrite, and what it printed when this tinygrad ran it: the right side's value
+  // (with `is_rule_alone`, those of both sides); or why there is none.
   Result<ProgramAnswer> ask(const ProgramQuestion& question);
-  // Returns the JSON text of the answer to any other question.
+  // Asks another question. Returns the JSON text of the answer.
   Result<std::string> ask_text(const std::string& question);
-  // Sets the time limit for later answers. The default leaves time for the import of tinygrad.
+  // The default leaves time for the import of tinygrad.
   void set_limit_seconds(double seconds) { process_.set_limit_seconds(seconds); }
 
  private:
@@ -101,55 +98,51 @@ class TinygradProcess {
 };
 
 inline constexpr const char* kTinygradVariable = "TGC_TINYGRAD";
-// Returns the command or Python that --live or --tinygrad names: `option` or, if `option` is kTinygradVariable, the
-// value of the environment variable TGC_TINYGRAD. Fails if this variable is needed and not set.
+// Returns `option` or, if that is kTinygradVariable, the value of this environment variable. Fails if the variable is
+// not set.
 Result<std::string> resolve_tinygrad(const std::string& option);
 
-// Parameters of export_rules().
 struct RulesExport {
   std::string only = {};                   // text that a rule's FILE:LINE must contain; empty: all
   std::string shard = "1/1";               // K/N, the part of the rules to write
-  std::function<bool()> should_stop = {};  // called several times a second; the export ends if it returns true
-  std::function<void(const std::string&)> on_progress = {};  // called with texts such as "rule 7 of 364"
+  std::function<bool()> should_stop = {};  // called several times a second; true ends the export
+  std::function<void(const std::string&)> on_progress = {};  // such as "rule 7 of 364"
 };
 
-// Makes the tinygrad that --live names write a recording of instances of its rules to the file `path`
-// (tinygrad_export.py --rules). Also writes the file `path` + ".progress". Fails if the command fails, and as
-// "cancelled" if `should_stop` returns true; the command has ended when this function returns.
+// Makes a tinygrad write a recording of instances of its rules to `path` (tinygrad_export.py --rules), and the file
+// `path` + ".progress". Fails if the command fails, and as "cancelled" if `should_stop` returns true; the command has
+// then ended.
 Status export_rules(const std::string& tinygrad, const RulesExport& options, const std::string& path);
 
-// The release and the settings that a tinygrad process reports.
 struct TinygradFacts {
-  std::string producer;            // such as "tinygrad 0.14.0"
-  std::set<std::string> settings;  // the settings that a CompileQuestion with is_live may set
+  std::string producer;
+  std::set<std::string> settings;  // settings that a CompileQuestion with is_live may set
 };
 
-// A live pipeline: some processes of one tinygrad, which compile graphs at the same time. Each process starts at its
-// first question. Several threads may call the functions.
+// A live pipeline: processes of one tinygrad, which compile graphs at the same time. Each starts at its first question.
+// Several threads may call the functions.
 class TinygradPool {
  public:
-  // `tinygrad`: see resolve_tinygrad. `stop`: see Answerer.
+  // `tinygrad` and `stop`: see TinygradProcess.
   TinygradPool(std::string tinygrad, size_t processes, std::function<bool()> stop)
       : tinygrad_(std::move(tinygrad)), max_processes_(processes), should_stop_(std::move(stop)) {}
 
-  // Returns the release and the settings of this tinygrad. Fails if the command does not run a tinygrad.
+  // Returns the release and settings of this tinygrad. Fails if the command does not run a tinygrad.
   Result<TinygradFacts>& facts();
-  // Asks a process that is not in use; if there is none, waits for one. If TinygradProcess::ask() fails, the returned
-  // record has this as its error, and a new process is used later. Fails if facts() fails, or if the `stop` callback
-  // returns true.
+  // Asks a free process, or waits for one. If TinygradProcess::ask() fails, the returned record has this error. Fails
+  // if facts() fails, or if the `stop` callback ended the question.
   Result<GoldenRecord> ask(const CompileQuestion& question);
   // Returns the records of the kernels that tinygrad makes of a model on the CPU, in the order of their compilation.
   // Fails if facts() or the process fails, or if tinygrad cannot run the model or makes no kernel of it.
   Result<std::vector<GoldenRecord>> ask(const ModelQuestion& question);
-  // Sets the time limit of later answers in seconds.
   void set_limit_seconds(double seconds) { limit_seconds_ = seconds; }
 
  private:
-  // The processes that answer questions of one kind. A process that has compiled a kernel has filled tinygrad's caches,
-  // which change how often rules match. So questions about rewrites have processes of their own.
+  // A process that has compiled a kernel has filled tinygrad's caches, which change how often rules match. So questions
+  // about rewrites have processes of their own.
   struct ProcessGroup {
     size_t num_started = 0;
-    std::vector<std::unique_ptr<TinygradProcess>> free_processes = {};  // processes that no thread uses
+    std::vector<std::unique_ptr<TinygradProcess>> free_processes = {};
   };
   std::unique_ptr<TinygradProcess> take_process(ProcessGroup& group);
   void return_process(ProcessGroup& group, std::unique_ptr<TinygradProcess> process);
