@@ -16,7 +16,6 @@ UOp buffer_of(UOp u) {
   return u;
 }
 
-// Returns the position of the first source that is a range which `u` ends.
 size_t first_ended(UOp u) {
   if (u.in({Op::END, Op::STAGE, Op::REDUCE})) return 1;
   return u.is(Op::WMMA) ? 3 : u.num_src();

@@ -48,7 +48,7 @@ class AffineMath {
   UOp number(int64_t value) { return graph_.constant(dtypes::index, value); }
 
   Graph& graph_;
-  std::unordered_map<UOp, Bounds> bounds_;  // of each index, as index() got them
+  std::unordered_map<UOp, Bounds> bounds_;
 };
 
 }  // namespace tgc::import

@@ -1,4 +1,3 @@
-// Writes kernel ASTs in the IR of another release, by the table kDowngrades.
 #include "lib/import/export.h"
 
 #include <algorithm>
@@ -31,7 +30,6 @@ class Exporter {
     return to.node(Op::CONST, release >= Release::v0_14 ? dtypes::bool_ : weakint(), {}, Const::invalid());
   }
 
-  // Throws Refusal for images and vectors.
   static DType dtype(DType d) {
     if (d == dtypes::index) return weakint();
     if (d.is_image()) throw Refusal{"it is an image"};
@@ -181,7 +179,6 @@ UOp export_sink(Exporter& ex, UOp u) {
   return ex.to.node(Op::SINK, dtypes::void_, ex.sources(u), info);
 }
 
-// Since 0.14, the arg is the dtype.
 UOp export_cast(Exporter& ex, UOp u) {
   const DType dtype = Exporter::dtype(u.dtype());
   return ex.to.node(u.op(), dtype, ex.sources(u), ex.release >= Release::v0_14 ? Arg(dtype) : Arg());

@@ -34,9 +34,9 @@ struct ImportedGraph {
 
 // The node that prevents the import of a graph.
 struct NotImportable {
-  UOp node;            // of the original graph
-  std::string op;      // as the file writes it, such as "CALL"
-  std::string reason;  // such as "it calls a function"
+  UOp node;  // of the original graph
+  std::string op;  // as the file writes it, such as "CALL"
+  std::string reason;
 
   std::string text() const { return "cannot import Ops." + op + ": " + reason; }
 };

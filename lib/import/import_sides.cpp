@@ -35,10 +35,9 @@ DType common_dtype(const Value& a, const Value& b) {
   return weak.is_weak && other.is_weak ? dtypes::float32 : other.dtype;
 }
 
-// Returns the largest relative error of rounding to `d`.
 double rounding_of(DType d) { return std::ldexp(0.5, -dtypes::finfo(d).mantissa_bits); }
 
-// Returns the scalars of `u` as numbers of `dtype`, with a condition as WHERE(condition, number, Invalid).
+// An element that may be Invalid becomes WHERE(condition, number, Invalid).
 std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   const Value& own = im[u];
   const Value numbers = im.number_value(u, own.is_weak ? dtype : own.dtype);

@@ -25,7 +25,6 @@ n = UOp(Ops.PARAM, dtypes.int, (UOp.const(64, dtypes.weakint),), ParamArg(2, dty
 )";
 
 struct Import {
-  // Imports a kernel that stores `stored` to out[i].
   explicit Import(std::string_view stored) {
     std::string text(kNames);
     text.append("v = ").append(stored).append("\nast = out.index(i).store(v).end(i).sink()\n");
@@ -171,7 +170,7 @@ TEST_CASE("import: variables and the DEVICE axis") {
   for (UOp u : toposort(k.imported.root))
     if (u.is(Op::DEFINE_VAR)) names.insert(u.arg().repr());
   CHECK(names == std::set<std::string>{"('_device_num', 0, 1)", "('p', 1, 8)"});
-  CHECK(k.imported.root.src(0).num_src() == 2);  // the END ends only i
+  CHECK(k.imported.root.src(0).num_src() == 2);
 }
 
 TEST_CASE("import: reductions") {

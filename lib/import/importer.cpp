@@ -12,9 +12,9 @@
 namespace tgc::import {
 
 namespace {
-constexpr int kMaxDepth = 500;                // of weakfloat expressions that are computed as doubles
-constexpr int64_t kMaxElements = 1 << 14;     // of a buffer that is used as a value
-constexpr int64_t kMaxAllElements = 1 << 24;  // of all values together
+constexpr int kMaxDepth = 500;
+constexpr int64_t kMaxElements = 1 << 14;  // of a buffer that is used as a value
+constexpr int64_t kMaxAllElements = 1 << 24;
 
 // While tinygrad splits 64-bit integers into two words of 32 bits (0.14: codegen/decomp/dtype.py:pm_long_decomp), a
 // tagged 64-bit node represents its low word (0) or high word (1). The tag is this number, or since 0.14 a tuple of the
@@ -235,7 +235,7 @@ class Walk {
     return finish(std::move(out));
   }
 
-  UOp original() const { return im_.known_ops.original(at); }  // the recorded node, for errors
+  UOp original() const { return im_.known_ops.original(at); }
   UOp at;  // the node that is being imported; KnownOps may have made it
 
  private:

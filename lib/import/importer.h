@@ -22,8 +22,8 @@ class Importer {
   explicit Importer(const Settings& settings) : graph(std::make_shared<Graph>(settings)), new_graph(*graph) {}
 
   const std::shared_ptr<Graph> graph;
-  Graph& new_graph;      // *graph
-  bool is_list = false;  // set before the first import()
+  Graph& new_graph;
+  bool is_list = false;
   KnownOps known_ops;
 
   // The sources of `u` must have values already. Throws Refusal if `u` cannot be imported.
@@ -70,15 +70,14 @@ class Importer {
     bool is_made = false;
   };
   UOp index_node(const Element& place, DType dtype);
-  std::deque<MadeValue> values_;  // by id of the original node
+  std::deque<MadeValue> values_;
   // by buffer: the group ranges on which its stored values depend
   std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_ranges_;
   void check_made(size_t first) const;  // `first`: an id in `new_graph`
-  int numbers_depth_ = 0;               // of weakfloat expressions that are computed as doubles
-  int64_t num_elements_ = 0;            // of all values
+  int numbers_depth_ = 0;
+  int64_t num_elements_ = 0;
 };
 
-// Operands are converted to `type`.
 Value elementwise(Importer& im, UOp u, Type type);
 
 }  // namespace tgc::import

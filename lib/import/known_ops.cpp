@@ -32,7 +32,7 @@ struct NodeForm {
   Op op = Op::NOOP;
   std::optional<std::vector<std::variant<int64_t, std::unique_ptr<NodeForm>>>> src;  // nullopt: all sources
   ArgForm arg;
-  std::string dtype;                // such as "dtypes.int"; empty: see `dtype_of`
+  std::string dtype;                // empty: see `dtype_of`
   std::optional<int64_t> dtype_of;  // source with this dtype; nullopt: that of the recorded node
 };
 
@@ -250,7 +250,6 @@ struct Recorded {
   }
 };
 
-// The user's rows, then the built-in ones.
 std::vector<Row>& rows() {
   static std::vector<Row> all = FileReader(kBuiltIn, "built-in upgrades").read();
   return all;

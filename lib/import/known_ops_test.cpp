@@ -51,7 +51,7 @@ TEST_CASE("known ops: rows say what an op is, and nodes without one below stay")
   CHECK(KnownOps().replace_nodes(unfit) == unfit);
   CHECK(KnownOps().replace_nodes(new_op("T_LIST", {}, record)).arg().repr() == "(4, AxisType.LOOP, 3, 'a', None)");
 
-  Graph older;  // a graph of a release before the row's "since"
+  Graph older;
   older.set_release(Release::v0_13);
   UOp z = older.node(Op::PARAM, dtypes::int32, {}, 0);
   UOp old = older.node(Op::OTHER, dtypes::int32, {z, z, z}, other_arg(older, "T_FMA", {}));

@@ -13,7 +13,6 @@ Value buffer_value(UOp buffer, Sizes shape, DType dtype) {
   return {.shape = view.shape(), .dtype = dtype, .view = std::move(view)};
 }
 
-// The first source is a size or a STACK of sizes.
 Sizes shape_of_memory(Importer& im, UOp u) { return u.num_src() ? im.constant_ints(u.src(0)) : Sizes{}; }
 
 Arg known_slot_of(UOp u) {
@@ -172,7 +171,6 @@ class Choice {
   int64_t comparisons_ = 0;
 };
 
-// For an INDEX of a value that is no buffer. `indexed` is the shape of the indices.
 Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& indexed) {
   const Value& from = im[u.src(0)];
   Sizes rest = from.shape;
@@ -280,13 +278,12 @@ DType bits_of(DType number) {
   return number.itemsize() == 8 ? dtypes::uint64 : number.itemsize() == 4 ? dtypes::uint32 : dtypes::uint16;
 }
 
-// Returns the k-th element that an access of a wider dtype spans; `first` is element 0.
 Element spanned(Importer& im, const Element& first, int64_t k) {
   return {k ? first.node.alu(Op::ADD, im.new_graph.constant(first.node.dtype(), k)) : first.node, first.valid,
           first.buffer};
 }
 
-// Loads all elements that a wider dtype spans and joins them, little-endian.
+// Joins all elements that a wider dtype spans, little-endian.
 UOp load_span(Importer& im, const Element& first, DType dtype) {
   const DType memory = first.buffer.dtype().base(), bits = bits_of(dtype);
   const int64_t width = memory.itemsize() * 8;
@@ -300,7 +297,6 @@ UOp load_span(Importer& im, const Element& first, DType dtype) {
   return bits == dtype ? out : out.bitcast(dtype);
 }
 
-// Makes a STORE for each element that a wider dtype spans.
 void store_span(Importer& im, const Element& first, UOp value, std::vector<UOp>& stores) {
   const DType memory = first.buffer.dtype().base(), bits = bits_of(value.dtype());
   if (!(value.dtype() == bits)) value = value.bitcast(bits);

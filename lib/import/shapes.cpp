@@ -16,7 +16,6 @@ Sizes integers(Arg tuple) {
   return out;
 }
 
-// source(indices) returns the indices in `from` of an element of the result, whose shape is `to`.
 template <class Source>
 Checked<Element> moved(const Value& from, const Sizes& to, Source source) {
   Checked<Element> out(size_t(elements_in(to)));
@@ -151,7 +150,6 @@ bool is_expanded_axis(const Value& range, const Value& of) {
   return axis != range.shape.end() && of.shape[size_t(axis - range.shape.begin())] == int64_t(n);
 }
 
-// Combines the elements of `v`, in order, along the axis of the expanded `range`, which then has size 1.
 void combine_along(Value& v, const Value& range, Op op) {
   const auto axis = std::ranges::find(range.shape, int64_t(range.elements.size())) - range.shape.begin();
   const int64_t inner = product(Sizes(v.shape.begin() + axis + 1, v.shape.end())), n = v.shape[size_t(axis)];
@@ -193,7 +191,7 @@ Value make_reduce(Importer& im, UOp u) {
   if (u.src(0).dtype().count() > 1 && count < product(out.shape)) {  // reduced to a shorter vector
     const int64_t group = product(out.shape) / count;
     if (group * count != product(out.shape)) throw Refusal{"its vector has no whole number of groups"};
-    Checked<Element> ordered;  // by the shape (group, count)
+    Checked<Element> ordered;
     for (int64_t k = 0; k < group; k++)
       for (int64_t i = 0; i < count; i++) ordered.push_back(from.elements[size_t(i * group + k)]);
     from.elements = std::move(ordered);
@@ -232,7 +230,6 @@ UOp whole_vector(Importer& im, UOp source) {
   return vector_of(im, group);
 }
 
-// Returns a WMMA's operand as vectors of `count` elements, after broadcasting to the axes `leading`.
 Checked<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
   Value v = im.number_value(operand);
   Sizes shape = leading;

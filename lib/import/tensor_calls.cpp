@@ -1,4 +1,3 @@
-// Imports calls of kernels in tensor graphs of a scheduler's later stages.
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
@@ -22,7 +21,6 @@ std::vector<size_t> stored_slots(UOp ast) {
   return out;
 }
 
-// Returns the node below AFTERs, shards and views of all elements.
 UOp below_shards(UOp argument) {
   constexpr OpSet kSameParts{Op::UNSHARD, Op::MULTI, Op::AFTER, Op::RESHAPE, Op::CONTIGUOUS, Op::NOOP, Op::BITCAST};
   while (argument.in(kSameParts) && argument.num_src()) argument = argument.src(0);
@@ -31,7 +29,6 @@ UOp below_shards(UOp argument) {
 
 }  // namespace
 
-// Returns part `number` of an array that consists of `parts` equal parts.
 size_t TensorLowering::part_of_memory(size_t memory, int64_t number, int64_t parts) {
   if (parts == 1) return memory;
   const TensorMemory whole = program_.memories[memory];

@@ -13,7 +13,6 @@ constexpr OpSet kVectors{Op::STACK, Op::VECTORIZE};
 constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
 constexpr int64_t kMostAxes = 1000, kMostDevices = 1 << 12;
 
-// Returns how many sources the import of tensor graphs reads without a check.
 size_t least_sources(Op op) {
   constexpr OpSet kOne = OpSet{Op::END, Op::AFTER, Op::INDEX, Op::CALL, Op::FUNCTION, Op::GETTUPLE, Op::BIND} |
                          OpSet{Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE};
@@ -279,7 +278,6 @@ int64_t TensorFacts::make_devices(UOp u) const {
   }
 }
 
-// Throws Refusal if there are too many devices, axes or elements.
 void TensorFacts::check_size(const Facts& facts) const {
   if (facts.num_devices > kMostDevices) throw Refusal{"it is on too many devices"};
   if (!facts.shape) return;

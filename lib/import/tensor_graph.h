@@ -40,7 +40,7 @@ struct TensorOutput {
 struct TensorProgram {
   std::vector<std::shared_ptr<Graph>> graphs;
   std::vector<TensorMemory> memories;
-  std::vector<TensorKernel> kernels;  // in the order of execution
+  std::vector<TensorKernel> kernels;
   std::vector<TensorOutput> outputs;  // the values of the sink's sources, and the buffers to which they store
   bool has_invalid = false;
 };
@@ -52,8 +52,8 @@ struct TensorVariables {
 };
 
 struct TensorImportOptions {
-  UOpSpan arguments = {};    // replace the PARAMs, or the arguments of the call; by slot
-  int invalid_value = 0;           // replaces Invalid elements of values
+  UOpSpan arguments = {};  // replace the PARAMs, or the arguments of the call; by slot
+  int invalid_value = 0;  // replaces Invalid elements of values
   bool outputs_values = false;  // make each source's value an output, besides the buffers it stores to
 };
 // Imports the tensor graph under `sink`: a SINK, a call of such a graph, or a LINEAR list of calls of kernels. If a

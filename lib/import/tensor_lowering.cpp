@@ -1,4 +1,3 @@
-// Chooses the values of a tensor graph that are stored in arrays, and makes a kernel for each of them.
 #include "lib/import/tensor_lowering.h"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace {
 
 constexpr int64_t kMostShared = int64_t(1) << 24;  // of a value that is stored to be computed only once
 constexpr size_t kMostKernels = 10000;
-constexpr int kDeepest = 40;                       // a value is stored if its expression is nested deeper
+constexpr int kDeepest = 40;  // a value is stored if its expression is nested deeper
 constexpr OpSet kAlwaysStored{Op::CONTIGUOUS, Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE, Op::ALLREDUCE};
 constexpr OpSet kNeverStored = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op::AFTER, Op::ASSIGN, Op::CONST,
                                                      Op::RANGE, Op::STACK, Op::VECTORIZE, Op::BUFFER, Op::PARAM,

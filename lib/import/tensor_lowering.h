@@ -20,7 +20,7 @@ class TensorFacts {
   void add(UOp u);
 
   bool has_shape(UOp u) const { return facts_of(u).shape.has_value(); }
-  const Sizes& shape(UOp u) const;                      // throws Refusal if there is none
+  const Sizes& shape(UOp u) const;  // throws Refusal if there is none
   // Returns the number of devices that have a value of `u` of their own; 1 if all have the same value.
   int64_t num_devices(UOp u) const { return facts_of(u).num_devices; }
   bool reads_memory(UOp u) const { return facts_of(u).reads_memory; }
@@ -67,8 +67,8 @@ class TensorFacts {
   bool expands_front_ = graph_.release() >= Release::v0_14, has_sizes_ = expands_front_;
   const TensorVariables& variables_;
   std::unordered_map<UOp, Facts> facts_;
-  mutable std::optional<int64_t> assumed_device_;  // for integer_value()
-  mutable std::unordered_map<UOp, std::optional<int64_t>> numbers_;  // of integer_value()
+  mutable std::optional<int64_t> assumed_device_;
+  mutable std::unordered_map<UOp, std::optional<int64_t>> numbers_;
 };
 
 // Ops that make a view of a buffer. An AFTER that is ordered after a view is ordered after the view's buffer.
@@ -92,16 +92,16 @@ class TensorLowering {
 
   // `root`: a SINK of values and stores, a LINEAR list of calls of kernels, or a call of these.
   TensorProgram program(UOp root, const TensorImportOptions& what = {});
-  TensorSides sides(UOp before, UOp after);  // tensor_sides.cpp
-  TensorPairs pairs(UOp before, UOp after, const std::vector<UOp>& stages);  // tensor_ranges.cpp
-  UOp current_node;  // for errors
+  TensorSides sides(UOp before, UOp after);
+  TensorPairs pairs(UOp before, UOp after, const std::vector<UOp>& stages);
+  UOp current_node;
 
  private:
   using Place = Checked<Affine>;  // an index for each axis of a value
   struct Point {                  // the element of a value that is computed
     Place place;
     Affine device;
-    UOp valid;      // the element is used where this holds; empty: everywhere
+    UOp valid;  // the element is used where this holds; empty: everywhere
   };
 
   struct RangedPoint : Point {
@@ -128,7 +128,6 @@ class TensorLowering {
   struct Kernel {
     std::vector<size_t> memories;
     std::unordered_map<size_t, UOp> memory_nodes;
-    // that value() made, by the ids of the node and the point
     std::map<std::vector<uint32_t>, UOp> known_scalars;
     int64_t num_loops = 0;
   };
@@ -194,12 +193,12 @@ class TensorLowering {
   Point source_point(UOp u, const Point& p, UOp& condition);
   Place place_before_reshape(const Place& place, const Sizes& to, const Sizes& from);
   Affine affine_value(UOp u, const Point& p, int64_t size);
-  Affine flat_index(UOp u, const Point& p);  // into the array that holds all values of `u`
-  UOp base(UOp target) const;                // the buffer, or else the value, of which it is a view
+  Affine flat_index(UOp u, const Point& p);
+  UOp base(UOp target) const;  // the buffer, or else the value, of which it is a view
   void note_view(UOp u);
   void note_stage_of_target(UOp target);
   Affine place_in_stage(UOp stage, const Point& p);
-  Affine place_in(UOp target, const Point& p, UOp& valid);  // the index into the buffer
+  Affine place_in(UOp target, const Point& p, UOp& valid);
 
   Graph& graph_;
   TensorFacts facts_;
@@ -208,7 +207,7 @@ class TensorLowering {
   Kernel kernel_;
   // TensorImportOptions::invalid_value; nullopt: a load or store of an Invalid element does nothing
   std::optional<int> invalid_number_;
-  std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // gets index and size of padded axes; or null
+  std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;
   using Buffers = std::set<UOp, ById>;
   std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: other buffers to which its sources store
   Buffers invalid_states_;  // AFTERs that store Invalid to the whole buffer

@@ -1,4 +1,3 @@
-// Pairs the values of a tensor graph with those of the graph after the stage of the scheduler that makes loops.
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
@@ -9,7 +8,7 @@ namespace tgc::import {
 namespace {
 
 constexpr size_t kMostPairs = 2000;
-constexpr int64_t kMostElements = int64_t(1) << 20;  // of a pair's value
+constexpr int64_t kMostElements = int64_t(1) << 20;
 constexpr OpSet kLeaves{Op::PARAM, Op::BUFFER, Op::AFTER, Op::MSTACK, Op::MSELECT};
 constexpr OpSet kSamePlace = ops::ALU | OpSet{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RECIP, Op::CAST,
                                               Op::BITCAST, Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP,
@@ -96,7 +95,6 @@ bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UO
   return pair_sources(before, p, after) || unpaired();
 }
 
-// As pair_values(), for a value that `after` computes instead of loading it.
 bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   auto own_pair = [&] {
     pairs_.push_back({before, after, before, p, false});
@@ -204,7 +202,6 @@ void TensorLowering::pair_stores(UOp before, UOp after) {
   for (size_t i = 0; i < before.num_src(); i++) pair_stores(before.src(i), after.src(i));
 }
 
-// The value is 0 where the pair's point is not valid.
 void TensorLowering::add_pair(const RangedPair& pair) {
   std::vector<UOp> loops = pair.point.loops;
   for (UOp r : facts_.open_loops(pair.after))

@@ -8,7 +8,7 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostElements = int64_t(1) << 22;  // of a side
+constexpr int64_t kMostElements = int64_t(1) << 22;
 // Values of these ops may be any numbers of their dtype, so a rewrite above them must be right for all values.
 constexpr OpSet kAnyValue{Op::REDUCE, Op::REDUCE_AXIS, Op::CONTIGUOUS, Op::AFTER, Op::COPY, Op::STAGE, Op::BUFFERIZE,
                           Op::ALLREDUCE, Op::MSTACK, Op::MSELECT};
@@ -73,7 +73,7 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
   current_node = before;
   if (before.in({Op::PARAM, Op::BUFFER, Op::RANGE}) && after.op() == before.op())
     throw Refusal{"it is another name of a buffer or a loop"};
-  if (before.in(kVoid) || after.in(kVoid)) {  // the sides are stores: compare the content of their buffer
+  if (before.in(kVoid) || after.in(kVoid)) {
     if (!before.in({Op::STORE, Op::END}) || !after.in({Op::STORE, Op::END})) throw Refusal{"it has no value"};
     auto ordered = [&](UOp u) {
       UOp store = u;

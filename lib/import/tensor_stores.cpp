@@ -1,4 +1,3 @@
-// Makes the contents of buffers after each store of a tensor graph.
 #include <algorithm>
 
 #include "lib/import/tensor_lowering.h"
@@ -55,7 +54,6 @@ void TensorLowering::apply_effect(UOp effect, UOp buffer, size_t& version, std::
   }
 }
 
-// Returns the AFTER or ASSIGN that `target` is a view of; the empty UOp if there is none.
 UOp TensorLowering::state_below(UOp target) const {
   auto is_same_memory = [&](UOp x) { return x.in(kViewOps) || (!is_memory(x) && is_memory(base(x))); };
   while (!target.in({Op::AFTER, Op::ASSIGN}) && is_same_memory(target) && target.num_src()) target = target.src(0);
@@ -140,7 +138,6 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   version = next;
 }
 
-// `after` is an AFTER of another buffer.
 void TensorLowering::add_stores_of(UOp after, UOp buffer) {
   auto last = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);
   size_t version = last != program_.outputs.end() ? last->memory_index : memory_of(buffer);

@@ -12,7 +12,7 @@ constexpr OpSet kFloorOps{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD, Op::RE
 constexpr int64_t kMostAffineSteps = 1 << 24;
 constexpr OpSet kMoving = ops::Movement | OpSet{Op::UNSHARD, Op::MULTI};
 constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
-constexpr OpSet kSame{Op::DETACH, Op::CONTIGUOUS_BACKWARD};  // their memory is that of their source
+constexpr OpSet kSame{Op::DETACH, Op::CONTIGUOUS_BACKWARD};
 }  // namespace
 
 UOp TensorLowering::value(UOp u, const Point& p) {
@@ -30,7 +30,6 @@ UOp TensorLowering::value(UOp u, const Point& p) {
   return made;
 }
 
-// For a PAD, sets `condition` to the condition that the point is not padding.
 TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& condition) {
   const Sizes& from = facts_.shape(u.src(0));
   Point out = p;
@@ -193,7 +192,7 @@ UOp TensorLowering::value_of_reduce(UOp u, const Point& p) {
     }
   if (UOp count = sum_of_equal_numbers(u, q, axes)) return count;
   for (int64_t axis : axes) q.place[size_t(axis)] = loop(from[size_t(axis)], loops);
-  for (UOp s : sources_from(u, 1)) {  // the ranges of a REDUCE after the stage that makes loops
+  for (UOp s : sources_from(u, 1)) {
     if (auto n = facts_.integer_value(s.is(Op::RANGE) ? s.src(0) : s); n && !s.is(Op::RANGE)) continue;
     loops.push_back(value(s, {}));
   }

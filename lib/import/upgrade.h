@@ -12,7 +12,7 @@ namespace tgc::import {
 struct Upgrade {
   std::string_view name;
   OpSet ops;
-  bool (*when)(UOp) = nullptr;  // null: all nodes with the ops
+  bool (*when)(UOp) = nullptr;
   Value (*make)(Importer& im, UOp u) = nullptr;
   std::string_view refusal_reason = {};  // if there is no `make`: why the node cannot be imported
   // by default, also releases newer than all enumerators
@@ -35,8 +35,8 @@ Arg slot_of(UOp u);
 // dataclasses, for fields of other types and for nodes.
 Arg copy_arg(Graph& to, Arg arg);
 
-Arg kernel_info(Importer& im, UOp sink);     // of an imported SINK, or None
-bool has_views(std::span<const UOp> nodes);  // true for the nodes of an AST of 0.11 with VIEWs
+Arg kernel_info(Importer& im, UOp sink);  // the arg of an imported SINK; None for the defaults
+bool has_views(std::span<const UOp> nodes);
 // Imports the AST of 0.11 below the SINK `root`. Sets `at` to the node that is being imported, for errors.
 UOp import_views(Importer& im, UOp root, UOp& at);
 // A variable; a buffer in local memory or registers; a RANGE over the devices.

@@ -1,5 +1,5 @@
 // Since tinygrad 0.13, values inside kernels have shapes. In tgc's IR they have none, so an imported value is a list of
-// scalars. Private to lib/import.
+// scalars or a view of a buffer. Private to lib/import.
 #pragma once
 #include <optional>
 #include <span>
@@ -39,7 +39,7 @@ struct Value {
   bool is_weak = false;  // weakint or weakfloat: the other operands decide the dtype
   std::optional<View> view = {};
 
-  bool is_invalid() const;  // all elements are Invalid
+  bool is_invalid() const;
 };
 
 // Convert between a row-major position in a value of this shape and an index for each axis.

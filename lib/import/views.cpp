@@ -44,7 +44,6 @@ class ViewImporter {
  private:
   using Indices = Checked<UOp>;
 
-  // Makes a loop for each axis of the VIEW in STORE(VIEW(buffer), value).
   UOp store(UOp u) {
     at_ = u;
     if (!u.is(Op::STORE) || u.num_src() != 2) throw Refusal{"it is not a store of a value to a buffer"};
@@ -112,7 +111,6 @@ class ViewImporter {
     return im_.new_graph.node(u.is(Op::RECIP) ? Op::RECIPROCAL : u.op(), dtype, src);
   }
 
-  // Imports REDUCE_AXIS(x; op, axes): makes a loop for each of the axes.
   UOp reduced(UOp u, const Indices& at, UOp valid) {
     Arg arg = u.arg();
     if (!arg.is_tuple() || arg.items().size() < 2 || !arg[0].is_op())
@@ -133,7 +131,6 @@ class ViewImporter {
     return ranges.empty() ? x : x.reduce(ranges, arg[0].op());
   }
 
-  // Returns the index into the source of a VIEW's element, and the condition under which there is such an element.
   Element follow(UOp u, Indices at) {
     if (!u.is(Op::VIEW)) throw Refusal{"its source is no VIEW"};
     const std::span<const Arg> views = views_of(u);
