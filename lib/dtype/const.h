@@ -86,11 +86,11 @@ Const as_const(Const v, DType d);
 
 // Returns the value of `v` after it was stored as the scalar dtype `d` and loaded again (dtype.py:truncate); unchanged
 // if it is Invalid, or for other dtypes, such as index. Throws Failure if `v` is a float and `d` an integer dtype, or
-// if `v` is an integer that is too large for the float dtype `d`.
+// if `v` is an integer too large for a double and `d` a float dtype.
 Const truncate(Const v, DType d);
 
-// Convert between floating-point formats, rounding to nearest even. float_to_fp8 converts infinities as
-// dtype.py:float_to_fp8 does.
+// Convert between floating-point formats, rounding to nearest even. float_to_fp8 converts infinities and large numbers
+// as dtype.py:float_to_fp8 does.
 uint16_t float_to_half_bits(double v);
 double half_bits_to_float(uint16_t bits);
 uint16_t float_to_bf16_bits(float v);

@@ -108,7 +108,7 @@ std::string_view name_of(AddrSpace space) {
 
 namespace {
 
-// A direct-mapped cache of pointers and vectors of pointers, without a lock.
+// A direct-mapped cache of pointers and vectors of pointers, read without a lock.
 std::array<std::atomic<const DTypeInfo*>, 256> pointer_cache;
 std::atomic<const DTypeInfo*>& cached_pointer(const DTypeInfo* of, int64_t size) {
   uint64_t h = (reinterpret_cast<uintptr_t>(of) ^ uint64_t(size) << 20) * 0x9E3779B97F4A7C15ull;

@@ -48,7 +48,7 @@ struct DTypeInfo {
   Kind kind = Kind::Value;
   // scalar of the value or the pointee; of an image, its storage type (Float16 or Float32)
   Scalar scalar = Scalar::Void;
-  // bit in a DTypeSet; kNumScalars for pointers, images and Other, which no DTypeSet contains
+  // bit number in a DTypeSet; kNumScalars for pointers, images and Other, which no DTypeSet contains
   uint8_t value_class = uint8_t(Scalar::Void);
   AddrSpace addrspace = AddrSpace::GLOBAL;
   int8_t priority = -1;      // promotion priority, the first key of operator<

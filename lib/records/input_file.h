@@ -15,7 +15,7 @@ class RewriteTrace;
 
 class LineReader {
  public:
-  // Opens a file. Fails if it cannot be opened, is a directory, or is a malformed rewrites.pkl.
+  // Opens a file. Fails if it cannot be opened, is a directory, or is a rewrites.pkl that cannot be read.
   static Result<std::unique_ptr<LineReader>> open(const std::string& path);
   LineReader(const LineReader&) = delete;
   ~LineReader();
@@ -24,8 +24,8 @@ class LineReader {
   // Fails if reading fails, and for a line of more than Limit::InputBytes bytes.
   Result<bool> next_line_text(std::string& out);
   uint32_t line_number() const { return line_number_; }
-  bool line_ended() const { return line_ended_; }  // false if the last line has no line end
-  // the last error was a truncated gzip file; all text before the truncation was returned
+  bool line_ended() const { return line_ended_; }  // false if the last line read has no line end
+  // the last error was a truncated gzip file
   bool was_cut() const { return was_cut_; }
   // Appends the rest of the file to `out`. Fails if reading fails, or if `out` exceeds Limit::InputBytes.
   Status read_rest(std::string& out);
@@ -61,7 +61,7 @@ std::string input_name(const std::string& path);
 // a warning, and the command ends with exit code 2.
 
 // Reads the next line into `text`. Returns false at the end of the file and before an incomplete last line, which also
-// stores a warning in `cut`. `name` is the file's name in the warning.
+// stores a warning in `cut`. Fails if reading fails. `name` is the file's name in the warning.
 Result<bool> next_whole_line(LineReader& lines, std::string& text, const std::string& name, std::optional<Diag>& cut);
 
 // True if this process read a file that ends within a record.

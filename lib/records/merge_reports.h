@@ -8,14 +8,14 @@
 
 namespace tgc {
 
-// Calls `take` with each line of the files, a report as a JSON object, and the index of its file. Fails if a file
-// cannot be read, or if `take` throws an exception of the JSON library. Errors name `command`, such as "tgc check
-// --json", which prints such lines.
+// Calls `take` with the lines of the files, a report each as a JSON object, and the index of the file. Fails if a file
+// cannot be read, or if `take` throws an exception of the JSON library; this error names `command`, such as "tgc check
+// --json", which prints reports.
 Status for_each_report(const std::vector<std::string>& files, const std::string& command,
                        const std::function<void(size_t file, const std::string& report)>& take);
 
 // Adds the counts of `b` to those of the same names in `a`, also in nested objects. Ignores the lists of `b`. Throws an
-// exception of the JSON library if a text is no JSON, or if another value is no count.
+// exception of the JSON library if a text is malformed or if another value is no number.
 std::string sum_of_counts(const std::string& a, const std::string& b);
 
 }  // namespace tgc

@@ -15,7 +15,7 @@ namespace tgc {
 namespace {
 
 constexpr size_t kOpen = SIZE_MAX;
-constexpr size_t kSourceBytes = 8;  // bytes that a source takes in a node's text, for budget_
+constexpr size_t kSourceBytes = 8;  // counted in budget_ for a source of a node
 constexpr int kMaxDepth = 1000;
 
 [[noreturn]] void fail(const std::string& what) { throw Failure("a pickled graph: " + what); }

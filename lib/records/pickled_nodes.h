@@ -66,7 +66,7 @@ class PickledNodes {
   std::vector<std::string> lines_;
 };
 
-// Returns the kernel's AST under `root` as tgc's JSON (graph_json.h). Fails if a node is malformed, and as
+// Returns the kernel's AST under `root` as tgc's JSON (graph_json.h). Fails if the graph is malformed, and as
 // fitting_dialect().
 Result<std::string> pickled_graph(PickleValue root);
 

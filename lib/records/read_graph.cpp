@@ -81,7 +81,7 @@ std::string producer_of_text(InputKind kind, std::string_view text, const ReadRe
   return release == Release::v0_12 ? "" : producer_name(release);
 }
 
-// True for a Python program, which a user may pass in place of its recording.
+// True if the text begins like a Python program, which a user may pass in place of its recording.
 bool is_program(std::string_view text) {
   text = below_comments(text);
   return text.starts_with("import ") || text.starts_with("from ") || text.starts_with("\"\"\"");

@@ -44,8 +44,9 @@ struct ReadReport {
   std::shared_ptr<const Repro> repro;  // a repro bundle without its graph
 };
 
-// Reads a text of kind Pyrender, Repr, Uops, Json or Repro. Unless `accepts_malformed` is set, fails if a node is not
-// well formed or a list is out of order (lib/uop/wellformed.h). `file` is for messages.
+// Reads a text of kind Pyrender, Repr, Uops, Json or Repro. Fails if the text is malformed and, unless
+// `accepts_malformed` is set, if a node is not well formed, a list is out of order (lib/uop/wellformed.h) or `graph`
+// has nodes of another release. `file` is for messages.
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 

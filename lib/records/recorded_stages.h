@@ -41,7 +41,7 @@ class RecordedStages {
     const RecordedStage& s = stages_[i];
     return s.kind == RecordedStage::Kind::Stage && !s.is_unchanged && s.text != stages_[i - 1].text;
   }
-  // Returns the first entry with the name or the slug `name`; or null.
+  // Returns the first entry with the name `name`, or else with this slug; null without one.
   const RecordedStage* find_stage(std::string_view name) const;
 
  private:
