@@ -121,7 +121,7 @@ class SourceFinder {
     std::string arch;
     std::string differs = {};
     std::vector<ListedInstruction> listing = {};
-    std::optional<CodeSource> similar = {};       // the most similar source with other code
+    std::optional<CodeSource> similar = {};
     size_t pairs = 0;
   };
 
@@ -223,7 +223,6 @@ class SourceFinder {
     out = std::move(source);
   }
 
-  // `own` is the code of `source`.
   void keep_if_similar(Wanted& w, std::vector<ListedInstruction> own, CodeSource source) {
     if (w.listing.empty())
       for (auto& [address, text] : disassemble_program(*w.program, w.arch)) w.listing.push_back({address, text});
@@ -254,7 +253,6 @@ class SourceFinder {
            (compiler_of(w).empty() ? "" : ", which was compiled by " + compiler_of(w));
   }
 
-  // Returns "" if the compiler is unknown.
   static std::string compiler_of(const Wanted& w) {
     auto comment = find_section(w.program->elf_bytes, ".comment");
     std::string text;

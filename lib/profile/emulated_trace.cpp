@@ -170,7 +170,7 @@ class TraceMaker {
   const KernelCode& code_;
   PacketWriter packets_;
   std::map<uint64_t, uint32_t> by_address_;
-  std::vector<uint64_t> hits_, lane_sums_;  // by instruction, from the log
+  std::vector<uint64_t> hits_, lane_sums_;
   std::array<uint32_t, 32> lanes_{};
   std::array<uint32_t, 32> at_;
 };

@@ -14,7 +14,7 @@ constexpr uint32_t kFarFromFewest = 2;  // for a hint, an access needs this many
 constexpr double kManyRepeats = 4;     // for a hint, loads must load each byte this often on average
 constexpr double kOverlap = 0.5;       // assumed share of a wait that other loads or waves can hide
 constexpr size_t kMostAccesses = 3;
-constexpr uint32_t kWidest = 16;       // most bytes that one instruction accesses for a lane
+constexpr uint32_t kWidest = 16;  // most bytes that one instruction accesses for a lane
 constexpr uint32_t kRegisterBytes = 4;
 
 // Effects of a change on a kernel. An increase is followed by the decrease that contradicts it.
@@ -26,14 +26,14 @@ uint32_t opposite(uint32_t effects) { return (effects & kIncreases) << 1 | (effe
 
 struct Way {
   std::string text;
-  uint32_t effects = 0;  // bits of Effect
+  uint32_t effects = 0;
 };
 
 struct Candidate {
   Hint hint;
-  std::string aim;        // what all ways have in common; may be empty
+  std::string aim;  // what all ways have in common; may be empty
   std::vector<Way> ways;
-  uint32_t line = 0;      // of the hint's access; 0: none
+  uint32_t line = 0;  // of the hint's access; 0: none
 };
 void sort_by_gain(std::vector<Candidate>& list) {
   std::ranges::stable_sort(list, std::greater(), [](const Candidate& c) { return c.hint.largest_share; });
@@ -213,7 +213,7 @@ class HintFinder {
   struct LineTime {
     double share = 0;  // of the waves' time, with waits for results
     uint64_t hits = 0;
-    uint32_t bytes = 0, places = 1;   // of the widest access; `bytes` at each of `places` addresses
+    uint32_t bytes = 0, places = 1;  // of the widest access; `bytes` at each of `places` addresses
     std::set<std::string> mnemonics;
   };
   LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {

@@ -9,11 +9,11 @@
 namespace tgc::profile {
 
 struct Hint {
-  std::string id;             // such as "bank-conflicts"
+  std::string id;
   double largest_share = 0;   // of the waves' time that could be saved, 0 to 1
   std::string measured_text;  // figures, and why they cost time
   std::string advice_text;
-  std::string text() const;   // "up to 38% of the time: MEASURED: CHANGE"
+  std::string text() const;  // "up to 38% of the time: MEASURED: CHANGE"
 };
 
 // Returns the hints for the run `kernel`, the largest gain first. `stalls` is stalls_of() this run.

@@ -18,7 +18,6 @@ uint32_t number_in(std::string_view text) {
   return out;
 }
 
-// Reads operands such as "v12", "-|v2|", "s[4:7]" and "vcc_lo".
 void add_registers(std::string_view operand, std::vector<uint16_t>& out) {
   for (size_t at = 0; at < operand.size();) {
     if (!is_word(operand[at])) {

@@ -26,8 +26,8 @@ struct InstructionRole {
   bool is_store = false;            // also for atomics outside local memory that return nothing
   bool is_scratch = false;          // private memory of a lane: spilled registers, or arrays
   bool is_end = false;
-  uint32_t lane_bytes = 0;               // bytes that each lane loads or stores
-  uint32_t num_addresses = 1;              // 2 for ds_load_2addr_b32
+  uint32_t lane_bytes = 0;
+  uint32_t num_addresses = 1;  // 2 for ds_load_2addr_b32
   std::vector<uint16_t> read_registers, written_registers;  // sorted
   bool depends_on(const InstructionRole& earlier) const;  // reads or writes a register that `earlier` writes
 };

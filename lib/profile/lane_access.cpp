@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kMostNodes = 10000;
 
-// Returns the axis of a SPECIAL "lidx0" to "lidx2".
 std::optional<size_t> local_axis(UOp u) {
   if (!u.is(Op::SPECIAL) || !u.arg().is_str() || u.num_src() != 1) return {};
   std::string_view name = u.arg().text();

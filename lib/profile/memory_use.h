@@ -34,7 +34,7 @@ struct MemoryUse {
 };
 MemoryUse memory_use(const Trace& trace);
 
-using KernelOfDevice = std::pair<std::string, std::string>;  // device and kernel
+using KernelOfDevice = std::pair<std::string, std::string>;
 // Returns for each execution of a kernel the bytes of its buffers, each counted once.
 std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const Trace& trace, const MemoryUse& memory);
 

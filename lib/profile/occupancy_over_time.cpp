@@ -10,8 +10,8 @@ namespace tgc::profile {
 namespace {
 
 constexpr size_t kParts = 100;
-constexpr double kNearlyFull = 0.9;                // share of the waves that fit
-constexpr int64_t kMostTime = int64_t(1) << 50;    // later times are those of damaged traces
+constexpr double kNearlyFull = 0.9;
+constexpr int64_t kMostTime = int64_t(1) << 50;  // later times are those of damaged traces
 
 struct Span {
   int64_t begin, end;

@@ -263,7 +263,6 @@ class TraceReader {
     auto found = offsets_.find(device);
     return found == offsets_.end() ? 0 : found->second;
   }
-  // A name is a string or a TracingKey.
   static std::string name_of(const PickleValue& v) {
     if (v.kind() == Pickle::Text) return ansistrip(v.text());
     auto display = v.find("display_name");
@@ -325,7 +324,7 @@ class TraceReader {
   }
 
   static constexpr size_t kRecord = 112;  // bytes that are counted for an event, a counter or the use of a buffer
-  static constexpr size_t kItem = 16;     // bytes that are counted for an entry
+  static constexpr size_t kItem = 16;
   Trace& to_;
   PickleBudget budget_;
   std::map<int64_t, const Program*> by_tag_;

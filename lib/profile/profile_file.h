@@ -21,8 +21,8 @@ struct Program {
 
 // A run that has hardware events.
 struct KernelRun {
-  std::string name;    // "E_3" for the first run of E_3, "E_3 n2" for the second
-  std::string kernel;  // "E_3" for both
+  std::string name;  // "E_3" for the first run of E_3, "E_3 n2" for the second
+  std::string kernel;
   std::string_view device;
   std::string arch;                  // "gfx1100"; empty: unknown
   const Program* program = nullptr;  // null if the file does not have it
@@ -32,8 +32,8 @@ struct KernelRun {
 
 // The thread trace of one shader engine.
 struct SqttEvent {
-  size_t kernel = 0;                     // the run: index in Trace::kernels
-  int64_t se = 0;                        // the shader engine
+  size_t kernel = 0;  // the run: index in Trace::kernels
+  int64_t se = 0;
   bool has_instruction_packets = false;
   std::string_view blob;
   std::vector<uint64_t> active_lanes;  // by instruction, summed over executions; only of an emulated GPU
@@ -44,8 +44,8 @@ struct SqttEvent {
 struct CounterSample {
   size_t kernel = 0;                                   // the run: index in Trace::kernels
   std::string_view name, block;                        // of the counter, and of its hardware block
-  int64_t xcc = 0, inst = 0, se = 0, sa = 0, wgp = 0;  // the number of each
-  std::vector<uint64_t> values;                        // the index of `wgp` changes fastest
+  int64_t xcc = 0, inst = 0, se = 0, sa = 0, wgp = 0;
+  std::vector<uint64_t> values;  // the index of `wgp` changes fastest
   uint64_t sum_of_values() const;
 };
 
@@ -63,7 +63,7 @@ struct RangeEvent {
   double begin = 0, end = 0;
   std::optional<double> bytes;  // copied bytes; nullopt: not recorded
   bool is_copy = false;
-  bool is_graph = false;        // a kernel of a device graph
+  bool is_graph = false;  // a kernel of a device graph
 };
 // In microseconds: "alloc" and "free" of a buffer, "exec" of a kernel, "marker" and so on.
 struct PointEvent {
@@ -85,7 +85,7 @@ struct Trace {
   std::vector<RangeEvent> range_events;
   std::vector<PointEvent> point_events;
   std::map<std::string, std::string, std::less<>> archs;
-  std::map<std::string, PickleValue, std::less<>> asts;   // by name of a kernel's function: a UOp
+  std::map<std::string, PickleValue, std::less<>> asts;  // by name of a kernel's function: a UOp
 };
 
 // Reads a profile, and leaves out events that are damaged or unknown (Trace::damage_notes). Fails if the file cannot be

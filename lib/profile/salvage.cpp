@@ -73,7 +73,7 @@ std::optional<SalvagedList> salvage_list(std::string_view bytes, Pickle::IsAllow
   size_t good = 0, bad = items.ends.size() + 1;  // the first `good` items can be read, the first `bad` cannot
   std::optional<Pickle> best;
   while (good + 1 < bad) {
-    const size_t middle = best || bad != items.ends.size() + 1 ? (good + bad) / 2 : bad - 1;  // all of them first
+    const size_t middle = best || bad != items.ends.size() + 1 ? (good + bad) / 2 : bad - 1;
     if (auto pickle = read(middle)) good = middle, best = std::move(*pickle);
     else bad = middle;
   }

@@ -8,7 +8,7 @@
 namespace tgc::profile {
 
 struct SalvagedList {
-  Pickle pickle;       // a list
+  Pickle pickle;
   // "the file is damaged behind byte 1234 of 5678 (WHY): 12 events before are read, the rest is lost"
   std::string damage_text;
 };

@@ -22,8 +22,8 @@ struct WaveSpan {
 
 // A packet that traces of several shader engines have, from one moment: it relates their clocks.
 struct ClockMark {
-  uint64_t id = 0;   // equal in the traces whose clocks it relates
-  int64_t time = 0;  // on the trace's own clock
+  uint64_t id = 0;  // equal in the traces whose clocks it relates
+  int64_t time = 0;
 };
 
 // Added up over all waves of the traced SIMD.
@@ -49,7 +49,7 @@ struct SqttSummary {
   struct NamedCounts {
     Counts num_packets, operations;
   };
-  NamedCounts named_counts() const;  // those that are not 0, by name
+  NamedCounts named_counts() const;
 };
 
 // With `code`, which may be null, maps the packets of SIMD 0 of compute unit 0 to instructions: for RDNA as tinygrad
@@ -59,7 +59,7 @@ SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code
 // The issue of an instruction by a followed wave, one of SIMD 0 of compute unit 0.
 struct Issue {
   uint32_t wave = 0, instruction = 0;
-  uint64_t cycles = 0, stall_cycles = 0, idle_cycles = 0;  // as in InstructionTimes
+  uint64_t cycles = 0, stall_cycles = 0, idle_cycles = 0;
 };
 
 class WaveObserver {
