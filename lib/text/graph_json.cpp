@@ -243,7 +243,7 @@ class JsonReader {
   UOp node() {
     size_t at = in_.position();
     std::optional<Op> op;
-    std::string other;  // name of the op, if no known release has it
+    std::string other;
     std::optional<DType> dtype;
     Arg a, tag;
     sources_.clear();
@@ -406,7 +406,7 @@ class JsonReader {
     using is_transparent = void;
   };
   std::unordered_map<std::string, Arg, TextHash, std::equal_to<>> values_;
-  int64_t id_ = -1;  // of the node in the current line; -1: none
+  int64_t id_ = -1;
   int arg_depth_ = 0;
 };
 

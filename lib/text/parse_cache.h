@@ -31,7 +31,7 @@ class ParseCache {
   static_assert(std::is_trivially_destructible_v<T>);
   static constexpr size_t kSlots = 512, kLongest = 39;
   struct Slot {
-    uint8_t size;  // 0: the slot is free
+    uint8_t size;
     char text[kLongest];
     T value;
   };

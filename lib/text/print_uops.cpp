@@ -182,7 +182,6 @@ class ListingReader : public PyValues {
         node_ahead(position, at);
   }
 
-  // `positions` is a tuple of positions from a comment.
   void correct_sources(Arg positions, size_t at) {
     sources_.clear();
     for (Arg p : positions.items()) {
@@ -346,19 +345,19 @@ class ListingReader : public PyValues {
   std::unordered_map<size_t, std::string_view> below_;           // by position: its line; filled on first use
   std::unordered_map<std::string_view, size_t> above_;           // by text of a line: the first position that has it
   struct Ahead {
-    UOp node;        // empty while its line is read
+    UOp node;
     size_t end = 0;
   };
-  static constexpr size_t kMaxAhead = 1000;      // nested calls of node_ahead()
+  static constexpr size_t kMaxAhead = 1000;
   size_t levels_ahead_ = 0;
   std::unordered_map<size_t, size_t> lines_;
-  std::unordered_map<size_t, Ahead> ahead_;       // by position: nodes that node_ahead() read
-  std::vector<size_t> cited_;                     // positions that sources name; not for 0.12.0
+  std::unordered_map<size_t, Ahead> ahead_;
+  std::vector<size_t> cited_;  // positions that sources name; not for 0.12.0
   // positions whose nodes are tagged with the position, to differ from the nodes of equal lines
   std::unordered_set<size_t> distinct_;
   size_t num_ambiguous_ = 0, num_missing_ = 0;
   StatedFactsByNumber stated_facts_;
-  std::span<const UOp> listed_;        // in misread(): the nodes that were listed
+  std::span<const UOp> listed_;
   std::vector<size_t> misread_;
 };
 

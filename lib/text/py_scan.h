@@ -43,7 +43,7 @@ class PyScan {
 
   [[noreturn]] void throw_error(size_t at, std::string message, std::string expected = {}) const;
   std::string found_text(size_t at) const;
-  std::string position_text(size_t at) const;  // "line 3, column 7"
+  std::string position_text(size_t at) const;
   // Adds the position of byte `at` to a Failure of `body` without a position.
   template <class Body>
   void with_position(size_t at, Body&& body) {

@@ -34,7 +34,6 @@ class PyValues : public PyScan {
     Value value;
     size_t offset;
   };
-  // The arguments of one call, on the reader's stack.
   class Arguments {
    public:
     Arguments(PyValues& reader, size_t base) : reader_(reader), base_(base) {}
@@ -60,7 +59,7 @@ class PyValues : public PyScan {
   // Reads a name that this class does not know, such as UOp or c12. The base class throws a Failure.
   virtual Value read_other_name(std::string_view name, size_t at);
 
-  Value value();                                   // a literal, a bracketed list or a name, optionally with a sign
+  Value value();  // a literal, a bracketed list or a name, optionally with a sign
   Value read_primary();
   Value read_list();
   Value read_item() {
@@ -105,9 +104,9 @@ class PyValues : public PyScan {
   // In a graph of 0.12.0, throws Failure at byte `at` if the op cannot have these sources or this arg.
   UOp make_node(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg = {}, Arg tag = {});
 
-  DType dtype();                                   // call it after the word `dtypes`
+  DType dtype();
   Value record(RecordClass c, size_t at);
-  Op op_name();                                    // call it after the word `Ops`
+  Op op_name();
   // true if the release is not 0.12.0; then unknown names are kept as text
   bool is_open() const { return graph_.is_foreign(); }
   Value open_record(std::string_view name, size_t at);  // not for 0.12.0
@@ -130,7 +129,7 @@ class PyValues : public PyScan {
 
   Graph& graph_;
   Places* places_;
-  std::vector<Arg> list_items_;                         // of bracketed lists; cleared after each statement
+  std::vector<Arg> list_items_;  // of bracketed lists; cleared after each statement
 
  private:
   DType dtype_slowly(size_t at);

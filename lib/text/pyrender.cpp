@@ -255,7 +255,6 @@ inline void PyrenderWriter::write_kernel_arg(Arg kernel) {
   put_text("Kernel("), write_kernel_name(kernel[0].uop()), put_text(", "), str(kernel[1]), put_text(')');
 }
 
-// Writes UOp(Ops.X, dtype, (sources), arg), which can express any op.
 inline void PyrenderWriter::write_whole(UOp u, std::string_view dtype_text) {
   put_text("UOp(Ops."), put_text(name_of(u.op())), put_text(", "), put_text(dtype_text), put_text(", "),
       sources(u.src());

@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-class PyrenderReader;  // pyrender_reader.h
+class PyrenderReader;
 
 // Returns the text of the graph under `root`, as the graph's release prints it (uop/ops.py:pyrender in 0.12.0), without
 // a final newline. Fails if tinygrad's own pyrender fails, for example because shapes do not fit.

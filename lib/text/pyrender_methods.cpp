@@ -1,4 +1,3 @@
-// Evaluates UOp(...), UOp.method(...) and x.method(...) in pyrender text. Nodes are not simplified.
 #include <algorithm>
 
 #include "lib/support/name_table.h"

@@ -96,9 +96,9 @@ class OpenWriter : PyrenderForms<OpenWriter> {
 
  private:
   struct Info : NodeUses {
-    size_t begin = 0, size = 0;   // range of pieces_: the node's name, or else its expression
+    size_t begin = 0, size = 0;  // range of pieces_: the node's name, or else its expression
     uint32_t depth = 0;
-    bool is_bracketed = false;    // the text is an expression in parentheses
+    bool is_bracketed = false;  // the text is an expression in parentheses
   };
 
   void scan_uses() {
@@ -163,7 +163,6 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     put_text(scratch_);
   }
 
-  // Writes UOp(Ops.X, dtype, (sources), arg), which can express any op.
   void whole(UOp u) {
     put_text("UOp(Ops."), put_text(shown_op(u)), put_text(", "), dtype(u.dtype()), put_text(", "), sources(u.src());
     if (Arg a = shown_arg(u); !a.is_none()) {
@@ -323,13 +322,13 @@ class OpenWriter : PyrenderForms<OpenWriter> {
 
   UOp root_;
   Graph& graph_;
-  std::vector<UOp> order_;  // the named node c12 is order_[12]
+  std::vector<UOp> order_;
   std::vector<Info> info_;
   TextBuffer pieces_, lines_;
   std::vector<size_t> begins_;
   const bool is_0_13_, is_known_;
   bool lacks_original_ = false;
-  bool odd_text_ = false;       // an arg or tag has a UOp, or a string with a parenthesis
+  bool odd_text_ = false;
 };
 
 }  // namespace

@@ -255,7 +255,6 @@ class OpenReader : public PyrenderReader {
     return out;
   }
 
-  // Returns the op that pyrender prints as the method `name`; nullopt if there is none.
   static std::optional<Op> op_named(std::string_view name) {
     static constexpr Op kOps[] = {Op::SINK,  Op::END,    Op::STORE,    Op::LOAD,       Op::UNIQUE,  Op::SQRT,
                                   Op::REDUCE, Op::AFTER, Op::THREEFRY, Op::WHERE,      Op::RECIPROCAL, Op::EXP2,
@@ -370,7 +369,7 @@ class OpenReader : public PyrenderReader {
 
   const bool is_0_13_;
   UOpMap<Arg> device_;
-  Arg first_device_;    // in the text so far; None if there is none
+  Arg first_device_;
   bool in_tag_ = false;
 };
 
@@ -398,7 +397,6 @@ constexpr Word kWords[] = {
     {"", "permute", k12, k12},         {"", "assign", k12, k12},      {"", "where", k12, k13},
 };
 
-// Returns the releases that may print `before.word`, followed by `after`.
 Releases releases_with(std::string_view before, std::string_view word, std::string_view after) {
   if (before == "Ops") return releases_where([&](Release r) { return has_op(r, word); });
   if (before == "dtypes" || before == "AxisType" || before == "AddrSpace") {

@@ -1,4 +1,3 @@
-// Reads statements, and expressions by a precedence parser that builds nodes while parsing.
 #include "lib/text/pyrender_reader.h"
 
 #include <algorithm>
@@ -169,7 +168,6 @@ UOp PyrenderReader::find_name(std::string_view name) const {
   return it == named_nodes_.end() ? UOp() : it->second;
 }
 
-// Reads "def k0(): ... return ast".
 void PyrenderReader::read_function() {
   NestingLevel nested(*this);
   std::string_view name = identifier("a function's name");
@@ -207,7 +205,6 @@ void PyrenderReader::read_function() {
   kernel_nodes_[name] = result;
 }
 
-// Fast path for a name such as c12. Returns false and reads nothing at any other operand.
 bool PyrenderReader::read_numbered(Value& out) {
   if (peek() != 'c') return false;
   size_t at = position_ + 1, n = 0;

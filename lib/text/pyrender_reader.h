@@ -43,7 +43,7 @@ class PyrenderReader : public PyValues {
   virtual UOp make_const(const Arguments& args, size_t at);                   // UOp.const(...)
   virtual UOp method_call(UOp self, std::string_view name, size_t at);        // self.store(...), after the name
   Value read_other_name(std::string_view name, size_t at) override;
-  Value constant(size_t at);                                                  // the arguments of UOp.const
+  Value constant(size_t at);  // the arguments of UOp.const
   Value constant_arithmetic(const Infix& op, Const a, Const b, size_t at);
   const Argument& required_argument(const Arguments& args, size_t i, const char* what, size_t at);
   Arg device_argument(const Argument& a);
@@ -114,7 +114,7 @@ class PyrenderReader : public PyValues {
   UOp sizes_node(std::span<const Arg> sizes, size_t at);
   UOp operand(const Argument& a, UOp like);
 
-  std::vector<UOp> numbered_nodes_;                              // c12 is numbered_nodes_[12]
+  std::vector<UOp> numbered_nodes_;
   std::unordered_map<std::string_view, UOp> named_nodes_, kernel_nodes_;
   std::vector<std::string> kernel_names_;
   int function_depth_ = 0;
@@ -128,7 +128,7 @@ class PyrenderReader : public PyValues {
   std::vector<std::string> warnings_;
   // constants so far that need a LUNIQUE number, which the text omits
   int64_t num_unique_constants_ = 0;
-  bool has_stand_ins_ = false;                                 // the text omits the device of a constant
+  bool has_stand_ins_ = false;  // the text omits the device of a constant
 };
 
 }  // namespace tgc

@@ -48,7 +48,7 @@ struct RareArgFeatures {
 };
 
 struct NodeUses {
-  uint32_t num_users = 0;      // distinct users
+  uint32_t num_users = 0;
   uint32_t last_user = 0;      // id + 1 of the last user; 0: none
   bool is_used_twice = false;  // by one user, more than once among its sources
   bool has_line = false;
@@ -168,7 +168,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
     size_t text_begin = 0;    // range of piece_text_: the name, or the constant or device
     uint32_t text_size = 0;   // 0: no text in piece_text_
     bool is_inlined = false;
-    bool is_plain = false;    // must be written as UOp(...), which states every field
+    bool is_plain = false;  // must be written as UOp(...), which states every field
   };
 
   void write_lines();
@@ -189,11 +189,11 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
 
   UOp root_;
   std::vector<UOp> named_order_;  // the named node c12 is named_order_[12]
-  std::vector<Info> node_info_;   // by node id
+  std::vector<Info> node_info_;
   TextBuffer line_text_, piece_text_;
   bool keeps_lines_ = false;
   std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in line_text_
-  std::vector<UOp> kernels_;          // graphs in args and tags; kernels_[0] is written as function k0
+  std::vector<UOp> kernels_;  // graphs in args and tags; kernels_[0] is written as function k0
   std::unordered_map<uint32_t, size_t> kernel_numbers_;
   std::string kernels_text_;
   // write movement ops as UOp(...), because methods fail if shapes do not fit
@@ -227,7 +227,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   void write_whole(UOp u, std::string_view dtype_text);
   void write_expression(UOp u, bool bare);
 
-  bool has_odd_text_ = false;  // an arg or tag has a string with a parenthesis
+  bool has_odd_text_ = false;
   bool has_graphs_ = false;
   int expression_depth_ = 0;
 };

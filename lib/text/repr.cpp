@@ -53,7 +53,6 @@ void append_own_arg(ReprOutput& to, UOp u) {
   else append_arg(to, a);
 }
 
-// `number` is 12 for the name x12.
 struct Sharing {
   int64_t number = 0;
   uint32_t uses = 0;
@@ -145,7 +144,7 @@ class ReprReader : public PyValues {
  private:
   struct Frame {
     Op op;
-    std::string_view other;  // name of the op, if no known release has it
+    std::string_view other;
     DType dtype;
     Arg arg, tag;
     std::string_view name;

@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// Without a final newline.
+// Returns the repr without a final newline.
 std::string repr(UOp root);
 // As repr(), below comments with the dtypes and tags which the repr cannot express: "# UOp 3: dtypes.imagef((1, 2, 4),
 // 128), tag='a'" is about the fourth UOp( of the text.
@@ -22,7 +22,7 @@ CompleteText repr_complete(UOp root);
 // nodes.
 Result<UOp> read_repr(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
 
-// As a release other than 0.12.0 prints it.
+// Appends repr(a) as a release other than 0.12.0 prints it.
 void append_open_repr(std::string& out, Arg a);
 // Returns str(u.arg), as print_uops of a release other than 0.12.0 shows it.
 std::string open_arg_str(UOp u);

@@ -217,7 +217,7 @@ class Lengths {
 
   std::vector<UOp> order_;
   UOpMap<size_t> number_;
-  std::vector<size_t> class_;    // union-find over node numbers; the nodes of a class have equal lengths
+  std::vector<size_t> class_;  // union-find over node numbers; the nodes of a class have equal lengths
   std::vector<int64_t> length_;
   std::vector<char> open_;
   std::map<size_t, int64_t> taken_;  // by node number: 1 + the highest index of a GEP
@@ -266,7 +266,6 @@ constexpr Promotion kPromotions[kNumPromoted] = {
     {"double", 0},
 };
 
-// Returns the dtypes that dtype `i` promotes to in any number of steps, including `i`.
 constexpr uint32_t reachable(uint32_t i) {
   uint32_t out = bit(i);
   for (uint32_t k = i; k < kNumPromoted; k++)  // a dtype promotes only to later ones
@@ -288,7 +287,6 @@ const std::array<DType, kNumPromoted>& all() {
   return kAll;
 }
 
-// Returns kNumPromoted if `d` is not in the table.
 uint32_t place_of(DType d) { return uint32_t(std::ranges::find(all(), d) - all().begin()); }
 
 }  // namespace
