@@ -59,7 +59,8 @@ void Importer::import(UOp u) {
   origins->record_origin(new_graph, known_ops.original(u));
 }
 
-// Throws Refusal if a node is malformed, because other code reads sources, args and dtypes without checks.
+// Throws Refusal if an imported node is malformed, because other code reads sources, args and dtypes without checks, or
+// if it has a dtype that tgc lacks.
 void Importer::check_made(size_t first) const {
   for (size_t id = first; id < new_graph.size(); id++) {
     UOp made = new_graph.at(uint32_t(id));

@@ -45,7 +45,7 @@ struct TensorProgram {
   bool has_invalid = false;
 };
 
-// By the variable's name, or by the slot of its PARAM.
+// Values of variables, by name or by the slot of the PARAM.
 struct TensorVariables {
   std::map<std::string, int64_t> by_name = {};
   std::map<int64_t, int64_t> by_slot = {};
