@@ -1,5 +1,5 @@
-// Checked access to numbers that come from a file, such as indices, sizes and slots. Throws Refusal if a number is not
-// valid, and Failure if an integer of an arg does not fit into 64 bits. Private to lib/import.
+// Checked access to numbers that come from a file. Throws Refusal if a number is not valid, and Failure if an integer
+// of an arg does not fit into 64 bits. Private to lib/import.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace tgc::import {
 
-// Thrown by functions of lib/import that cannot import a node. Functions of public headers return an error instead.
+// Thrown where lib/import cannot import a node. Functions of public headers return an error instead.
 struct Refusal {
   std::string reason;
 };

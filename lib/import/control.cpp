@@ -18,7 +18,7 @@ Type integer_type(UOp u) {
   return Importer::type_of(u.dtype());
 }
 
-// Returns a void node, a pointer, a buffer or the node of a single value. Throws Refusal if `source` is a vector.
+// Throws Refusal if `source` has several values.
 UOp node_of(Importer& im, UOp source) {
   const Value& v = im[source];
   if (v.view) return v.view->buffer;
@@ -103,8 +103,7 @@ Value make_sink(Importer& im, UOp u) {
   return Importer::node(im.new_graph.sink(src, kernel_info(im, u)));
 }
 
-// A NOOP with a value becomes its source. Leaves out the second source of an IF, the gated address: tinygrad adds it to
-// tell IFs of different addresses apart.
+// A NOOP with a value becomes its source. An IF loses the gated address, which tinygrad adds to tell IFs apart.
 Value make_order(Importer& im, UOp u) {
   if (u.is(Op::NOOP) && u.dtype() != dtypes::void_ && u.num_src()) return im[u.src(0)];
   std::vector<UOp> src;

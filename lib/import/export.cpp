@@ -108,8 +108,8 @@ UOp export_index(Exporter& ex, UOp u) {
   return ex.to.node(Op::INDEX, Exporter::dtype(u.dtype()), {ex[u.src(0)], at});
 }
 
-// IDIV and MOD round to 0. A division of indices that are not negative becomes FLOORDIV or FLOORMOD, because the other
-// release's scheduler has more rules for these ops.
+// IDIV and MOD round to 0. For indices that are not negative, FLOORDIV and FLOORMOD are equal, and the other scheduler
+// has more rules for them.
 UOp export_division(Exporter& ex, UOp u) {
   const bool rounds_down =
       u.dtype() == dtypes::index && py_less_equal(0, u.src(0).vmin()) && py_less(0, u.src(1).vmin());
@@ -119,8 +119,7 @@ UOp export_division(Exporter& ex, UOp u) {
 
 bool is_number(UOp u, int64_t value) { return u.is(Op::CONST) && py_equal(u.arg().to_const(), value); }
 
-// Returns true if `u` is the condition that a / b rounded to 0 is larger than the exact a / b: the remainder is not 0,
-// and `a` and `b` have different signs.
+// True if `u` is the condition that a / b rounded to 0 is larger than the exact a / b.
 bool is_rounded_up(UOp u, UOp a, UOp b) {
   auto is_negative = [](UOp less, UOp x) {
     return less.is(Op::CMPLT) && less.src(0) == x && is_number(less.src(1), 0);
@@ -184,8 +183,8 @@ UOp export_cast(Exporter& ex, UOp u) {
   return ex.to.node(u.op(), dtype, ex.sources(u), ex.release >= Release::v0_14 ? Arg(dtype) : Arg());
 }
 
-// If `make` is null, `refused` is the reason why the ops cannot be written. The comments in the table show tgc's node
-// -> the node of 0.14; 0.13 has older forms.
+// `refused`: why the ops cannot be written, if `make` is null. The comments in the table show tgc's node -> the node of
+// 0.14.
 struct Downgrade {
   std::string_view name;
   OpSet ops;

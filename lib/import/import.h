@@ -1,5 +1,5 @@
-// Turns a graph of another tinygrad release (0.11 to 0.14, or master) into a graph of tgc's own IR, that of 0.12.0,
-// which computes the same. README.md describes how.
+// Turns a graph of another tinygrad release into a graph of tgc's own IR, that of 0.12.0, which computes the same.
+// README.md describes how.
 #pragma once
 #include <memory>
 #include <optional>

@@ -27,9 +27,8 @@ class SidesImporter {
     std::vector<std::pair<UOp, UOp>> pairs;
     double tolerance = 0;  // largest relative difference that rounding explains if one side emulates a float dtype
   };
-  // Imports both nodes, which must be of one graph, the same in all calls. Returns pairs of imported nodes: the sides
-  // are equal if the nodes of each pair are. Returns no pairs if the nodes cannot be compared, for example because
-  // their shapes differ. Fails if a node cannot be imported.
+  // Imports two nodes of one graph, the same graph in all calls. Returns pairs of imported nodes: the sides are equal
+  // if the nodes of each pair are; no pairs if the sides cannot be compared. Fails if a node cannot be imported.
   Result<Imported> import(UOp before, UOp after);
 
  private:

@@ -1,5 +1,5 @@
 // Ops that are described as data: the known op that replaces the op, its sources and its arg. `tgc help upgrades` says
-// how users describe ops. A description cannot make an op whose arg is executed, such as CUSTOM.
+// how users describe ops.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace tgc {
 
-// Reads descriptions from the JSON text `json`. Later imports use them, and prefer them to the built-in ones. Must be
-// called before the first import. `file` is for messages. Fails if the text does not follow `tgc help upgrades`.
+// Reads descriptions, which later imports prefer to the built-in ones. Must be called before the first import. `file`
+// is for messages. Fails if the text does not follow `tgc help upgrades`.
 Status use_op_upgrades(std::string_view json, const std::string& file);
 
 // Returns the reason, and what to do, for `u`, whose op neither tgc nor a description knows.

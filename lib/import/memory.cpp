@@ -192,8 +192,8 @@ Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& in
   return out;
 }
 
-// Returns the empty UOp if `index` is within the axis. tinygrad leaves out such conditions, because devices read 0
-// outside of an image and ignore stores there.
+// Returns the empty UOp if `index` is within the axis. tinygrad leaves out such conditions for images, outside of which
+// devices read 0.
 UOp within(Importer& im, UOp index, int64_t size) {
   UOp valid;
   auto number = [&](int64_t v) { return im.new_graph.constant(index.dtype(), v); };
@@ -256,8 +256,7 @@ Value make_index(Importer& im, UOp u) {
 
 namespace {
 
-// Returns true for an access to a word of 32 bits in which WGSL packs several numbers of 8 or 16 bits. Other accesses
-// of another dtype than the buffer's may convert numbers, such as loads from an image of halves.
+// True for an access to a word of 32 bits in which WGSL packs several numbers of 8 or 16 bits.
 bool is_packed(UOp buffer, DType number) {
   const DType memory = buffer.dtype().base();
   return number == dtypes::uint32 && (memory.itemsize() == 1 || memory.itemsize() == 2) && memory != dtypes::float16 &&
@@ -345,8 +344,8 @@ bool reads(UOp number, UOp buffer) {
   return std::ranges::any_of(toposort(number), is_buffer);
 }
 
-// Replaces STORE(word, (word & kept) | bits) by STOREs of the numbers whose bits are not in `kept`. Other threads may
-// change the kept numbers at the same time, because WGSL stores a word atomically.
+// Replaces STORE(word, (word & kept) | bits) by STOREs of the numbers whose bits are not in `kept`, which other threads
+// may change at the same time.
 void store_word(Importer& im, const Element& word, UOp value, std::vector<UOp>& stores) {
   UOp kept = im.new_graph.constant(dtypes::uint32, 0), bits = value;
   if (value.is(Op::OR) && value.src(0).is(Op::AND) && reads(value.src(0).src(0), word.buffer))

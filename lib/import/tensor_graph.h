@@ -1,6 +1,5 @@
-// Imports tensor graphs, and the sides of their rewrites, as kernels of tgc's IR. The kernels compute the graph by the
-// definitions of its ops, without rules of a scheduler or a simplifier. So the results are those that a correct
-// scheduler's kernels must have. README.md describes how.
+// Imports tensor graphs, and the sides of their rewrites, as kernels of tgc's IR, by the definitions of the ops,
+// without rules of a scheduler. README.md describes how.
 #pragma once
 #include <map>
 #include <memory>

@@ -351,8 +351,7 @@ void TensorLowering::check_program() const {
       if (u.is(Op::DEFINE_GLOBAL)) axis(slot(u.arg()), kernel.memories.size());
 }
 
-// If an earlier source of the sink stores to the same buffer, the output becomes the buffer's content after both
-// stores.
+// If an earlier source of the sink stores to the same buffer, its output becomes the content after both stores.
 void TensorLowering::add_stored_output(UOp after) {
   const UOp buffer = base(after);
   auto last = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);

@@ -34,8 +34,8 @@ class TensorFacts {
   Checked<UOp> index_elements(UOp u) const;
   // The first index of each axis of a PAD or SHRINK.
   Checked<UOp> index_offsets(UOp u) const { return index_elements(u.src(1)); }
-  // Sets expands_front() and has_sizes() from a whole graph, because commits between two releases have some of the
-  // later release's forms of movement ops.
+  // Sets expands_front() and has_sizes() from a whole graph, because commits between releases may have forms of the
+  // later one.
   void detect_op_forms(const std::vector<UOp>& nodes);
   bool expands_front() const { return expands_front_; }  // EXPAND adds axes before those of its source
   bool has_sizes() const { return has_sizes_; }          // SHRINK and PAD have the sizes of the result, not the ends

@@ -87,8 +87,7 @@ bool TensorLowering::repeats_elements(UOp view) const {
   return false;
 }
 
-// If a store fills a whole buffer with Invalid, reads of the buffer may give any number
-// (schedule/rangeify.py:after_all_invalid).
+// If a store fills a buffer with Invalid, reads of it may give any number (schedule/rangeify.py:after_all_invalid).
 void TensorLowering::note_invalid(UOp after) {
   UOp store = after.src(1), buffer = base(after);
   if (after.num_src() != 2 || !store.is(Op::STORE) || !is_memory(buffer) || !(base(store.src(0)) == buffer)) return;

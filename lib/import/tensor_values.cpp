@@ -75,8 +75,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
   return out;
 }
 
-// Splits the axes into the smallest groups with the same number of elements on both sides, so that few divisions are
-// needed.
+// Splits the axes into the smallest groups of equal sizes on both sides, so that few divisions are needed.
 TensorLowering::Place TensorLowering::place_before_reshape(const Place& place, const Sizes& to, const Sizes& from) {
   Place out(from.size());
   if (product(from) == 0) return out;

@@ -7,8 +7,8 @@
 
 namespace tgc::import {
 
-// A row applies to a node with an op of `ops`, in a graph of a release from `first_release` to `last_release`, for
-// which when(node) is true. The first row that applies makes the value of the node.
+// Applies to a node with an op of `ops`, in a graph of a release in the range, for which when(node) is true. The first
+// row that applies makes the value of the node.
 struct Upgrade {
   std::string_view name;
   OpSet ops;
@@ -31,8 +31,8 @@ Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
 // Returns the slot of a PARAM or DEFINE_GLOBAL: the arg, or the field of a ParamArg; None without a slot. The arg of a
 // BUFFER without a ParamArg is its size.
 Arg slot_of(UOp u);
-// Copies `arg` to the graph `to`. A dataclass that 0.12.0 has becomes tgc's record class. Throws Refusal for other
-// dataclasses, for fields of other types and for nodes.
+// Copies `arg` to the graph `to`, dataclasses as tgc's record classes. Throws Refusal for what 0.12.0 does not have,
+// and for nodes.
 Arg copy_arg(Graph& to, Arg arg);
 
 Arg kernel_info(Importer& im, UOp sink);  // the arg of an imported SINK; None for the defaults

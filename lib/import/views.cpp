@@ -1,5 +1,5 @@
-// Imports ASTs of 0.11, whose values have shapes. The arg of a VIEW is a ShapeTracker, which maps indices of the VIEW's
-// shape to an index into its source.
+// Imports ASTs of 0.11. The arg of a VIEW is a ShapeTracker, which maps indices of the VIEW's shape to an index into
+// its source.
 #include <algorithm>
 #include <map>
 

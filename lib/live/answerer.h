@@ -1,6 +1,5 @@
-// A child process that reads questions from standard input and writes answers to standard output, one line each.
-// /bin/sh starts it in its own process group. It is killed when this process ends, even if this process itself is
-// killed.
+// A child process that answers questions; each question and answer is a line. It is killed when this process ends, even
+// if this process itself is killed.
 #pragma once
 #include <functional>
 #include <string>
@@ -21,8 +20,8 @@ class AnswerProcess {
   ~AnswerProcess();  // closes the process's input, and kills it if it does not end soon
 
   // Sends a question and returns the answer without its line end. Fails if the process cannot start or ends, if the
-  // time limit passes, if `stop` returns true, if the answer exceeds `--limit input-bytes`, or if the process wrote
-  // anything before the question; then the process is killed.
+  // time limit passes, if `stop` returns true, if the answer is too long, or if the process wrote anything before the
+  // question; then the process is killed.
   Result<std::string> ask_question(const std::string& question);
   // Makes the next question start a new process. For callers that find an answer invalid.
   void restart_process();

@@ -1,6 +1,6 @@
-// Follows waves through the code by the packets of CDNA. An ISSUE packet says which waves of a SIMD issue an
-// instruction, and for which waves an instruction without a unit ends, such as a wait. An INST packet has the kind of a
-// wave's oldest issued instruction whose kind is not known yet; the kind of a branch says whether it is taken.
+// Follows waves by the packets of CDNA. An ISSUE packet says which waves of a SIMD issue an instruction, and for which
+// an instruction without a unit ends. An INST packet has the kind of a wave's oldest issued instruction without a known
+// kind.
 #include <algorithm>
 #include <deque>
 

@@ -1,5 +1,4 @@
-// Finds the source line and the UOps that made each instruction of a profile's kernels, by compiling the kernels of an
-// INPUT, such as a recording, or the ASTs in the profile.
+// Finds the source lines and UOps of the instructions of a profile's kernels, by compiling these kernels.
 #pragma once
 #include <map>
 #include <optional>
@@ -58,13 +57,11 @@ struct CodeSource {
 };
 using CodeSources = std::map<const Program*, CodeSource>;
 
-// Returns the nodes of a line as text, such as "12 LOAD float (8 MUL, 9..11 ADD)": those with has_own_line, and in
-// parentheses the others without INDEX, GEP, VECTORIZE, CAST and AFTER.
+// Returns the nodes of a line as text: "12 LOAD float (8 MUL, 9..11 ADD)".
 std::string nodes_text(const std::vector<LinearNode>& nodes);
 
-// Finds the sources of all chosen kernels in the INPUT `input`; if it is empty, compiles the ASTs in the profile. Names
-// of kernels match up to a number at the end ("E_4" and "E_4n1"). Fails if `input` cannot be read, or the session's
-// target is not for AMD's GPUs.
+// Finds the sources of the chosen kernels in the INPUT `input`; if it is empty, compiles the ASTs in the profile. Fails
+// if `input` cannot be read, or the session's target is not for AMD's GPUs.
 Result<CodeSources> find_sources(const Session& session, const std::string& input, const Profile& profile);
 
 struct AlignedLines {

@@ -1,5 +1,4 @@
-// Writes profiles of emulated AMD GPUs (`tgc run --emulate --profile=F`): hardware packets, of one cycle each, for the
-// instructions that the emulator logs (lib/emulate/hip/trace_log.h).
+// Writes profiles of emulated AMD GPUs (`tgc run --emulate --profile=F`).
 #pragma once
 #include <functional>
 #include <string>
@@ -14,8 +13,7 @@ namespace tgc::profile {
 // profile_of_log() unless `body` returns 2 (it failed).
 Result<int> run_profiled(const std::string& path, const std::function<int()>& body);
 
-// Returns the profile.pkl for a log. Fails if no launch was logged, the log is too small, the GPU is not RDNA, or the
-// code cannot be read or does not fit the log.
+// Returns the profile.pkl for a log. Fails if no profile can be made of the log.
 Result<std::string> profile_of_log(const hip::TraceLog& log);
 
 }  // namespace tgc::profile

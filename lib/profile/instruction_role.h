@@ -8,9 +8,8 @@
 
 namespace tgc::profile {
 
-// The hardware's counters of a wave's pending operations. RDNA3 has Load, Store, Lgkm (local memory, scalar memory,
-// messages) and Export. On CDNA, Load counts stores, too. RDNA4 has Lds and Scalar in place of Lgkm, and Sample and
-// Bvh.
+// The hardware's counters of a wave's pending operations. Lgkm: local memory, scalar memory and messages. On CDNA, Load
+// counts stores, too.
 enum class WaitCounter : uint8_t { Load, Store, Lgkm, Export, Lds, Scalar, Sample, Bvh, Count };
 inline constexpr size_t kWaitCounters = size_t(WaitCounter::Count);
 

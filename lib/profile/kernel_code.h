@@ -1,5 +1,5 @@
-// Splits the machine code of an AMD kernel into instructions. The bytes are untrusted. Also reads ELF files, and the
-// listings of disassemblers.
+// Splits the machine code of an AMD kernel into instructions, and reads ELF files and listings. The bytes are
+// untrusted.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -86,8 +86,7 @@ std::string rate_text(double amount, double seconds, const char* unit) {
 
 namespace {
 
-// Returns true if the graph is that after the last stage, which tinygrad 0.12.0 stores in place of the AST: the name
-// has colors.
+// True for the graph after the last stage, which tinygrad 0.12.0 stores in place of the AST.
 bool is_lowered(UOp root) {
   if (!root.is(Op::SINK) || !root.arg().is(RecordClass::KernelInfo)) return false;
   return RecordView(root.arg()).values()[0].is_str() &&

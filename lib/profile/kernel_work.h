@@ -1,5 +1,4 @@
-// The work of a profile's kernels (operations and bytes), the resources of their binaries, and the peak rates of
-// devices.
+// Work and resources of a profile's kernels, and peak rates of devices.
 #pragma once
 #include <map>
 #include <optional>
@@ -38,11 +37,10 @@ InputGraph profile_ast(const Session& session, const Trace& trace, const std::st
 // rest.
 KernelWorks find_works(const Session& session, const Trace& trace);
 
-// Reads the registers and memory of a kernel from its binary's descriptor and metadata (LLVM's AMDGPUUsage); nullopt
-// without a descriptor. `max_threads` is 0 if it is unknown.
+// Reads a kernel's resources from its binary (LLVM's AMDGPUUsage); nullopt without a descriptor. `max_threads` is 0 if
+// it is unknown.
 std::optional<KernelResources> program_resources(const Program& program, std::string_view arch);
-// Returns how many waves of the run's kernel fit on a SIMD; nullopt: unknown. Work groups have the most threads that
-// the metadata allows, else 32.
+// Returns how many waves of the run's kernel fit on a SIMD; nullopt: unknown.
 std::optional<Occupancy> fitting_waves(const KernelRun& run);
 
 struct KernelFigures {
@@ -68,7 +66,7 @@ std::string figures_text(const Profile& profile, size_t kernel, const KernelFigu
 // Returns the floating-point operations of one lane for an RDNA instruction, as LLVM prints it; for a matrix
 // instruction, the wave's operations divided by 32.
 double flops_per_lane(std::string_view assembly);
-// Returns true for instructions that only active lanes execute: of the vector unit and of memory, but not scalar ones.
+// True for instructions of the vector unit and of memory, but not scalar ones.
 bool runs_in_lanes(std::string_view assembly);
 
 // The nominal peak rates of one card of an architecture.
@@ -80,8 +78,8 @@ struct DevicePeak {
 };
 const DevicePeak* device_peak(std::string_view arch);  // null if unknown
 
-// Returns "memory 71%" or "compute 40%", the rate that is closest to the device's peak and its share of it; "latency
-// (3.0% of peak)" below 10%; "" if it is unknown.
+// Returns the rate that is closest to the device's peak, "memory 71%" or "compute 40%"; "latency (3.0% of peak)" below
+// 10%; "" if it is unknown.
 std::string bound_by(std::optional<double> flops, std::optional<double> bytes, double seconds, std::string_view arch);
 
 // Returns "14.0 GFLOPS" or "2.6 GB/s", for the unit "FLOPS" or "B/s".

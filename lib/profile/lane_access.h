@@ -39,9 +39,8 @@ struct BankAccess {
 // As lane_access(), for an access to local memory.
 std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes);
 
-// Return the access of an instruction into which a compiler merged this access and neighbouring ones: each lane
-// accesses `bytes` consecutive bytes, if these are more than before, at each of `places` places (2 for
-// ds_load_2addr_b32).
+// Return the access of an instruction into which a compiler merged accesses: each lane accesses `bytes` consecutive
+// bytes, if these are more than before, at each of `places` places.
 LaneAccess merged_access(const LaneAccess& access, uint32_t bytes);
 BankAccess merged_access(const BankAccess& access, uint32_t bytes, uint32_t places);
 

@@ -32,8 +32,8 @@ struct OccupancyOverTime {
   double share_of(OccupancyLimit limit) const;
 };
 
-// Counts the waves of a run whose begin and end are traced, on traces whose clock is known. Returns nullopt if there
-// are none, or if the GPU is emulated, which runs one wave after another.
+// Counts the waves of a run whose begin and end are known. Returns nullopt if there are none, or if the GPU is
+// emulated.
 std::optional<OccupancyOverTime> occupancy_over_time(const Profile& profile, size_t kernel);
 
 std::string occupancy_text(const OccupancyOverTime& occupancy);

@@ -1,5 +1,4 @@
-// Decodes the samples of NVIDIA GPUs (PMA): packets of 32 bytes, each with a header and up to 28 bytes of samples of
-// one TPC. Mirrors tinygrad's extra/nv_pma/decode.py. Not tested with a real profile.
+// Decodes the samples of NVIDIA GPUs (PMA). Mirrors tinygrad's extra/nv_pma/decode.py. Not tested with a real profile.
 #pragma once
 #include <cstdint>
 #include <map>

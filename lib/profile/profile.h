@@ -43,15 +43,13 @@ struct Profile {
   const KernelCode* code_of(size_t kernel) const;
   // Returns the cycles from the clock of a trace to that of its run's first trace; nullopt if no packets relate them.
   std::optional<int64_t> clock_offset(size_t event) const;
-  // Returns the code to whose instructions the packets of an SQTT event are mapped one by one; null if the trace has no
-  // code or packets of instructions or does not fit the code, and for CDNA.
+  // Returns the code to whose instructions the packets of an SQTT event are mapped one by one; null if they are not.
   const KernelCode* packet_code_of(size_t event) const;
   // `missing_reason` is set if no source was found; null if none was looked for.
   const CodeSource* source_of(size_t kernel) const;
   // Returns the times of a run's instructions, added up over its traces; empty if no trace was mapped to code.
   std::vector<InstructionTimes> instructions_of(size_t kernel) const;
-  // Returns the active lanes (set bits of EXEC) by instruction, added up over all executions; empty if they are
-  // unknown: only the emulated GPU records them.
+  // Returns the active lanes by instruction, added up over all executions; empty if they are unknown.
   std::vector<uint64_t> active_lanes_of(size_t kernel) const;
 };
 

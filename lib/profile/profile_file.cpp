@@ -101,8 +101,7 @@ class TraceReader {
   }
 
  private:
-  // Calls read(), which reads an event, and counts the event as lost if this fails. Throws Failure beyond the memory
-  // limit.
+  // Calls read(), and counts an event as lost if this fails. Throws Failure beyond the memory limit.
   template <class Read>
   void take(Read&& read) {
     auto status = catch_failures([&] { return read(), Unit{}; });

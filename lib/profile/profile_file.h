@@ -88,8 +88,8 @@ struct Trace {
   std::map<std::string, PickleValue, std::less<>> asts;  // by name of a kernel's function: a UOp
 };
 
-// Reads a profile, and leaves out events that are damaged or unknown (Trace::damage_notes). Fails if the file cannot be
-// read, is too large or is no profile, or if standard input is damaged.
+// Reads a profile, and leaves out damaged and unknown events (Trace::damage_notes). Fails if the file cannot be read as
+// a profile.
 Result<Trace> read_trace(const std::string& path);
 Result<Trace> parse_trace(std::string bytes);  // as read_trace(), but also fails if the pickle itself is damaged
 // Reads the events before the damage in a profile that parse_trace() refuses with the error `why`; fails if there are

@@ -10,8 +10,7 @@
 
 namespace tgc::profile {
 
-// The assembly of programs by address, disassembled when first needed. It is empty for a run without code that packets
-// can be mapped to.
+// The assembly of programs by address, disassembled when first needed.
 class Listings {
  public:
   using Listing = std::map<uint64_t, std::string>;
@@ -37,7 +36,7 @@ inline constexpr std::string_view kModeledTimesNote =
 
 // Returns the kernels and copies by total time, and the runs with hardware events.
 std::string overview_text(const Profile& profile, const std::string& file);
-// Returns for each chosen run its figures, hints and executed instructions; for an NVIDIA GPU, samples by address.
+// Returns the figures, hints and instructions of the chosen runs; for an NVIDIA GPU, samples by address.
 std::string instructions_text(const Profile& profile);
 
 // Prints, in parts, the packets of the chosen runs with their instructions; as text without NOPs.
@@ -71,8 +70,8 @@ struct Total {
   std::string arch;
 };
 
-// Returns the totals, the longest first. Operations and bytes are those of the kernel's AST; without an AST, the
-// operations that the chosen runs executed, and the bytes of the kernel's buffers; for a copy, the copied bytes.
+// Returns the totals, the longest first. Operations and bytes are those of the AST; without an AST, the executed
+// operations and the bytes of the kernel's buffers; for a copy, the copied bytes.
 std::vector<Total> event_totals(const Profile& p, Listings& listings);
 
 }  // namespace tgc::profile

@@ -13,8 +13,8 @@ struct SalvagedList {
   std::string damage_text;
 };
 
-// Returns as many complete items as possible of `bytes`, a pickled list that cannot be read because of `why`; nullopt
-// if there are none. `is_allowed` says which classes the pickle may name.
+// Returns as many complete items as possible of `bytes`, a damaged pickled list; nullopt if there are none.
+// `is_allowed` says which classes the pickle may name.
 std::optional<SalvagedList> salvage_list(std::string_view bytes, Pickle::IsAllowed is_allowed, const std::string& why);
 
 }  // namespace tgc::profile

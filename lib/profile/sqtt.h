@@ -1,6 +1,5 @@
-// Decodes AMD's thread traces (SQTT) of RDNA3, RDNA4 and CDNA: packets of 1 to 18 nibbles, low nibble first. Mirrors
-// renderer/amd/sqtt.py of tinygrad 0.13, but for TS_DELTA_S8_W3 (see README.md). A byte that begins no packet counts as
-// a NOP.
+// Decodes AMD's thread traces (SQTT) of RDNA3, RDNA4 and CDNA: packets of nibbles, low nibble first. Mirrors
+// renderer/amd/sqtt.py of tinygrad 0.13 (difference: README.md).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -40,8 +39,7 @@ enum class Layout : uint8_t { Cdna = 0, Rdna3 = 3, Rdna4 = 4 };
 // Returns tinygrad's name of an operation (InstOp, InstOpRDNA4, InstOpCDNA); "0x10" if it has none.
 std::string inst_op_name(Layout layout, uint32_t op);
 
-// Mask: immediate instructions of a mask of waves. Snapshot: written by all shader engines at the same time. Header,
-// Marker and Timestamp are for the decoder itself; they are rare, and come last.
+// Mask: instructions of a mask of waves. Snapshot: written by all shader engines at the same time.
 enum class Action : uint8_t { None, Instruction, Mask, Start, End, Snapshot, Header, Marker, Timestamp };
 
 struct alignas(16) DecodeRow {

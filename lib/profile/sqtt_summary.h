@@ -1,5 +1,4 @@
-// Summarizes a thread trace: counts of packets, waves, and, if the kernel's code is known, hits and cycles of each
-// instruction.
+// Summarizes a thread trace: packets, waves, and, if the kernel's code is known, its instructions.
 #pragma once
 #include <array>
 #include <functional>
@@ -52,8 +51,7 @@ struct SqttSummary {
   NamedCounts named_counts() const;
 };
 
-// With `code`, which may be null, maps the packets of SIMD 0 of compute unit 0 to instructions: for RDNA as tinygrad
-// does, for CDNA with follow_cdna_waves().
+// With `code`, which may be null, maps the packets of SIMD 0 of compute unit 0 to instructions.
 SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code);
 
 // The issue of an instruction by a followed wave, one of SIMD 0 of compute unit 0.
@@ -71,8 +69,8 @@ class WaveObserver {
 // Decodes a trace again, and calls the observer for the starts and issues of the followed waves, in the trace's order.
 void follow_waves(std::span<const uint8_t> blob, const KernelCode& code, WaveObserver& observer);
 
-// Follows waves of a CDNA trace through the code, and then calls `start` and `issue` in the order of time. Returns "",
-// or, without any call, why the packets do not fit the code.
+// Follows waves of a CDNA trace, and then calls `start` and `issue` in the order of time. Returns "", or, without any
+// call, why the packets do not fit the code.
 std::string follow_cdna_waves(std::span<const uint8_t> blob, const KernelCode& code,
                               const std::function<void(uint32_t wave, int64_t time)>& start,
                               const std::function<void(uint32_t wave, uint32_t instruction, int64_t time)>& issue);
@@ -83,8 +81,8 @@ class InstructionMap {
   static constexpr uint32_t kNone = UINT32_MAX;
   explicit InstructionMap(const KernelCode* code) : code_(code) { next_instruction_.fill(kNone); }
 
-  // One function for each kind of packet. Returns the number of the packet's instruction; kNone if there is none, or
-  // after an error.
+  // One function for each kind of packet. Those with a result return the number of the packet's instruction; kNone if
+  // there is none, or after an error.
   void start(uint32_t wave) {
     if (next_instruction_[wave] != kNone) return set_error("a wave starts twice");
     next_instruction_[wave] = code_->instructions().empty() ? kOutside : 0;

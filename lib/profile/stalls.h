@@ -1,5 +1,4 @@
-// Divides the stalls of each instruction by reasons, and each wait among the instructions that it waits for. Decodes
-// the traces again.
+// Divides the stalls of each instruction by reasons, and each wait among the instructions that it waits for.
 #pragma once
 #include <array>
 #include <map>
@@ -71,7 +70,7 @@ std::vector<uint64_t> issues_of_wave(const Profile& profile, size_t kernel, cons
 // Returns times by instruction: those of the traces, or of the model for an emulated run.
 std::vector<InstructionTimes> times_of(const Profile& profile, size_t kernel, const StallReport& stalls);
 
-// Returns the reasons with shares of at least 0.1 % and the instructions that are waited for most; "" without stalls.
+// Returns the main reasons and the instructions that are waited for most; "" without stalls.
 std::string stalls_text(const Profile& profile, size_t kernel, const StallReport& stalls,
                         const Listings::Listing& listing);
 // Returns at most 80 characters; "" if the listing does not have the instruction.
@@ -79,8 +78,7 @@ std::string instruction_text(const Profile& profile, size_t kernel, uint32_t ins
                              const Listings::Listing& listing);
 // Returns "0x1778, line 16, 35 LOAD float", or "0x1778" if the line is unknown.
 std::string instruction_place(const Profile& profile, size_t kernel, uint32_t instruction);
-// Returns at most four instructions that `instruction` waits for, the longest wait first: "0x1778 (line 16, 35 LOAD
-// float), 0x176c".
+// Returns instructions that `instruction` waits for, the longest wait first: "0x1778 (line 16, 35 LOAD float), 0x176c".
 std::string waits_text(const Profile& profile, size_t kernel, const StallReport& stalls, uint32_t instruction);
 
 }  // namespace tgc::profile

@@ -9,7 +9,7 @@
 namespace tgc::profile {
 namespace {
 
-// Returns true if an instruction of this unit can have a packet with this operation, or if the operation is unknown.
+// True if an instruction of this unit can have a packet with this operation, or if that is unknown.
 bool fits(std::string_view op, InstructionUnit unit) {
   using Unit = InstructionUnit;
   struct Row {

@@ -10,8 +10,7 @@
 
 namespace tgc::profile {
 
-// Returns what is inconsistent in a run's traces: waves without a begin or an end, waves that end elsewhere than at
-// s_endpgm, times that go back, and packets of another unit than their instruction's.
+// Returns what is inconsistent in a run's traces, such as waves without an end and times that go back.
 std::vector<std::string> check_traces(const Profile& profile, size_t kernel, const Listings::Listing& listing);
 
 }  // namespace tgc::profile

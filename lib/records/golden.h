@@ -1,6 +1,5 @@
-// Reads golden records from a file of JSON lines, uncompressed or gzip (format: README.md): the graphs and texts that
-// tinygrad made from one kernel or one tensor graph. Reading a line and parsing it are separate calls, so that one
-// thread can read while others parse.
+// Reads golden records from a file of JSON lines, uncompressed or gzip (format: README.md). Reading a line and parsing
+// it are separate calls, so that one thread can read while others parse.
 #pragma once
 #include <map>
 #include <memory>
@@ -175,8 +174,8 @@ class GoldenReader {
 
   const std::string& path() const { return path_; }
   const GoldenHeader& header() const { return header_; }
-  // Reads the next record into `line`, reusing its memory; skips blank lines. Returns false at the end of the file,
-  // also if that is within a record (see cut_error()).
+  // Reads the next record into `line`, reusing its memory. Returns false at the end of the file, also if that is within
+  // a record (see cut_error()).
   Result<bool> next_line(GoldenLine& line);
   // Returns a warning if the file ended within a record, once the end was reached.
   const std::optional<Diag>& cut_error() const { return cut_error_; }

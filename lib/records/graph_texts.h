@@ -1,5 +1,4 @@
-// Finds graphs in a text that has several, or other lines around them: reprs one after another, fenced code of a
-// Markdown file, or the output of a program at DEBUG=5 or DEBUG=6.
+// Finds graphs in a text that has several, or other lines around them, such as the output of a program at DEBUG=5.
 #pragma once
 #include <string>
 #include <string_view>

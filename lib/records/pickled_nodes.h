@@ -1,5 +1,5 @@
-// Converts UOps of a Python pickle (profile.pkl, rewrites.pkl) to lines of tgc's JSON. A pickle stores ops and enum
-// values as numbers, which differ between releases. The pickle is untrusted: functions of PickledNodes throw a Failure.
+// Converts UOps of an untrusted Python pickle (profile.pkl, rewrites.pkl) to lines of tgc's JSON. Pickles store ops and
+// enum values as numbers, which differ between releases. Functions of PickledNodes throw a Failure.
 #pragma once
 #include <optional>
 #include <string>
@@ -70,9 +70,9 @@ class PickledNodes {
 // fitting_dialect().
 Result<std::string> pickled_graph(PickleValue root);
 
-// Returns the dialect whose numbers of ops fit the nodes: a node with a KernelInfo must be a SINK, a RANGE must have an
-// AxisType, an ADD two sources, and so on. Throws Failure if none fits, or if several fit and read the nodes
-// differently. `nodes` are UOp objects or values of uop_fields; `kernel` is a kernel's AST among them.
+// Returns the dialect whose numbers of ops fit the nodes: an ADD must have two sources, and so on. Throws Failure if
+// none fits, or if several fit and read the nodes differently. `nodes` are UOp objects or values of uop_fields;
+// `kernel` is a kernel's AST among them.
 const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std::optional<PickleValue> kernel = {});
 
 }  // namespace tgc

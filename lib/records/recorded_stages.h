@@ -1,5 +1,5 @@
-// Lists the texts of a golden record in order: the AST, the graph after each stage, the kernels of a schedule, and the
-// listing, source and launch facts of a kernel. An unchanged stage has the text of the stage before it.
+// Lists the texts of a golden record in order: the AST, the graph after each stage, kernels, and outputs. An unchanged
+// stage has the text of the stage before it.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,5 +1,4 @@
-// Reads and writes repro bundles: JSON texts that reproduce a failure, with the graph, the arrays, the device and the
-// tolerance. README.md describes the format.
+// Reads and writes repro bundles: JSON texts that reproduce a failure. README.md describes the format.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,6 +1,5 @@
-// Reads rewrites.pkl, which tinygrad 0.12.0 to 0.14.0 store with VIZ=1 or TRACK_MATCH_STATS=2, as a recording: golden
-// records with stages, matches of rules, sources and launch facts. Makes what `tinygrad_export.py --viz` makes, without
-// tinygrad. Nothing in the file is executed.
+// Reads rewrites.pkl, which tinygrad 0.12.0 to 0.14.0 store with VIZ=1 or TRACK_MATCH_STATS=2, as golden records,
+// without tinygrad. Nothing in the file is executed.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,8 +14,8 @@ bool looks_like_rewrites(std::string_view head);
 
 class RewriteTrace {
  public:
-  // Reads a rewrites.pkl. Fails if its bytes are malformed, or if the numbers of ops fit no known version of tinygrad,
-  // or several that read them differently. `file` is for messages.
+  // Reads a rewrites.pkl. Fails if it is malformed, or if its numbers of ops fit no known version of tinygrad, or
+  // several that read them differently. `file` is for messages.
   static Result<std::unique_ptr<RewriteTrace>> read(std::string pickle, const std::string& file);
   ~RewriteTrace();
 

@@ -11,9 +11,8 @@ namespace tgc {
 // Returns true if `line` looks like the first line of a tree: "[97] SINK[KERNEL] : Scalar(Void)".
 bool begins_svod_tree(std::string_view line);
 
-// Reads a tree as a graph of tinygrad 0.14. A tree omits names and bounds of variables, devices, and the args of some
-// ops; a KernelInfo has tinygrad's defaults. Fails, naming the line, for example for an op or dtype that tinygrad 0.14
-// does not have, or for an op whose arg the tree omits.
+// Reads a tree as a graph of tinygrad 0.14. A KernelInfo, whose fields a tree omits, has tinygrad's defaults. Fails,
+// naming the line, for example for an op that tinygrad 0.14 does not have or whose arg the tree omits.
 Result<UOp> read_svod_tree(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
 
 }  // namespace tgc

@@ -28,12 +28,10 @@ std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 // null, receives the position of each node.
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {},
                                   Places* places = nullptr);
-// Parses the graph at the current position of `in`, which scans a larger text. The position of the caller's scanner
-// does not change.
+// Parses the graph at the position of `in`, without moving the caller's scanner.
 Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, Places* places = nullptr);
 
-// Writes the nodes of a growing graph, one line per node: the node's JSON with its id, {"id":17,"op":...}. Sources are
-// the numbers of earlier lines, from 0.
+// Writes a growing graph, one line per node, {"id":17,"op":...}. Sources are the numbers of earlier lines, from 0.
 class JsonNodeWriter {
  public:
   explicit JsonNodeWriter(Graph& graph);

@@ -1,5 +1,5 @@
-// A pull scanner for JSON (RFC 8259, and numbers with leading zeros): the caller asks for the value that it expects
-// next, and no document tree is built. The input is untrusted. Errors throw a Failure with line and column.
+// A pull scanner for JSON (RFC 8259, and numbers with leading zeros). The input is untrusted. Errors throw a Failure
+// with line and column.
 #pragma once
 #include <algorithm>
 #include <optional>

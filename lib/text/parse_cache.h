@@ -1,5 +1,4 @@
-// Caches the values of short texts, because a graph's text repeats the same few dtypes and constants. A new entry
-// replaces the old entry of its slot. T must not refer to a Graph's data.
+// Caches the values of short texts. A new entry replaces the old entry of its slot. T must not refer to a Graph's data.
 #pragma once
 #include <cstdint>
 #include <cstring>

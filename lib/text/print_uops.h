@@ -1,6 +1,5 @@
-// Reads and writes the listing that tinygrad's print_uops (uop/ops.py in 0.12.0) prints of a linear list. A line shows
-// a node: position, op, enclosing ranges (coloured), dtype, sources and arg. A source is shown as its position, a
-// constant as its value, and a node outside the list as "--".
+// Reads and writes the listing that tinygrad's print_uops (uop/ops.py in 0.12.0) prints of a linear list. A node
+// outside the list is shown as "--".
 #pragma once
 #include <span>
 #include <string>
@@ -16,8 +15,7 @@ namespace tgc {
 
 // Returns the listing, with a final newline; "" for an empty list.
 std::string print_uops(std::span<const UOp> list);
-// As print_uops(), below comments with facts which the listing leaves out: "# UOp 12: dtypes.int, src=(3, 7), tag=1" is
-// about the node at position 12, whose sources are at positions 3 and 7.
+// As print_uops(), below comments with facts which the listing leaves out: "# UOp 12: dtypes.int, src=(3, 7), tag=1".
 CompleteText print_uops_complete(std::span<const UOp> list);
 
 // A source outside the list is read as a NOOP. If several constants have the value of a source, the reader takes one

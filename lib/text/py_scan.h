@@ -1,5 +1,4 @@
-// The base class of readers of Python-like texts: blanks, comments, names, numbers and strings. Errors have line and
-// column.
+// Base class of readers of Python-like texts. Errors have line and column.
 #pragma once
 #include <array>
 #include <string>
@@ -107,8 +106,7 @@ class PyScan {
     PyScan& scan_;
   };
   [[noreturn]] void throw_too_deep() const;
-  // Returns read(), which parses something that is nested one level deeper. Continues on another stack if the current
-  // one is nearly full.
+  // Returns read(), one level deeper. Continues on another stack if the current one is nearly full.
   template <class Read>
   auto with_nesting(Read&& read) {
     return nesting_depth_ % kStackCheck ? read() : with_stack(read);

@@ -1,5 +1,4 @@
-// Parses the Python values in tinygrad's texts, such as numbers, strings, tuples, dtypes, enums and dataclasses. The
-// readers of text formats derive from PyValues.
+// Parses the Python values in tinygrad's texts, such as numbers, tuples, dtypes and dataclasses.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -116,8 +115,7 @@ class PyValues : public PyScan {
     if (places_) places_->push_back({uint32_t(graph_.size()), at});
   }
 
-  // What a comment above a text states about node 3, "# UOp 3: dtypes.int, src=(1, 2), tag='a'", because the format of
-  // the text cannot express it.
+  // What a comment above a text states about node 3: "# UOp 3: dtypes.int, src=(1, 2), tag='a'".
   struct StatedFacts {
     DType dtype;
     Arg src, stated_tag;  // None: the text has it

@@ -43,11 +43,10 @@ struct PlacedText {
 Result<PlacedText> pyrender_with_places(UOp root);
 
 // Returns true if the text pyrender(root) follows from the op, the sources, and the repr() of dtype, arg and tag of
-// each node. Then the page of `tgc view` makes the text itself (apps/tgc/view/pyrender.js).
+// each node.
 bool text_follows_from_reprs(UOp root);
 
-// The pyrender text of a graph. `lacks_original` is true if tinygrad prints no such text: its own pyrender fails, or
-// the release is not known to tgc.
+// `lacks_original`: tinygrad prints no such text, because its own pyrender fails or tgc does not know the release.
 struct OpenText {
   std::string text;
   bool lacks_original = false;

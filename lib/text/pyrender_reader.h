@@ -1,5 +1,4 @@
-// The reader of pyrender text. pyrender_reader.cpp reads statements, operators and names, pyrender_methods.cpp methods;
-// pyrender_open_reader.cpp derives a reader for other releases. Private to lib/text.
+// The reader of pyrender text (pyrender_reader.cpp, pyrender_methods.cpp). Private to lib/text.
 #pragma once
 #include <unordered_map>
 

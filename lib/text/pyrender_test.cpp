@@ -281,8 +281,8 @@ TEST_CASE("pyrender: handles any depth in linear time") {
     return seconds;
   };
   for (bool sums : {false, true}) {
-    // Other processes can only slow a measurement down, so compare the shortest time of each size. Four times as many
-    // nodes take 4 times as long if the time is linear, and 16 times if it is quadratic.
+    // Other processes can only slow a measurement down, so compare the shortest time of each size: 4 times as many
+    // nodes take 4 times as long, or 16 times if the time is quadratic.
     double small = 1e9, large = 1e9;
     for (int i = 0; i < 10 && (i == 0 || large >= 8 * small); i++) {
       small = std::min(small, seconds_of(25000, sums));

@@ -80,8 +80,8 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
   }
 }
 
-// The expressions that texts of different releases share. Writer writes sources (src, operand) and args (repr), and
-// defines the infix operators (symbol, precedence).
+// The expressions that texts of different releases share. Writer writes sources and args, and defines the infix
+// operators.
 template <class Writer>
 class PyrenderForms {
  protected:

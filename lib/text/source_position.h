@@ -24,8 +24,7 @@ struct NodeAt {
   UOp node;
 };
 
-// The error has line, column, and the source line with a caret. A long line is truncated, and control characters are
-// shown as '?'.
+// The error has line, column, and the source line, shortened, with a caret.
 Diag diag_at(std::string_view text, size_t at, std::string_view file, std::string message, std::string expected);
 
 // Describes the text at byte `at` after "found ", such as a word, a character, or the end of the line.
