@@ -23,18 +23,18 @@ struct Compilation::State {
   InputGraph in;
   JobSpec spec;
   Target target;
-  std::optional<KernelJob> kernel;        // state that the stages of a kernel share; else unset
-  std::optional<TensorJob> tensor;        // state that the stages of a tensor graph share
+  std::optional<KernelJob> kernel;
+  std::optional<TensorJob> tensor;
   UOp ast, current;
-  const StageRow* begun_at = nullptr;     // the stage that made the input; null if the input names none or is an AST
+  const StageRow* begun_at = nullptr;
   const StageRow* at = nullptr;
-  std::optional<KernelOutputs> outputs;   // the outputs of a kernel; unset until one is needed
+  std::optional<KernelOutputs> outputs;
   std::optional<Result<Schedule>> schedule;
   Watcher* watcher = nullptr;
-  std::unique_ptr<Fault> fault;  // the seeded fault (TGC_FAULT) in kernel or tensor rules; the graph points to it
-  std::unique_ptr<ShortcutFault> in_shortcut;  // the seeded fault in a shortcut
-  std::optional<Diag> failure;            // the error of the step that failed; unset if none failed
-  double seconds = 0;                     // wall time of the tensor graph's steps so far
+  std::unique_ptr<Fault> fault;  // the seeded fault (TGC_FAULT) in rules; the graph points to it
+  std::unique_ptr<ShortcutFault> in_shortcut;
+  std::optional<Diag> failure;
+  double seconds = 0;
 };
 
 namespace {
@@ -53,7 +53,6 @@ Diag no_kernel(const Schedule& schedule, const std::string& name, size_t number)
           .expected = "the number of a kernel"};
 }
 
-// Logs a row that has run, with its time; for a graph stage, also the numbers of nodes before and after it.
 void log_step(const std::string& name, const Compilation::StepResult& step, double seconds, bool failed) {
   std::string text = name.empty() ? "" : name + ": ";
   text.append(step.row->name).append(formatted(": %.3f ms", seconds * 1e3));
@@ -82,7 +81,7 @@ Diag needs_all_stages(const InputGraph& in, const StageRow& begun_at) {
           .expected = "the tensor graph before its first stage"};
 }
 
-// Seeds those faults of TGC_FAULT whose kind is one of `in_rules` (faults in rules), and a fault in a shortcut.
+// Seeds the faults of TGC_FAULT whose kind is one of `in_rules`, and a fault in a shortcut.
 template <class State>
 Status arm(State& s, std::initializer_list<FaultSpec::Kind> in_rules) {
   std::optional<FaultSpec> faults;
@@ -113,7 +112,7 @@ Status expect_behind_graphs() {
   return Unit{};
 }
 
-// Removes the seeded faults from the graph, because the graph may outlive the compilation.
+// Removes the seeded faults, because the graph may outlive the compilation.
 template <class State>
 void disarm(State& s) {
   if (s.fault) set_rewrite_override(*s.in.graph, nullptr);
@@ -121,8 +120,8 @@ void disarm(State& s) {
   s.fault.reset(), s.in_shortcut.reset();
 }
 
-// Returns true if the input was assumed to be a kernel AST, but violates the specification of kernels. The error of a
-// stage would then mislead the user.
+// Returns true if the input was taken for a kernel AST, but violates the specification of kernels. A stage's error
+// would then mislead the user.
 template <class State>
 bool looks_like_no_ast(const State& s) {
   return s.kernel && !s.begun_at && verify(toposort(s.in.root), Spec::Kernel);
@@ -189,7 +188,6 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   if (!s->spec.opts.empty()) {
     auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
     if (!opts) return opts.diag();
-    // Store the opts in the AST, as tinygrad does, so that dumps before the optimizer show them.
     bool is_optimized = s->begun_at && s->begun_at >= &row_of(StageKind::Optimizer);
     if (!is_optimized) s->in.root = s->current = with_opts(s->current, *opts);
   }
@@ -197,8 +195,6 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   s->ast = s->current;
   return Compilation(std::move(s));
 }
-
-// ---- state
 
 const std::string& Compilation::name() const { return state_->in.info.name; }
 const InputGraph& Compilation::input_graph() const { return state_->in; }
@@ -222,8 +218,6 @@ const StageRow* Compilation::next_row() const {
   while (row < end && row->kernel && row->kernel->applies && !row->kernel->applies(*state_->kernel)) row++;
   return row < end && !row->is(OutputKind::Compiled) ? row : nullptr;
 }
-
-// ---- running
 
 Result<Compilation::StepResult> Compilation::run_step() {
   const StageRow* row = next_row();
@@ -249,7 +243,6 @@ Result<Compilation::StepResult> Compilation::run_step() {
     note(*state_->schedule);
   } else {
     if (!state_->outputs) state_->outputs.emplace(*state_->kernel, state_->current, state_->spec.compile_options);
-    // If the renderer fails, the compilation continues, because the launch facts do not need the source.
     if (row->is(OutputKind::List)) note(state_->outputs->list());
   }
   state_->at = row;
@@ -267,13 +260,10 @@ Status Compilation::run_through(const StageRow& row) {
   return Unit{};
 }
 
-// ---- outputs
-
 const Result<std::vector<UOp>>& Compilation::list() {
   TGC_CHECK(!state_->tensor, "a tensor graph has no linear list");
   static const StageRow& linear = row_of(OutputKind::List);
   if (!state_->outputs) (void)run_through(linear);
-  // If a stage failed, list() returns the error of that stage.
   if (!state_->outputs)
     return (state_->outputs.emplace(KernelOutputs::failed_outputs(state_->target, *state_->failure))).list();
   return state_->outputs->list();
@@ -327,8 +317,6 @@ Result<CompileJob> Compilation::compile_job() {
   return made ? compile_job_of(**made) : Result<CompileJob>(made.diag());
 }
 
-// ---- kernels of a tensor graph
-
 std::vector<size_t> Compilation::kernel_numbers() {
   std::vector<size_t> out;
   if (auto& made = schedule())
@@ -377,8 +365,6 @@ Result<std::vector<Compilation>> Compilation::kernels() {
   return out;
 }
 
-// ---- copies, the input, and the watcher
-
 Result<Compilation> Compilation::fork() const {
   if (state_->failure) return *state_->failure;
   InputGraph copy;
@@ -406,7 +392,6 @@ Result<Compilation> Compilation::fork() const {
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
   out->state_->kernel->image_buffers = state_->kernel->image_buffers;
-  // the fork continues to count the fault's uses
   if (state_->fault && out->state_->fault) *out->state_->fault = *state_->fault;
   return out;
 }
@@ -431,7 +416,7 @@ Status run_watched(Compilation& compilation, Watcher& watcher) {
     return status;
   }
   auto& schedule = compilation.schedule();
-  compilation.set_watcher(nullptr);  // calls Watcher::end_compilation for the tensor graph before its kernels begin
+  compilation.set_watcher(nullptr);
   if (!schedule) return schedule.diag();
   for (size_t number : compilation.kernel_numbers()) {
     auto kernel = compilation.kernel(number);

@@ -10,7 +10,6 @@ using namespace tgc;
 
 namespace {
 
-// A kernel that stores x[i] = 1 for i in 0..7.
 constexpr const char* kKernel =
     "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)\nc2 = UOp.range(8, 0, AxisType.LOOP)\n"
     "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n";
@@ -108,7 +107,7 @@ TEST_CASE("launch facts print variables as JSON, including bool variables") {
 }
 
 TEST_CASE("launch facts print a size without an infix form as its repr, as tinygrad does") {
-  const char* text =  // the kernel has 8 * i work groups; WEBGPU must compute 8 * i with a shift of a uint
+  const char* text =  // 8 * i work groups; WEBGPU computes 8 * i with a shift of a uint
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(128), (), 0)\n"
       "r = UOp(Ops.RANGE, dtypes.index, (UOp.variable('i', 1, 16),), (0, AxisType.LOOP))\n"
       "s = UOp.range(8, 1, AxisType.LOOP)\n"
@@ -135,11 +134,11 @@ TEST_CASE("a compilation resumes after the stage that its input names, and a for
   CHECK(&fork->graph() != &half.graph());
   CHECK(fork->last_row() == half.last_row());
   CHECK(*fork->source() == source);
-  CHECK(half.last_row() == &row_of("expander"));  // fork() must not change the position of `half`
+  CHECK(half.last_row() == &row_of("expander"));
   InputGraph resumed = load(*pyrender(half.current_graph()));
   resumed.info.stage = "expander";
   CHECK(*begin(std::move(resumed)).source() == source);
-  CHECK(*whole.fork()->source() == source);  // fork() of a finished compilation must work, too
+  CHECK(*whole.fork()->source() == source);
 
   Compilation tensor = begin(tensor_graph(), {});
   REQUIRE(tensor.run_through(row_of("earliest rewrites")).ok());
@@ -169,7 +168,7 @@ TEST_CASE("a tensor graph has a schedule and a compilation for each kernel") {
   Compilation resumed = begin(std::move(later), {}), stepped = begin(tensor_graph(), {});
   CHECK(resumed.schedule().diag().message.find("needs data of all stages") != std::string::npos);
   double before = 0;
-  while (stepped.next_row()) {  // schedule_seconds() must grow with each step
+  while (stepped.next_row()) {
     REQUIRE(stepped.run_step().ok());
     CHECK(stepped.schedule_seconds() > before);
     before = stepped.schedule_seconds();
@@ -196,7 +195,7 @@ TEST_CASE("a tensor graph resumes after any stage, and runs the following stages
     later.info.stage = whole.last_row()->name;
     Compilation resumed = begin(std::move(later), {});
     while (resumed.next_row() && resumed.next_row()->tensor)
-      if (!resumed.run_step()) break;  // a stage may fail if it needs data of earlier stages
+      if (!resumed.run_step()) break;  // it may need data of earlier stages
     CHECK_FALSE(resumed.schedule().ok());
   }
 }

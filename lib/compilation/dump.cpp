@@ -48,8 +48,7 @@ class Dump {
     return plan_.on_compiled ? plan_.on_compiled(c_) : Unit{};
   }
 
-  // Returns true if `row` is an output of this graph, and not of its kernels. The only output of a tensor graph is its
-  // schedule.
+  // Returns true if `row` is an output of this graph, and not of its kernels.
   bool is_ours(const StageRow& row) const {
     return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;
   }
@@ -59,7 +58,6 @@ class Dump {
     return plan_.dumps_changed_graphs || std::ranges::any_of(plan_.wanted_rows, of_kernels);
   }
 
-  // ---- graphs
   Status add_graphs() {
     const StageRow* given = c_.last_row() ? c_.last_row() : &row_of(StageRow::Kind::Ast);
     bool asked_for = plan_.is_wanted(*given) || (c_.is_tensor_graph() && plan_.is_wanted(row_of(StageRow::Kind::Ast)));
@@ -75,7 +73,6 @@ class Dump {
     return Unit{};
   }
 
-  // Returns true if the plan requests `row` or a later row of this graph.
   bool more_wanted(const StageRow& row) const {
     if (plan_.dumps_changed_graphs || (c_.is_tensor_graph() && wants_kernels())) return true;
     return std::ranges::any_of(plan_.wanted_rows,
@@ -100,8 +97,6 @@ class Dump {
     return Unit{};
   }
 
-  // ---- outputs
-  // Adds the text of the input, which is a linear list.
   Status add_listing() {
     const StageRow& linear = row_of(OutputKind::List);
     if (!plan_.is_wanted(linear) && !plan_.dumps_only_input) return Unit{};
@@ -124,19 +119,17 @@ class Dump {
     }
     return add(row, row.extension, std::move(text));
   }
-  // Adds a linear list in the requested format. The default format, print_uops, has a header only if the text is
-  // written to a file.
+  // The default format, print_uops, has a header only with `self_describing`.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
     Format format = plan_.format.value_or(Format::Uops);
     GraphInfo info = format == Format::Uops && !plan_.self_describing ? GraphInfo() : info_at(row);
-    // These formats lose the order of the list, so the header must not call the text a result of the stage `linear`.
+    // These formats lose the order of the list, so the header must not name the stage `linear`.
     if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();
     return add(row, extension_of(format), write_list(format, list, info));
   }
 
   bool one_by_one() const { return plan_.on_compiled || plan_.watcher; }
 
-  // ---- kernels of a tensor graph
   Status add_kernels() {
     if (auto& schedule = c_.schedule(); !schedule) return schedule.diag();
     const std::vector<size_t> numbers = c_.kernel_numbers(), like = equal_kernels(numbers);
@@ -163,11 +156,11 @@ class Dump {
     return Unit{};
   }
 
-  // Returns for each kernel the index of the first equal kernel, whose texts are copied. Returns the kernel's own index
-  // if kernels are compiled one at a time, or in formats where with_name() cannot replace names (JSON and dot).
+  // Returns for each kernel the index of the first equal kernel, whose texts are copied; or the kernel's own index if
+  // kernels are compiled one at a time, or in formats where with_name() cannot replace names.
   std::vector<size_t> equal_kernels(const std::vector<size_t>& numbers) {
     bool names_are_in_texts = one_by_one() || plan_.format == Format::Json || plan_.format == Format::Dot;
-    std::map<std::pair<uint32_t, std::string>, size_t> first;  // key: AST and target
+    std::map<std::pair<uint32_t, std::string>, size_t> first;
     std::vector<size_t> out;
     for (size_t i = 0; i < numbers.size(); i++) {
       UOp ast = c_.schedule()->items[numbers[i]].ast;

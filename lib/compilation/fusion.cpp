@@ -14,12 +14,11 @@ namespace {
 
 using StoreReason = IndexingContext::StoreReason;
 
-// Watcher that keeps the graphs before and after the stages that decide which values are stored.
 class StageKeeper : public Watcher {
  public:
-  UOp indexed;  // the graph before "apply rangeify"
-  UOp kept;     // the graph after "symbolic+reduce_collapse+debuf"
-  UOp stored;   // the graph after "bufferize to store"
+  UOp indexed;
+  UOp kept;
+  UOp stored;
 
   void begin_stage(const StageRow& row, UOp input) override {
     if (row.name == "apply rangeify") indexed = input;
@@ -56,7 +55,7 @@ void add_keeper(StorageReason& reason, UOp bufferize) {
   if (k.is_removable) add_cost(reason, k.num_buffers, k.reduces_buffer);
 }
 
-// Returns the numbers of nodes in `tag`. A node's number is its index in TensorJob::numbered_nodes.
+// Returns the numbers of nodes in `tag`, indices into TensorJob::numbered_nodes.
 std::vector<size_t> numbers_of(Arg tag) {
   std::vector<size_t> out;
   if (tag.is_tuple())
@@ -65,7 +64,7 @@ std::vector<size_t> numbers_of(Arg tag) {
   return out;
 }
 
-// Returns the numbers in the tag of the BUFFERIZE or STORE `by` or, if it has no tag, of the value that it stores.
+// Returns the numbers in the tag of the BUFFERIZE or STORE `by` or, if it has no tag, of its value.
 std::vector<size_t> numbers_of(UOp by, UOp value) { return numbers_of(by.tag().is_none() ? value.tag() : by.tag()); }
 
 std::string list_of(const std::vector<size_t>& numbers) {
@@ -94,7 +93,7 @@ class FusionReport {
   }
 
   std::string text() const {
-    std::map<size_t, std::vector<size_t>> readers;  // by buffer: the kernels that read it
+    std::map<size_t, std::vector<size_t>> readers;
     size_t kernel = 0;
     for (const ScheduleItem& item : schedule_.items) {
       for (size_t i = 1; i < item.buffers.size(); i++) readers[item.buffers[i]].push_back(kernel);
@@ -129,8 +128,8 @@ class FusionReport {
 
   const TensorJob& job_;
   const Schedule& schedule_;
-  std::map<size_t, StorageReason> reasons_;                        // by number of the node whose value is stored
-  std::unordered_map<UOp, std::vector<size_t>> of_buffer_;  // the numbers of the nodes whose value a buffer holds
+  std::map<size_t, StorageReason> reasons_;
+  std::unordered_map<UOp, std::vector<size_t>> of_buffer_;  // the numbers of the nodes whose value the buffer holds
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ ast = c2.sink()
   CHECK(has("stored since: CONTIGUOUS asks for a buffer\n  it would not be stored with: no .contiguous()\n"));
   CHECK(has("stored since: it is an output of the graph\n"));
   CHECK(has("  read by kernel 1"));
-  CHECK(c.last_row() == nullptr);  // no stage of `c` has run
+  CHECK(c.last_row() == nullptr);
 }
 
 }  // namespace tgc

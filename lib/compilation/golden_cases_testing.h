@@ -1,5 +1,4 @@
-// Reads the golden records of testdata/golden, and compiles them, as test cases for the pipeline. Only *_test.cpp files
-// include this header.
+// Reads and compiles the golden records of testdata/golden. For *_test.cpp files.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -41,7 +40,6 @@ inline std::vector<Case> all_cases() {
   return out;
 }
 
-// Loads the graph of the case, calls `prepare` with it, and returns its compilation before the first stage.
 inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepare = {}) {
   auto in = load_text(c.settings, InputKind::Pyrender, c.record.ast, c.record.id);
   REQUIRE(in);
@@ -52,9 +50,8 @@ inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepa
   return std::move(*compilation);
 }
 
-// The graph after each stage; for a tensor graph, also the kernels of its schedule. All are copied into one Graph,
-// where equal graphs of two compilations are the same node. The last element is empty if a stage or the scheduling
-// failed.
+// The graphs after the stages, and the items of a schedule, copied into one Graph, where equal graphs of two
+// compilations are the same node. The last element is empty if a stage or the scheduling failed.
 using StageGraphs = std::vector<UOp>;
 
 inline StageGraphs run(const Case& c, Graph& common, const std::function<void(Graph&)>& prepare = {}) {

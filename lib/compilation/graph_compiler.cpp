@@ -14,8 +14,7 @@ namespace tgc {
 
 namespace {
 
-// Returns true if `stage` is no stage of tgc's own pipeline, but similar to the name of one. Any other unknown name is
-// assumed to be a stage that only tinygrad has.
+// Returns true if `stage` is no stage of tgc's own pipeline, but similar to the name of one.
 bool is_misspelt_stage(const std::string& stage) {
   if (stage.empty() || find_row(stage)) return false;
   std::vector<std::string_view> names;
@@ -43,7 +42,7 @@ Result<JobSpec> GraphCompiler::job_for(const InputGraph& in) const {
 Result<Compilation> GraphCompiler::begin(InputGraph in) const {
   auto job = job_for(in);
   if (!job) return job.diag();
-  if (!choices_.overrides.target.empty()) in.info.target = choices_.overrides.target;  // so that dumps name the target
+  if (!choices_.overrides.target.empty()) in.info.target = choices_.overrides.target;
   return Compilation::begin(std::move(in), std::move(*job));
 }
 
@@ -112,7 +111,7 @@ class OwnCompiler : public GraphCompiler {
     return settings;
   }
 
-  // Returns the settings other than DEBUG that differ from tinygrad's defaults. For the CPU, adds CPU_COUNT, which
+  // Returns the settings other than DEBUG that differ from tinygrad's defaults; for the CPU, also CPU_COUNT, which
   // depends on the machine.
   GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const override {
     const Settings& settings = in.graph->settings();
@@ -124,8 +123,8 @@ class OwnCompiler : public GraphCompiler {
     return out;
   }
 
-  // If the session imports kernels without --native, returns false for a record of another release whose target does
-  // not begin with the parts that --target names. For example, --target=CL:CL selects a record for CL:CL:cl_khr_fp16.
+  // If kernels are imported without --native, returns false for a record of another release whose target does not begin
+  // with the parts that --target names: --target=CL:CL selects a record for CL:CL:cl_khr_fp16.
   bool takes_record(const GoldenRecord& record, std::string_view producer) const override {
     const Overrides& over = choices_.overrides;
     if (over.target.empty() || over.prefers_native || !over.imports_kernels || record.target.empty()) return true;
@@ -140,7 +139,7 @@ class OwnCompiler : public GraphCompiler {
     }
     auto job = job_for(in);
     if (!job) return job.diag();
-    if (auto malformed = first_malformed_below(in.root))  // a malformed graph has no schedule
+    if (auto malformed = first_malformed_below(in.root))
       return in.diag_at(malformed->node, malformed->message);
     const std::string file = in.file;
     auto whole = Compilation::begin(std::move(in), std::move(*job));
@@ -187,9 +186,8 @@ class OwnCompiler : public GraphCompiler {
   bool compile_for(const std::string&, Overrides&) const override { return false; }
 
  protected:
-  // Returns the current values of the settings that were recorded with the graph, or that differ from their defaults.
-  // DEBUG is included only if it was recorded, because it does not affect graphs. For a graph of another release,
-  // returns the settings that were read with it.
+  // Returns the current values of the settings that were recorded with the graph, or that differ from their defaults
+  // (except DEBUG). For a graph of another release, returns the settings that were read with it.
   GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const override {
     if (in.graph->is_foreign()) return in.info.settings;
     const Settings& now = in.graph->settings();
@@ -202,7 +200,6 @@ class OwnCompiler : public GraphCompiler {
 
   Status check_foreign(const InputGraph& in) const override {
     const Overrides& over = choices_.overrides;
-    // import_kernel() checks the options
     if ((over.imports_kernels || over.prefers_native) && !in.is_tensor_graph) return Unit{};
     if (over.target.empty() && over.settings_texts.empty() && over.opts.empty()) return Unit{};
     Diag diag = foreign_graph_error(in.info.producer, in.file);
@@ -210,7 +207,6 @@ class OwnCompiler : public GraphCompiler {
     return diag;
   }
 
-  // With recorded kernels, --target only selects records, so it is no error without --native.
   Status check_import(const InputGraph& in) const override {
     const Overrides& over = choices_.overrides;
     const bool is_ast = in.list.empty() && (in.info.stage.empty() || in.info.stage == "ast");

@@ -1,7 +1,5 @@
 // GraphCompiler: compiles the graphs of a session, either by tgc's own stages (graph_compiler.cpp) or by the user's
-// tinygrad that --live names (live_compiler.cpp). Also chooses the settings of graphs that were read, and imports those
-// of other releases. Session::compiler() (lib/driver) makes it; most other code does not depend on which of the two
-// compiles.
+// tinygrad (live_compiler.cpp). Session::compiler() (lib/driver) makes it.
 #pragma once
 #include <functional>
 #include <map>
@@ -20,27 +18,26 @@ namespace tgc {
 class Pipeline;
 class TinygradPool;
 
-// Overrides: the user's options for reading and compiling graphs. `target`, `settings_texts`, `opts` and
-// `from_stage` replace what an input says about itself; if one of these is empty, the input decides.
+// The user's options for reading and compiling graphs. If `target`, `settings_texts`, `opts` or `from_stage` is empty,
+// the input decides.
 struct Overrides {
   std::string target;              // DEVICE[:RENDERER[:ARCH]]
   std::vector<std::string> settings_texts;   // KEY=VALUE each, by tinygrad's names
-  std::string opts;                // the opts that the optimizer applies instead of choosing them: "[Opt(...), ...]"
-  // The stage that made the input graph. If the input is a golden record, its graph after this stage is read.
+  std::string opts;                // "[Opt(...), ...]"
+  // The stage that made the input graph. Of a golden record, the graph after this stage is read.
   std::string from_stage;
   std::vector<std::string> size_texts;  // NAME=SIZE each: a model's symbolic dimensions
   std::string weights_file;             // a file of tensors for a model's initializers and inputs (weights.h)
-  bool imports_kernels = false;         // import kernels of other tinygrad releases (lib/import) as they are read
+  bool imports_kernels = false;         // import kernels of other tinygrad releases (lib/import)
   bool prefers_native = false;          // compile an imported kernel with tgc's own pipeline
-  // use the stages of a record, although tgc's own pipeline could compile its graph
+  // use the stages of a record, although tgc could compile its graph
   bool prefers_recorded = false;
   // a Python or command whose tinygrad compiles (resolve_tinygrad); empty: tgc compiles
   std::string live_command;
-  bool records_live_rewrites = false;      // make the live pipeline record rewrites, too
-  // The command's other options, such as " --emulate --timeout=9", for the command that repeats a failure.
+  bool records_live_rewrites = false;
+  // Further options, such as " --emulate --timeout=9", for the command that repeats a failure.
   std::string other_options;
 
-  // Returns whether an option changes how tgc compiles a graph.
   bool changes_compilation() const {
     return !target.empty() || !settings_texts.empty() || !opts.empty() || !from_stage.empty() || prefers_native;
   }
@@ -48,9 +45,9 @@ struct Overrides {
 
 struct CompilerChoices {
   Overrides overrides;
-  std::string default_target;  // target of graphs that name no target
+  std::string default_target;  // of graphs that name no target
   CompileOptions compile_options;
-  std::function<void(const std::string&)> note;  // shows a message to the user
+  std::function<void(const std::string&)> note;
 };
 
 class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
@@ -59,13 +56,13 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual ~GraphCompiler() = default;
 
   // ---- settings and targets
-  // Returns the settings of a graph: tinygrad's defaults, overridden by the environment, then by `recorded` if
-  // `producer` (empty: 0.12.0) is 0.12.0, then, for tgc's own stages, by --set. Fails for an unknown setting or an
-  // invalid value; with --live, ignores those that were recorded.
+  // Returns tinygrad's defaults, overridden by the environment, by the settings that `producer` (empty: 0.12.0)
+  // recorded, if it is 0.12.0, and by --set. Fails for an unknown setting or an invalid value. The live compiler
+  // ignores --set, and such recorded settings.
   virtual Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer = {}) const = 0;
-  // Returns the target of `in`: the override, else the target that `in` names, else the default; "" for a tensor graph.
+  // Returns the target of `in`: the override, else that of `in`, else the default; "" for a tensor graph without one.
   std::string target_for(const InputGraph& in) const;
-  // Returns the parameters of a Compilation of `in`. Errors: an unknown target.
+  // Fails for an unknown target.
   Result<JobSpec> job_for(const InputGraph& in) const;
   // Returns the settings to write into a repro bundle of `in`, which fails on `device`.
   virtual GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const = 0;
@@ -74,70 +71,61 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Returns false if --target excludes the record. `producer` is the tinygrad release that made the record.
   virtual bool takes_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
   // Returns `in`, which was read from a file, with GraphInfo::settings set and, with --from, GraphInfo::stage. Fails if
-  // the name of the stage is unknown or seems misspelt, or if an option has no effect on the graph.
+  // a stage's name is unknown or seems misspelt, or if an option has no effect on the graph.
   Result<InputGraph> take(InputGraph in, const GoldenSettings& recorded) const;
-  // Prepares `in` for commands: a live compiler compiles `in`, and makes its record. Then imports the graph, if the
-  // session imports graphs. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if
-  // `in` is a kernel, `kernel` must be 0 or its name.
+  // Prepares `in` for commands: with --live, the user's tinygrad compiles it. Imports the graph if the session imports
+  // graphs. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if `in` is a kernel,
+  // `kernel` must be 0 or its name.
   virtual Result<InputGraph> compile(InputGraph in, const std::string& kernel = "") const = 0;
-  // Imports the kernel `in` if it is of another release than 0.12.0, else returns it. Errors about nodes show the
-  // lines of the original. If the kernel cannot be imported, returns `in` with ImportedFrom::import_error set, so that
-  // the other kernels of a file can be read. Fails if options of the native pipeline are set without --native, and with
-  // --native if `in` is no AST.
+  // Imports the kernel `in` if it is of another release than 0.12.0. If the kernel cannot be imported, returns `in`
+  // with ImportedFrom::import_error set. Fails if the options do not fit the graph.
   Result<InputGraph> import_kernel(InputGraph in) const;
 
   // ---- compiling
   // Returns true if tgc's own stages compile `in`, so that its pipeline has Ability::Compile.
   virtual bool can_compile(const InputGraph& in) const = 0;
-  virtual Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const = 0;  // returns the pipeline of `in`
-  // Begins a Compilation of `in` with job_for(in).
+  virtual Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const = 0;
   Result<Compilation> begin(InputGraph in) const;
-  // Returns the record that a live pipeline makes of `in`, the AST of a kernel, or a tensor graph of the running
-  // release. Fails without a live pipeline, for other graphs, for options that a live pipeline cannot apply, if the
-  // running release cannot express the graph, and if tinygrad does not start or answer.
+  // Returns the record that a live pipeline makes of `in`, a kernel's AST or a tensor graph of the running release.
+  // Fails without a live pipeline, if it does not take the graph or the options, and if tinygrad does not answer.
   virtual Result<GoldenRecord> record_of(const InputGraph& in) const = 0;
-  // Returns the graph of `record`, which record_of() made of a graph of the file `file`. Imports the graph, if the
-  // session imports graphs.
+  // Returns the graph of `record`, which record_of() made of a graph of `file`; imported, if the session imports
+  // graphs.
   Result<InputGraph> graph_of(GoldenRecord record, const std::string& file) const;
   // Returns the records of the kernels of an ONNX model, the file `path`; nullopt if tgc's own frontend reads models.
-  // `sizes` has the values of the model's symbolic dimensions. Fails for a target other than CPU and CPU:CLANG, for
-  // --weights, for an invalid setting, and if tinygrad does not answer.
+  // `sizes` has the values of the model's symbolic dimensions. Fails if --live cannot run the model with these options.
   virtual Result<std::optional<std::vector<GoldenRecord>>> kernels_of_model(
       const std::string& path, const std::string& name, const std::map<std::string, int64_t>& sizes) const = 0;
 
   // ---- properties of this compiler, and its preparation of a run
   // Returns the release of tinygrad that compiles, such as "0.12.0"; "" if a live tinygrad does not start.
   virtual std::string release_name() const = 0;
-  // Returns true if the user's tinygrad applies the opts of kernels, and compiles the kernels.
+  // Returns true if the user's tinygrad applies the opts of kernels.
   virtual bool leaves_opts_to_tinygrad() const { return false; }
-  // Fails, with `message`, unless tgc's own frontend and scheduler make the kernels of models and tensor graphs.
+  // Fails, with `message`, unless tgc's own scheduler makes the kernels of models and tensor graphs.
   virtual Status need_scheduler(const std::string& message) const = 0;
   // Fails unless this compiler can repeat a failure of a kernel that `release` of tinygrad compiled.
   virtual Status check_can_repeat(const std::string& release) const = 0;
-  // Called before a run on `device`, the value of --device. The live compiler compiles before the run, so it sets
-  // an empty `over.target` to `device`, unless this is REF. Returns true if the run uses the linear list of the record
-  // that this compiler made.
+  // Called before a run on `device`, the value of --device. The live compiler sets an empty `over.target` to `device`,
+  // unless this is REF. Returns true if the run uses the linear list of the record that this compiler made.
   virtual bool compile_for(const std::string& device, Overrides& over) const = 0;
 
  protected:
-  // Returns the settings to store in GraphInfo::settings of `in`; `recorded` are those of its recording.
   virtual GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const = 0;
   virtual Status check_foreign(const InputGraph&) const { return Unit{}; }
   virtual Status check_import(const InputGraph&) const { return Unit{}; }
   Result<InputGraph> imported_if_wanted(InputGraph in) const;
-  // Fails unless `kernel` is the number or name of `in`, a kernel and no tensor graph.
+  // Fails unless `kernel` is "0" or the name of `in`, a kernel.
   static Status check_kernel(const InputGraph& in, const std::string& kernel);
 
   const CompilerChoices choices_;
 };
 
-// Returns the compiler that runs tgc's own stages.
 std::shared_ptr<const GraphCompiler> own_compiler(CompilerChoices choices);
-// Returns the compiler of a session with --live, which lets the processes `tinygrad` compile.
+// The processes `tinygrad` compile.
 std::shared_ptr<const GraphCompiler> live_compiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad);
 
-// Returns the request to a tinygrad process to run the stages after graph.info.stage on `graph`, with the graph's
-// target and settings.
+// Returns the request to a tinygrad process to run the stages after graph.info.stage on `graph`.
 CompileQuestion question_about(const InputGraph& graph);
 
 }  // namespace tgc

@@ -9,7 +9,6 @@ Diag InputGraph::diag_at(UOp node, std::string message) const {
   return tgc::diag_at(text, place_of(read_report.places, node.id()), file, std::move(message), "");
 }
 
-// Returns whether `u`, a BUFFER of 0.13 or later, is a kernel's local memory or registers.
 static bool is_inside_kernel(UOp u) {
   const Arg space = u.arg().kind() == Arg::Kind::Record ? import::field_of(u.arg(), "addrspace") : Arg();
   return space == Arg(AddrSpace::LOCAL) || space == Arg(AddrSpace::REG);
@@ -29,8 +28,7 @@ bool looks_like_tensor_graph(UOp root) {
 
 namespace {
 
-// Returns true if `in` is the tensor graph of a value without a SINK, as `print(t.uop)` prints it. tinygrad adds the
-// SINK when it realizes the tensor.
+// Returns true if `in` is the tensor graph of a value without a SINK, as `print(t.uop)` prints it.
 bool is_tensor_value(const InputGraph& in) {
   return in.is_tensor_graph && in.list.empty() && in.info.stage.empty() && !in.root.is(Op::SINK) &&
          in.root.dtype() != dtypes::void_;
@@ -49,8 +47,8 @@ Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::stri
   out.root = read->root;
   out.list = std::move(read->list);
   out.info = std::move(read->info);
-  if (producer.starts_with(out.info.producer + " at ")) out.info.producer = producer;  // adds the commit after " at "
-  out.read_report.producer = {};  // drop the view, because the caller's string may be destroyed before `out`
+  if (producer.starts_with(out.info.producer + " at ")) out.info.producer = producer;
+  out.read_report.producer = {};  // the caller's string may be destroyed before `out`
   out.text = text;
   out.file = file;
   out.is_tensor_graph = looks_like_tensor_graph(out.root);
@@ -96,7 +94,7 @@ InputGraph import_input(InputGraph in, const Settings& settings) {
 }
 
 std::string known_target(std::string_view target, const Settings& settings) {
-  if (target.starts_with("QCOM:CL")) return "CL:CL";  // QCOM's kernels are OpenCL C
+  if (target.starts_with("QCOM:CL")) return "CL:CL";
   for (;;) {
     if (recorded_target(target, settings)) return std::string(target);
     const size_t colon = target.rfind(':');

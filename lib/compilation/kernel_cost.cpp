@@ -47,7 +47,7 @@ class CostCounter {
     return size > 0 ? double(size) * buffer.dtype().base().itemsize() : INFINITY;
   }
 
-  // Adds the bytes of the different elements that `index` addresses to `to`, by buffer.
+  // Adds the bytes of the elements that `index` addresses to `to`, by buffer.
   void add_access(UOp index, std::unordered_map<UOp, double>& to) {
     while (index.is(Op::CAST) && index.num_src()) index = index.src(0);
     if (!index.is(Op::INDEX) || index.num_src() < 2 || !index.src(0).is(Op::DEFINE_GLOBAL)) return;
@@ -74,7 +74,7 @@ class CostCounter {
 
   std::vector<UOp> values_;  // the nodes that are still to be visited; they compute values, and not addresses
   std::unordered_set<UOp> seen_;
-  std::unordered_map<UOp, double> read_, written_;  // bytes, by buffer
+  std::unordered_map<UOp, double> read_, written_;
   double ops_ = 0;
 };
 

@@ -1,15 +1,15 @@
-// Counts the arithmetic operations of a kernel, and the bytes that it must at least read and write. Counts on the AST,
-// so that the counts do not depend on how the kernel is optimized. tinygrad's estimate counts on the linear list.
+// Counts the arithmetic operations of a kernel, and the bytes that it must at least read and write, on the AST, so that
+// the counts do not depend on how the kernel is optimized.
 #pragma once
 #include "lib/uop/uop.h"
 
 namespace tgc {
 
 struct KernelCost {
-  // arithmetic operations on values, not those on indices; a reduction of n counts n, a MULACC counts 2
+  // operations on values, not on indices; a reduction of n counts n, a MULACC counts 2
   double num_operations = 0;
-  double bytes_read = 0;     // by each access, in all iterations of its index's loops; of a buffer at most its size
-  double bytes_written = 0;  // by each STORE, in all iterations of its index's loops; of a buffer at most its size
+  double bytes_read = 0;     // summed over the accesses; of a buffer at most its size
+  double bytes_written = 0;  // summed over the STOREs; of a buffer at most its size
   double total_bytes() const { return bytes_read + bytes_written; }
 };
 

@@ -1,4 +1,3 @@
-// The compiler of a session with --live: a running tinygrad makes a golden record of each graph.
 #include <algorithm>
 #include <filesystem>
 
@@ -13,11 +12,10 @@
 namespace tgc {
 namespace {
 
-constexpr double kModelSeconds = 1800;  // time limit for a model, which tinygrad schedules, compiles and runs
+constexpr double kModelSeconds = 1800;  // for a model, which tinygrad schedules, compiles and runs
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
-// Returns the device that a PARAM of the kernel names; nullopt for kernels of releases before 0.14, which name none.
 std::optional<std::string> device_of_kernel(UOp ast) {
   for (UOp u : toposort(ast))
     if (const Arg device = import::field_of(u.arg(), "device"); u.is(Op::PARAM) && device.is_str())
@@ -30,7 +28,7 @@ class LiveCompiler : public GraphCompiler {
   LiveCompiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad)
       : GraphCompiler(std::move(choices)), tinygrad_(std::move(tinygrad)) {}
 
-  // Does not apply --set, because the running tinygrad, whose settings may differ from tgc's, applies it.
+  // Does not apply --set: the running tinygrad does.
   Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer) const override {
     auto settings = Settings::from_environment();
     if (settings && release_of(producer) == Release::v0_12)
@@ -107,8 +105,8 @@ class LiveCompiler : public GraphCompiler {
  private:
   const TinygradFacts& facts() const { return tinygrad_->facts().value_or_throw(); }
 
-  // Returns the settings of a question to tinygrad: the recorded ones of the input, then those of --set. Throws Failure
-  // if a --set is malformed or names a setting that this tinygrad does not have.
+  // Returns the recorded settings that this tinygrad has, overridden by --set. Throws Failure if a --set is malformed
+  // or names a setting that this tinygrad does not have.
   Values settings_of_question(const GoldenSettings& recorded) const {
     GoldenSettings out;
     for (auto& [name, value] : recorded)
@@ -163,8 +161,8 @@ class LiveCompiler : public GraphCompiler {
     });
   }
 
-  // Compiles kernel number `kernel` of `schedule`, a tensor graph that compile() returned, for the device that
-  // the kernel or else the schedule names. Fails if there is no such kernel, or if it is a copy.
+  // Compiles kernel number `kernel` of `schedule`, a tensor graph that compile() returned, for the device that the
+  // kernel or else the schedule names. Fails if there is no such kernel, or if it is a copy.
   Result<InputGraph> kernel_of(const InputGraph& schedule, const std::string& kernel) const {
     return catch_failures([&] {
       const GoldenRecord& record = *schedule.record;
@@ -185,8 +183,6 @@ class LiveCompiler : public GraphCompiler {
     });
   }
 
-  // Compiles `in`, which compile() returned, again without the match `match` of a rule. Fails if there is no such
-  // match.
   Result<InputGraph> without(const InputGraph& in, const RuleMatch& match) const {
     const GoldenRecord& before = *in.record;
     CompileQuestion question{.id = before.id, .target = before.target, .graph_json = before.ast,

@@ -1,4 +1,3 @@
-// NativePipeline: the Pipeline of tgc's own stages.
 #include <deque>
 #include <utility>
 
@@ -12,7 +11,7 @@ namespace {
 
 bool is_traced(const StageRow& row) { return has_rewrites(row) && (!row.output || row.is(OutputKind::List)); }
 
-// Suppresses the rewrite with the number `number` in a compilation, as if its rule had not matched.
+// Suppresses one rewrite of a compilation, as if its rule had not matched. `number` counts from 1.
 class LeaveOut : public RewriteOverride {
  public:
   LeaveOut(Graph& graph, uint64_t number) : inner_(rewrite_override_of(graph)), left_(number) {
@@ -28,7 +27,6 @@ class LeaveOut : public RewriteOverride {
   uint64_t left_;
 };
 
-// Begins to compile a copy of the input of `c`.
 Result<Compilation> begin_again(const Compilation& c) {
   const InputGraph& in = c.input_graph();
   if (!in.list.empty()) return Diag{.message = "a linear list has no stages before it", .file = in.file};
@@ -40,7 +38,7 @@ Result<Compilation> begin_again(const Compilation& c) {
 
 class NativePipeline : public Pipeline {
  public:
-  // Suppresses the rewrite with the number `left_out`; 0 suppresses none.
+  // `left_out`: the number of the rewrite to suppress; 0: none.
   explicit NativePipeline(Compilation compilation, uint64_t left_out = 0)
       : begun_(std::move(compilation)), left_out_(left_out) {
     if (left_out_) leave_out_.push_back(std::make_unique<LeaveOut>(begun_.graph(), left_out_));
@@ -163,7 +161,7 @@ class NativePipeline : public Pipeline {
     if (copy && left_out_) leave_out_.push_back(std::make_unique<LeaveOut>(copy->graph(), left_out_));
     return copy;
   }
-  // Returns a compilation of the input that has run no stage: the first call returns begun_, later calls make a copy.
+  // Returns a compilation of the input that has run no stage: first begun_, later a copy.
   Result<Compilation*> unused() {
     if (!std::exchange(is_used_, true)) return &begun_;
     auto copy = copied();
@@ -195,7 +193,6 @@ class NativePipeline : public Pipeline {
     return c ? run_watched(**c, some) : Status(c.diag());
   }
 
-  // Runs all stages and records their rewrites. A stage that fails has a row without a result.
   Status run() {
     auto c = unused();
     if (!c) return c.diag();
@@ -228,7 +225,7 @@ class NativePipeline : public Pipeline {
   std::deque<Compilation> copies_;
   const uint64_t left_out_;
   bool is_used_ = false;
-  Compilation* ran_ = nullptr;  // the compilation of rows_
+  Compilation* ran_ = nullptr;
   RewriteLog log_;
   std::vector<Row> rows_;
 };

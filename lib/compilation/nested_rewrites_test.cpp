@@ -1,5 +1,3 @@
-// Checks with the golden records of testdata/ that every graph rewrite inside a stage has a name, and uses a rule
-// set that the row of the stage lists.
 #include <set>
 
 #include "lib/compilation/golden_cases_testing.h"
@@ -7,11 +5,10 @@
 namespace tgc {
 namespace {
 
-// Records the graph rewrites of a compilation that do not use the rule set of the stage itself.
 struct NestedRewrites : RewriteObserver, Watcher {
   Compilation* compilation = nullptr;
   std::string_view stage_name;
-  const RuleSet* own = nullptr;  // the rule set that the current stage's row applies
+  const RuleSet* own = nullptr;
   std::span<const RuleSetFunction> inside;
   std::set<std::string> missing, seen;
 
@@ -39,7 +36,7 @@ TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their 
     Compilation compilation = begin(c, [&](Graph& graph) { set_observer(graph, &rewrites); });
     rewrites.compilation = &compilation;
     compilation.set_watcher(&rewrites);
-    // Ignore errors: tinygrad rejects a few of these kernels in some stage, and so does tgc.
+    // tinygrad rejects a few of these kernels, and so does tgc
     while (compilation.next_row() && compilation.next_row()->is_graph_stage()) (void)compilation.run_step();
     compilation.set_watcher(nullptr);
   }
@@ -50,7 +47,7 @@ TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their 
   for (const char* line : {"apply rangeify: reshape by reshape", "apply rangeify: minimum_valid by symbolic",
                            "simplify ranges: check_merge by check_merge"})
     CHECK_MESSAGE(rewrites.seen.contains(line), line);
-  auto is_shift = [](const std::string& line) {  // such as "apply opts: shift (5,) 4 upcast by substitute"
+  auto is_shift = [](const std::string& line) {
     return line.starts_with("apply opts: shift (") && line.ends_with(" by substitute");
   };
   CHECK(std::ranges::any_of(rewrites.seen, is_shift));

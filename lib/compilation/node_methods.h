@@ -10,18 +10,17 @@ namespace tgc {
 
 class NodeMethods {
  public:
-  // `methods`: those that the recording of `in` lists, with the numbers of the nodes that they made. `in` must outlive
-  // this object.
+  // `methods` have the numbers of the nodes that they made. `in` must outlive this object.
   NodeMethods(const InputGraph& in, std::vector<GoldenMetadata> methods);
 
-  // Returns the indices of the methods that made `u`, a node of in.root; empty if none is recorded.
+  // Returns the indices of the methods that made `u`, a node of in.root.
   std::vector<size_t> indices_of(UOp u) const;
   const GoldenMetadata& operator[](size_t i) const { return methods_[i]; }
 
  private:
   const InputGraph& in_;
   std::vector<GoldenMetadata> methods_;
-  std::vector<size_t> line_ends_;  // offsets of the newlines in in_.text
+  std::vector<size_t> line_ends_;
 };
 
 }  // namespace tgc

@@ -32,7 +32,7 @@ Result<std::string> KernelOutputs::function_name() {
 Result<Target> target_of_source(const GoldenRecord& record, const Settings& settings) {
   const std::string known = known_target(record.target, settings);
   auto target = recorded_target(known, settings);
-  // a device alone (the known part of CPU:X86 is CPU) does not tell which compiler to use
+  // a device alone does not tell which compiler to use: the known part of CPU:X86 is CPU
   if (target && known.find(':') != known.npos) return target;
   return Diag{"tgc has no compiler for " + record.target};
 }
@@ -78,7 +78,7 @@ Result<std::string> linear(KernelOutputs& k) {
 
 Result<std::string> source(KernelOutputs& k) { return k.source(); }
 
-// Returns a variable as JSON with the blanks that Python's json module prints: ["i", 1, 32].
+// Returns a variable as JSON with Python's blanks: ["i", 1, 32].
 std::string variable_text(UOp var) {
   auto text = [](const Arg& a) {
     if (a.is_str()) return "\"" + std::string(a.text()) + "\"";
@@ -90,8 +90,7 @@ std::string variable_text(UOp var) {
   return out + "]";
 }
 
-// Returns a launch size or an estimate as tinygrad prints it: as infix text, with the repr of nodes that have no infix
-// form.
+// Returns a launch size or an estimate as tinygrad prints it: infix text, with the repr of nodes without an infix form.
 std::string size_text(Sint s) { return s.is_int() ? s.str() : render(s.uop(), true, repr); }
 
 }  // namespace
@@ -117,7 +116,6 @@ Result<std::string> program(KernelOutputs& k) {
   return program_text(golden_program(*info));
 }
 
-// ---- outputs of compilers, and the table of all outputs
 template <Artifact what>
 Result<std::string> compiled(KernelOutputs& k) {
   auto job = compile_job_of(k);

@@ -5,9 +5,8 @@
 namespace tgc {
 namespace {
 
-// The parts of the error about a missing ability.
 struct AbilityText {
-  std::string_view lacks;                                // what is missing, as "has no rewrites"
+  std::string_view lacks;                                // such as "has no rewrites"
   bool recording = false, live = false, native = false;  // the kinds of pipelines that may have the ability
   std::string_view other = {};                           // something else that helps, such as an option
 };

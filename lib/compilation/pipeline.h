@@ -1,9 +1,6 @@
 // Pipeline: one graph, and the stages by which it is compiled. There are three kinds: the native pipeline (tgc's own
 // stages, those of tinygrad 0.12.0), the recorded pipeline (the stages of a tinygrad that the exporter recorded), and
-// the live pipeline (a recorded one, whose record the user's tinygrad makes on demand). Commands do not depend on the
-// kind, but call has_ability(ability); missing_ability(ability) is the error for a missing one. A GraphCompiler makes
-// the pipeline of an input.
-// A prover compares the sides of each rewrite of each stage; a bisector finds the first wrong stage, then its rewrite:
+// the live pipeline (a recorded one, whose record the user's tinygrad makes on demand).
 //
 //   auto pipeline = session.pipeline(std::move(in)).value_or_throw();
 //   pipeline->require_ability(Ability::Rewrites).value_or_throw();
@@ -35,22 +32,20 @@
 
 namespace tgc {
 
-// The abilities that only some pipelines have.
 enum class Ability : uint8_t {
-  Rewrites,       // Row::rewrites and trace_stages(): the rewrites of the stages are known
+  Rewrites,       // the rewrites of the stages are known
   Compile,        // compilation(): tgc's own stages, with its options, compilers and seeded faults
-  LeaveOut,       // without_rewrite(): the graph can be compiled again with one rewrite left out
-  Attempts,       // count_rules(): how often rules were tried, and how long this took
-  Reasons,        // the schedule has the reasons why each of its kernels is separate
+  LeaveOut,
+  Attempts,
+  Reasons,
   Specification,  // tinygrad 0.12.0's specification describes the graphs
-  Recording,      // a record has the stages that tinygrad made
+  Recording,
 };
 
-// Renames the stages and nodes of a recording to those of a later release, so that recordings of both can be compared.
+// Renames the stages and nodes of a recording to those of a later release, to compare recordings of both.
 struct LaterRelease {
   Release release = Release::v0_12;
-  std::function<std::string(const std::string& stage)> stage_name;  // returns the later release's name of a stage
-  // replaces nodes by those of the later release
+  std::function<std::string(const std::string& stage)> stage_name;
   std::function<void(std::span<UOp* const> nodes)> rename_nodes;
 };
 
@@ -58,18 +53,18 @@ class Pipeline {
  public:
   // A stage that ran, or the linear list.
   struct Row {
-    const StageRow* stage = nullptr;         // name, slug, alias, level and kind
-    UOp input;                               // the graph before the stage, in the release's own nodes
-    UOp result;                              // the graph after the stage; empty if there is none or it is not known
-    std::optional<Diag> error = {};          // set if tgc's own stage failed; then this is the last row
-    std::vector<UOp> list = {};              // the linear list; only in the row "linear"
-    std::span<const Rewrite> rewrites = {};  // the rewrites of the stage in order, nested ones included
+    const StageRow* stage = nullptr;
+    UOp input;                               // in the release's own nodes
+    UOp result;                              // empty if there is none or it is not known
+    std::optional<Diag> error = {};
+    std::vector<UOp> list = {};              // only in the row "linear"
+    std::span<const Rewrite> rewrites = {};  // in order, nested ones included
     // the recorded stage; null in a native pipeline, or if it was not recorded
     const GoldenStage* recorded_stage = nullptr;
 
     bool changes_graph() const { return !(result == input); }
-    // Returns the smallest depth of the rewrites, which is the depth of the rewrites that the stage itself made. It is
-    // not 0 if a rule of another graph rewrite runs the stage.
+    // Returns the depth of the rewrites that the stage itself made, which is the smallest one. It is not 0 if a rule of
+    // another graph rewrite runs the stage.
     int own_depth() const;
     std::vector<const Rewrite*> own_rewrites() const;
   };
@@ -81,29 +76,27 @@ class Pipeline {
   const std::string& name() const { return input().info.name; }
   bool is_tensor_graph() const { return input().is_tensor_graph; }
   virtual std::string producer() const = 0;     // who makes the stages: "tgc" or "tinygrad 0.14.0"
-  virtual std::string target() const = 0;       // the target's name in this pipeline; "" if there is none
-  virtual std::string_view kind() const = 0;    // for messages: "native", "recorded" or "live"
+  virtual std::string target() const = 0;
+  virtual std::string_view kind() const = 0;    // "native", "recorded" or "live"
   // the stage that made the input; null for an AST, and in a recorded pipeline
   virtual const StageRow* input_stage() const { return nullptr; }
 
   // ---- abilities
   virtual bool has_ability(Ability ability) const = 0;
-  // Returns the error for a missing ability: what the pipeline lacks, and what the user can do. `asked_by` is the
-  // option or command that needs the ability, such as "--why", or "".
+  // Returns the error for a missing ability. `asked_by` is the option or command that needs it, such as "--why", or "".
   Diag missing_ability(Ability ability, std::string_view asked_by = {}) const;
   Status require_ability(Ability ability, std::string_view asked_by = {}) const;
 
   // ---- stages
   struct Stage {
     const StageRow* row;
-    std::optional<bool> changes_graph = {};  // unset for the AST, the schedule, its kernels, and outputs
+    std::optional<bool> changes_graph = {};  // unset for rows that are not stages
   };
-  // Returns what --stage can select: the AST, the stages, the schedule or its recorded kernels, and the outputs, except
-  // those of compilers.
+  // Returns what --stage can select, except outputs of compilers.
   virtual Result<std::vector<Stage>> stages() = 0;
   // Returns the rows of the stages and of the linear list. The first call compiles or reads all of them.
   virtual Result<std::span<const Row>> rows() = 0;
-  // Returns the graph before the first stage, as a node of the rows' Graph. To be called after rows().
+  // Returns the graph before the first stage. To be called after rows().
   virtual UOp ast() const = 0;
   // Returns the row's graph or list in tgc's IR. Fails if the row has no graph, or one that cannot be imported.
   virtual Result<ImportedGraph> imported_graph(const Row& row) = 0;
@@ -113,40 +106,37 @@ class Pipeline {
   virtual Result<std::vector<UOp>> graphs(StageSelection& stages) = 0;
 
   // ---- rewrites
-  // Returns the rewrites of the stages that `stages` selects, nested ones included.
+  // Returns the rewrites of the selected stages, nested ones included.
   virtual Result<std::vector<const Rewrite*>> rewrites(StageSelection& stages) = 0;
   // Returns both sides of a rewrite in tgc's IR, as nodes of sides_graph(). Sides that had to be imported are a pair
   // for each scalar, or no pairs if their shapes or dtypes differ. Fails if a side cannot be imported.
   virtual Result<SidesImporter::Imported> rewrite_sides(const Rewrite& rewrite) = 0;
   virtual Graph& sides_graph() = 0;
-  // Repeats the first `count` of the row's own rewrites on the row's input, and returns the result. With `bottom_up`,
-  // rewrites a node before its sources. Returns the empty UOp if the rewrites nest too deep. A native pipeline counts
-  // only graph rewrites in this order, and returns the graph of the one that has rewrite number `count`.
+  // Repeats the first `count` of the row's own rewrites on the row's input, and returns the result; the empty UOp if
+  // the rewrites nest too deep. With `bottom_up`, rewrites a node before its sources. A native pipeline counts only
+  // graph rewrites in this order, and returns the graph of the one that has rewrite number `count`.
   virtual UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) = 0;
-  // Compiles the graph again without the rewrite, as if its rule had not matched.
   virtual Result<std::unique_ptr<Pipeline>> without_rewrite(const Rewrite& rewrite) = 0;
 
   // ---- outputs
-  // Returns the texts that `stages` selects: graphs, also those of a schedule's kernels, the linear list, the source,
-  // the launch facts and the outputs of compilers. The native pipeline also has the schedule as text.
+  // Returns the texts that `stages` selects.
   virtual Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) = 0;
-  virtual Result<std::string> source() = 0;  // returns the kernel's source code
+  virtual Result<std::string> source() = 0;
 
-  // ---- rewrites as events or counts, and a compilation by tgc's own stages
-  // Sends the rewrites of the selected stages as events. The native pipeline also sends the rewrites of the kernels of
-  // a tensor graph, and ignores `later`. Other pipelines rename stages and nodes by `later`, if it is not null.
+  // ---- events, counts, and a compilation by tgc's own stages
+  // Sends the rewrites of the selected stages as events. The native pipeline also sends those of a tensor graph's
+  // kernels, and ignores `later`. Other pipelines rename stages and nodes by `later`, if it is not null.
   virtual Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease* later = nullptr) = 0;
   // Adds the attempts and matches of the rules in the selected stages to the RuleStats.
   virtual Status count_rules(RuleStats&, StageSelection&) { return missing_ability(Ability::Attempts); }
-  // Returns a Compilation of the input by tgc's own stages, which has run no stage.
+  // Returns a Compilation of the input, which has run no stage.
   virtual Result<Compilation> compilation() { return missing_ability(Ability::Compile); }
 
   // ---- the kernels of a tensor graph
-  // Returns the numbers of the schedule's items that kernel() can return: in a native pipeline, those with a SINK; in a
-  // recorded one, those whose AST was recorded.
+  // Returns the numbers of the schedule's items that kernel() can return.
   virtual Result<std::vector<size_t>> kernel_numbers() = 0;
   virtual Result<std::unique_ptr<Pipeline>> kernel(size_t number) = 0;
-  // Calls `take` with the input of each kernel of a tensor graph. Ends with the first error.
+  // Calls `take` with the input of each kernel, up to the first error.
   Status for_each_kernel(const std::function<Status(InputGraph)>& take);
 };
 
@@ -155,10 +145,8 @@ std::unique_ptr<Pipeline> native_pipeline(Compilation compilation);
 
 struct RuleMatch;
 
-// Compiles a graph again without a match of a rule, in a live pipeline.
 using RecompileWithout =
     std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, const RuleMatch& left_out)>;
-// Compiles a kernel of a schedule, in a live pipeline.
 using CompileKernel = std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, size_t number)>;
 
 // Returns the recorded pipeline of `in`: the texts of its record or, without a record, its one text. `in` may be

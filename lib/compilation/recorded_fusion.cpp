@@ -1,4 +1,3 @@
-// Explains why each result of a kernel in a recorded schedule has a buffer of its own.
 #include <algorithm>
 #include <vector>
 
@@ -8,8 +7,8 @@
 namespace tgc {
 namespace {
 
-// Returns true if the two buffers surely share memory. Offsets are in bytes; sizes are in elements, and count as bytes
-// here, because an element has at least one byte.
+// Returns true if the two buffers surely share memory. Offsets are in bytes. Sizes are in elements, and count as bytes:
+// an element has at least one.
 bool overlap(const GoldenBuffer& a, const GoldenBuffer& b) {
   return a.base == b.base && (a.offset == b.offset || (a.offset < b.offset + b.size && b.offset < a.offset + a.size));
 }

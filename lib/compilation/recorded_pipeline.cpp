@@ -1,5 +1,4 @@
-// The Pipeline of a record, with the graphs, rewrites and outputs that the exporter recorded, or of one text without a
-// record. A live pipeline is a recorded one that can also compile again.
+// The Pipeline of a record or of one text without a record.
 #include <algorithm>
 #include <unordered_map>
 
@@ -130,7 +129,7 @@ class RecordedPipeline : public Pipeline {
       Format format = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops);
       auto text = has_nodes ? written(s, plan) : Result(std::string(*s.text));
       if (has_nodes && text && plan.self_describing && !plan.format && !is_readable(*text)) {
-        DumpPlan as_json = plan;  // use JSON, because tgc must be able to read a file that it writes
+        DumpPlan as_json = plan;  // tgc must be able to read a file that it writes
         as_json.format = format = Format::Json;
         text = written(s, as_json);
       }
@@ -234,14 +233,13 @@ class RecordedPipeline : public Pipeline {
     return read_graph(graph, detect_kind(text), text, "", &report).ok();
   }
 
-  // Returns the recorded graph or list `s` in the format of `plan`. A text for a file has a header with release and
-  // stage.
+  // Returns the recorded graph or list `s` in the format of `plan`, with a header if the text is for a file.
   Result<std::string> written(const RecordedStage& s, const DumpPlan& plan) const {
     const bool is_default = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops) ==
                             (s.is_graph() ? Format::Pyrender : Format::Uops);
     GraphInfo info{.producer = in_.info.producer, .name = in_.info.name, .stage = s.name, .target = in_.info.target};
     if (!s.is_graph() && is_default) return (plan.self_describing ? text_header(info) : "") + std::string(*s.text);
-    if (!in_.record && in_.list.empty()) {  // print `in_`, because it may have a SINK that the text does not have
+    if (!in_.record && in_.list.empty()) {  // `in_` may have a SINK that the text does not have
       info.settings = in_.info.settings, info.stage = in_.info.stage;
       return write_graph(plan.format.value_or(Format::Pyrender), in_.root, info);
     }
@@ -259,7 +257,6 @@ class RecordedPipeline : public Pipeline {
                               : write_list(plan.format.value_or(Format::Uops), read->list, info);
   }
 
-  // Reads the graphs, the linear list and the rewrites of the record.
   void read() {
     graph_ = std::make_shared<Graph>(settings());
     auto parsed = [&](std::string_view text, const std::string& name, InputKind kind) {
@@ -305,9 +302,9 @@ class RecordedPipeline : public Pipeline {
   InputGraph in_;
   RecompileWithout again_;
   CompileKernel compile_kernel_;
-  const GoldenRecord* record_ = nullptr;  // the record of `in_`; null if `in_` is one text
+  const GoldenRecord* record_ = nullptr;  // null if `in_` is one text
   SidesImporter importer_;
-  std::shared_ptr<Graph> graph_;  // the Graph of the rows; null until read() is called
+  std::shared_ptr<Graph> graph_;  // null until read() is called
   UOp ast_;
   std::vector<Rewrite> rewrites_;
   std::vector<Row> rows_;

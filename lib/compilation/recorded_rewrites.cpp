@@ -88,9 +88,8 @@ std::string_view intern(const std::string& text) {
   return *texts.insert(text).first;
 }
 
-constexpr std::string_view kDiscarded = "discarded";  // TraceRule::branch of discarded rewrites
+constexpr std::string_view kDiscarded = "discarded";
 
-// Returns the rule of a recorded rewrite. Its name is its file and line in tinygrad.
 TraceRule rule_of(const Rewrite& match) {
   std::string_view place = intern(match.source_place);
   const size_t colon = std::min(place.rfind(':'), place.size() - 1);
@@ -108,8 +107,7 @@ class RewriteRebuilder {
     UOp before, after;
   };
 
-  // Uses those of `matches` that have the smallest depth: a stage or rule made them, by one or several graph rewrites.
-  // Skips the first `skipped` of them.
+  // Uses the `matches` of the smallest depth, without the first `skipped` of them.
   RewriteRebuilder(Graph& graph, std::span<const Rewrite> matches, size_t skipped = 0)
       : match_of_(graph), known_(graph), exists_after_(graph), open_(graph) {
     for (const Rewrite& m : matches) level_ = std::min(level_, m.depth);
@@ -120,7 +118,7 @@ class RewriteRebuilder {
     behind_.resize(matches_.size() + 1);
   }
 
-  int level() const { return level_; }  // the depth of the matches that are used
+  int level() const { return level_; }
   std::span<const Rewrite* const> matches() const { return matches_; }
   // Returns the result of applying the matches to `root`. To be called after run(root).
   UOp result(UOp root) const { return known_.find(root)->node; }
@@ -159,7 +157,7 @@ class RewriteRebuilder {
 
  private:
   struct Known {
-    UOp node;      // the final node: the result of all matches on a node
+    UOp node;      // the result of all matches on a node
     size_t after;  // number of matches after which the node has become `node`
   };
 
@@ -262,7 +260,6 @@ void RecordedTrace::send_stage(std::string_view name, UOp input, UOp result, std
   stage_consumer_->end_stage(result);
 }
 
-// Sends the matches at the depth rebuilt.level(), each after the matches nested in it, as matches at `depth`.
 void RecordedTrace::send_rewrites(std::span<const Rewrite> matches, int depth, RewriteRebuilder& rebuilt) {
   size_t count = 0;
   send_rebuilt(rebuilt, count, depth);

@@ -1,9 +1,8 @@
 // Reads the rewrites that `tinygrad_export.py --rewrites` recorded, and sends them as trace events. The format is JSON:
-// {"nodes":[...],"list":[[stage,place,before,after,depth],...],"texts":{place: text,...}}. `stage` is an index into
-// the record's stages, `place` is the file and line of the rule in tinygrad, `before` and `after` are indices into
-// "nodes", which has nodes in the graph JSON format. `depth` is the number of rules that were running; older recordings
-// lack it.
-// "texts" has the source lines of the rules, which `tgc view` shows.
+// {"nodes":[...],"list":[[stage,place,before,after,depth],...],"texts":{place: text,...}}. `stage` is an index into the
+// record's stages, `place` is the file and line of the rule in tinygrad, `before` and `after` are indices into "nodes",
+// which has nodes in the graph JSON format. `depth` is the number of rules that were running; older recordings lack it.
+// "texts" has the source lines of the rules.
 #pragma once
 #include <span>
 #include <string_view>
@@ -20,30 +19,29 @@ class RewriteRebuilder;
 // Returns the row of stage `index` of the record.
 const StageRow& row_of_recorded(const GoldenRecord& record, size_t index);
 
-// Parses the rewrites of `record`, if it has any, and makes their nodes in `graph`. `producer` is the tinygrad release
-// that made the recording; `file` is the file's name in messages. Fails if the text of the rewrites is malformed.
+// Parses the rewrites of `record`, and makes their nodes in `graph`. `producer` is the tinygrad release that made the
+// recording; `file` is the file's name in messages. Fails if the text of the rewrites is malformed.
 Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& record, std::string_view producer,
                                            std::string_view file);
 
 // Returns the rewrites of each stage of the record, in order. `rewrites` are those that read_rewrites() returned.
 std::vector<std::span<const Rewrite>> split_by_stage(const GoldenRecord& record, std::span<const Rewrite> rewrites);
 
-// Sets Rewrite::is_discarded of the rewrites of one stage, where it is certain. If the stage changed nothing, these are
-// all rewrites. Else, they are the rewrites nested in the last rule that ran, if this rule declined.
+// Sets Rewrite::is_discarded of those rewrites of one stage for which it is certain: all, if the stage changed nothing;
+// else those nested in the last rule that ran, if this rule declined.
 void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result);
 
-// Sends the recorded rewrites of stages as trace events. A recording has the matches of rules in order, but neither the
-// nodes that a graph rewrite only rebuilds with new sources, nor which nodes a rule made. RecordedTrace derives both.
+// Sends the recorded rewrites of stages as trace events. A recording has the matches of rules in order. RecordedTrace
+// derives the nodes that a graph rewrite only rebuilds with new sources, and which nodes a rule made.
 class RecordedTrace {
  public:
-  // All nodes must be of `graph`. Nodes are numbered for `to` in the order in which they first appear in the recording.
+  // Nodes of `graph` are numbered for `to` in the order in which they first appear in the recording.
   RecordedTrace(Graph& graph, TraceConsumer& to) : node_numbers_(graph), consumer_(to) {
     to.set_numbers(&node_numbers_);
   }
   ~RecordedTrace() { consumer_.set_numbers(nullptr); }
   RecordedTrace(const RecordedTrace&) = delete;
 
-  // Numbers the nodes under `root` that have no number yet.
   void number_nodes(UOp root);
   // Sends the stage `name`, which made `result` from `input`, with its rewrites. If `wanted` is false, only numbers the
   // nodes, so that a node has the same number whichever stages are sent.
@@ -56,8 +54,8 @@ class RecordedTrace {
   UOpMap<uint32_t> node_numbers_;
   uint32_t next_number_ = 0;
   TraceConsumer& consumer_;
-  TraceConsumer null_consumer_;              // ignores events
-  TraceConsumer* stage_consumer_ = nullptr;  // consumer of the current stage's events
+  TraceConsumer null_consumer_;
+  TraceConsumer* stage_consumer_ = nullptr;
 };
 
 }  // namespace tgc

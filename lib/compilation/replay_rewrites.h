@@ -1,4 +1,3 @@
-// Repeats the rewrites that a graph_rewrite made.
 #pragma once
 #include <span>
 #include <utility>
@@ -8,7 +7,7 @@
 namespace tgc {
 
 // Applies `rewrites` (pairs of a node and its replacement) to the graph under `input`, and returns the result.
-// Observers of the graph do not see these rewrites. Nodes below those in `gates` stay as they are.
+// Observers do not see these rewrites. Nodes below those in `gates` stay as they are.
 UOp apply_rewrites(UOp input, bool bottom_up, std::span<const std::pair<UOp, UOp>> rewrites,
                    std::span<const UOp> gates);
 

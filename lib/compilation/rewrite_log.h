@@ -1,8 +1,6 @@
-// The rewrite log: the applications of rules in a pipeline. RewriteLog records the rewrites of a compilation,
-// read_rewrites() (recorded_rewrites.h) reads those of a recording, and Veto suppresses some rewrites of a compilation.
-// A rewrite has a number: its position among all rewrites of the pipeline, from 1, nested ones included. Compilations
-// of the same graph have the same numbers, up to the first suppressed rewrite, because the native pipeline is
-// deterministic.
+// The rewrite log: the applications of rules in a pipeline. A rewrite has a number: its position among all rewrites of
+// the pipeline, from 1, nested ones included. Compilations of the same graph have the same numbers, up to the first
+// suppressed rewrite, because the native pipeline is deterministic.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,7 +14,7 @@
 
 namespace tgc {
 
-// Returns the file and line of a rule, for example "passes/symbolic/simple.cpp:131".
+// Returns the file and line of a rule, such as "passes/symbolic/simple.cpp:131".
 inline std::string location_of(const Rule& rule) {
   return std::string(short_file(rule)) + ":" + std::to_string(rule.line);
 }
@@ -24,27 +22,26 @@ inline std::string location_of(const Rule& rule) {
 // One application of a rule: it replaced the node `before` by `after`, both in the release's own nodes.
 struct Rewrite {
   const StageRow* stage = nullptr;  // null outside of the stages
-  const Rule* rule = nullptr;       // tgc's rule; null if tinygrad made the rewrite, whose rule is at `source_place`
+  const Rule* rule = nullptr;       // null if tinygrad made the rewrite
   const char* branch = nullptr;     // the branch (folding) of the rule that applied; null if the rule has only one
   uint64_t rewrite_number = 0;      // position among all rewrites of the pipeline, from 1
   uint64_t number_in_stage = 0;     // position among the rewrites by this rule in this stage, from 1
-  // Depth of nesting: 0 in a graph rewrite that the stage starts, 1 in one that a rule of this graph rewrite starts,
-  // and so on. In a recording, the number of rules that were running, which may be above 0 for all rewrites of a stage.
+  // Depth of nesting: 0 in a graph rewrite that the stage starts, 1 in one that a rule of this graph rewrite starts. In
+  // a recording, the number of rules that were running, which may be above 0 for all rewrites of a stage.
   int depth = 0;
   UOp before, after;
-  UOp substitution_target = {};  // for a substitution: the replacement of `before`; else the empty UOp
-  // name of the innermost graph rewrite that applied the rule; empty if unknown
+  UOp substitution_target = {};  // for a substitution: the replacement of `before`
+  // of the innermost graph rewrite that applied the rule; empty if unknown
   std::string_view graph_rewrite_name = {};
-  uint32_t num_nodes_before = 0;        // number of nodes in the graph when the rule was tried; 0 in recordings
-  // True if tinygrad is known to have discarded the result of the graph rewrite that made this rewrite, because the
-  // rule that started the graph rewrite declined.
+  uint32_t num_nodes_before = 0;        // in the graph when the rule was tried; 0 in recordings
+  // True if tinygrad is known to have discarded this rewrite, because the rule around it declined.
   bool is_discarded = false;
-  // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"; else empty
+  // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"
   std::string source_place = {};
 };
 using Application = Rewrite;
 
-// Returns the name of the rule: tgc's, such as "add-zero", or its file and line in tinygrad, "uop/symbolic.py:217".
+// Returns the name of the rule, such as "add-zero", or its file and line in tinygrad, "uop/symbolic.py:217".
 inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.source_place; }
 
 // Returns the index of the first rewrite nested in list[whole]; `whole` if there is none. All rewrites from this index
@@ -63,18 +60,17 @@ struct TopRewrite {
   const StageRow* stage;
   UOp input;
   bool bottom_up;
-  std::vector<size_t> application_indices;  // indices into RewriteLog::all_rewrites() of the applications of depth 0
+  std::vector<size_t> application_indices;  // indices into RewriteLog::all_rewrites(), of depth 0
   std::vector<UOp> gated_nodes;             // nodes that it left unchanged, with all nodes below them (BottomUpGate)
 };
 
-// A stage that ran, with its input and result.
 struct StageRun {
   const StageRow* row;
   UOp input, result;  // `result` is empty if the stage failed
 };
 
-// Base of watchers that count the rewrites of a compilation, and may replace their results (decide_result). A
-// RewriteOverride that the graph already has, such as a seeded fault, decides first.
+// Counts the rewrites of a compilation, and may replace their results (decide_result). A RewriteOverride that the graph
+// already has, such as a seeded fault, decides first.
 class ApplicationWatcher : public Watcher, public RewriteOverride {
  public:
   void begin_compilation(Compilation& c) override {
@@ -100,7 +96,6 @@ class ApplicationWatcher : public Watcher, public RewriteOverride {
   uint64_t rewrite_number_ = 0;
 };
 
-// Records all rewrites of a compilation.
 class RewriteLog : public ApplicationWatcher, public RewriteObserver {
  public:
   // The UOps in these lists are valid until the graph of the compilation is freed.
@@ -154,7 +149,7 @@ class RewriteLog : public ApplicationWatcher, public RewriteObserver {
   std::vector<TopRewrite> top_rewrites_;
   std::vector<StageRun> stage_runs_;
   std::map<std::string_view, uint64_t> counts_in_stage_;
-  std::vector<std::string_view> open_rewrite_names_;  // names of the graph rewrites in progress, the outermost first
+  std::vector<std::string_view> open_rewrite_names_;  // the graph rewrites in progress, the outermost first
 };
 
 using ApplicationLog = RewriteLog;

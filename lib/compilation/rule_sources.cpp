@@ -7,7 +7,7 @@ namespace tgc {
 namespace {
 
 struct Row {
-  std::string_view set, file, rules;  // `rules` has the names and lines of the rules: "add-zero:42, mul-one:43"
+  std::string_view set, file, rules;  // `rules` is "add-zero:42, mul-one:43"
 };
 constexpr Row kRows[] = {
 #define X(set, file, rules) {set, file, rules},
@@ -15,7 +15,7 @@ constexpr Row kRows[] = {
 #undef X
 };
 
-using Sources = std::map<std::pair<std::string_view, std::string_view>, std::string>;  // (set, rule) -> "file:line"
+using Sources = std::map<std::pair<std::string_view, std::string_view>, std::string>;
 
 const Sources& sources() {
   static const Sources* const table = [] {  // never freed, because callers may keep views of its strings

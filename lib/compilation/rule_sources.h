@@ -1,5 +1,5 @@
-// The files and lines where tinygrad 0.12.0 defines the rules. `scripts/tools/rule_table.py sources` generates the
-// table, rule_sources.def, from an installed tinygrad.
+// The files and lines where tinygrad 0.12.0 defines the rules. `scripts/tools/rule_table.py sources` generates
+// rule_sources.def from an installed tinygrad.
 #pragma once
 #include <string_view>
 
@@ -9,7 +9,6 @@ namespace tgc {
 
 // Returns tinygrad's file and line of `rule`, such as "uop/symbolic.py:42"; empty if tinygrad has no such rule.
 std::string_view tinygrad_source(const Rule& rule);
-// Returns the number of rules in the table.
 size_t num_tinygrad_sources();
 
 }  // namespace tgc

@@ -63,7 +63,7 @@ std::string_view name_of_item(const ScheduleItem& item) {
   return item.ast.is(Op::SINK) ? "kernel" : item.ast.is(Op::COPY) ? "copy" : name_of(item.ast.op());
 }
 
-// Returns the numbers of the buffers of `item` whose access has the flag `how` (read or written).
+// Returns the numbers of the buffers of `item` whose access has the flag `how`.
 std::vector<size_t> touched(const ScheduleItem& item, bool BufferAccess::*how) {
   auto accesses = accesses_of(item);
   std::vector<size_t> out;
@@ -119,8 +119,6 @@ std::string kernel_table(const Schedule& s, std::span<const std::string> made_fo
   }
   return table(rows, "rlrllll");
 }
-
-// ---- the schedule as JSON
 
 void write_values(JsonWriter& json, std::string_view key, const std::vector<std::pair<std::string, int64_t>>& values) {
   json.key(key).object([&] {

@@ -13,23 +13,22 @@
 
 namespace tgc {
 
-// Returns the kernels of the schedule in order, with their buffers. A view becomes its base buffer and an offset.
+// Returns the kernels of the schedule with their buffers. A view becomes its base buffer and an offset.
 Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule);
 
-// Returns a text for comparing schedules: the AST of each kernel, a line for each of its buffers ("BASE+OFFSET SIZE
-// DTYPE"), and the values of variables, of each kernel and of the schedule.
+// Returns a text for comparing schedules: of each kernel the AST, a line for each buffer ("BASE+OFFSET SIZE DTYPE") and
+// fixed variables, then the schedule's variables.
 std::string kernels_text(const std::vector<GoldenKernel>& kernels, const std::map<std::string, int64_t>& var_vals);
 
-// Returns the schedule of a tensor graph as text for people: the cache key `key`, the kernels in order with the buffers
-// that they read and write, the buffers with their places in planned memory, the variables, and the bytes before and
-// after planning. made_for[i] is InputGraph::made_for of kernel i; `made_for` is empty if none is recorded.
+// Returns the schedule of a tensor graph as text for people. `key` is its cache key; made_for[i] is
+// InputGraph::made_for of kernel i; `made_for` is empty if none is recorded.
 std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
                              std::span<const std::string> made_for = {});
 
 // Returns `schedule` as a JSON object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads",
 // "fixedvars", "made_for"}], "buffers": [{"device", "dtype", "size", "bytes", "input", "output", "view_of", "offset",
 // "place", "name"}], "shared", "outputs", "var_vals", "bytes": {...}}. Numbers of kernels and buffers are positions in
-// these arrays. `buffer_names` maps the BUFFERs of inputs to their names.
+// these arrays. `buffer_names` maps BUFFERs to their names.
 std::string schedule_json(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
                           std::span<const std::string> made_for = {},
                           const std::unordered_map<UOp, std::string>& buffer_names = {});

@@ -1,5 +1,5 @@
-// Parses --stage and --stages: lists of stage names, slugs and aliases (in any case), spans `a..b`, and words such as
-// `all`. Also parses ops and node numbers.
+// Parses lists of stage names, slugs and aliases (in any case), spans `a..b`, and words such as `all`; and ops and node
+// numbers.
 #pragma once
 #include <optional>
 #include <span>
@@ -15,9 +15,9 @@ namespace tgc {
 // A word that a list can select: a stage, or a word such as `all`.
 struct NameChoice {
   std::string_view name;
-  std::string_view alias;   // another name, or empty
-  std::string slug;         // the name in file names, or empty
-  bool is_in_spans = true;  // true if spans a..b can include it
+  std::string_view alias;
+  std::string slug;         // the name in file names; may be empty
+  bool is_in_spans = true;  // spans a..b can include it
 };
 
 // Returns the position of the comma that ends the word at `at` of a list, or the size of the list. A comma in
@@ -25,17 +25,15 @@ struct NameChoice {
 size_t end_of_word(std::string_view list, size_t at);
 
 // Returns the names that the comma-separated `list` selects, each once, in the order of `choices`. `a..b` selects from
-// a to b, `a..` from a on, `..b` up to b. Fails for an unknown word (unknown_name), for an empty word, and for a span
-// whose end is before its beginning.
+// a to b, `a..` from a on, `..b` up to b. Fails for a malformed list or an unknown word.
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const NameChoice> choices,
                                                     std::string_view expected = "a stage that `tgc stages` lists");
 
-// Returns the error "unknown WHAT 'RDUCE', expected REDUCE, or EXPECTED", which suggests those of `names` that are
-// similar to `word`, if there are any.
+// Returns the error "unknown WHAT 'RDUCE', expected REDUCE, or EXPECTED", which suggests similar `names`.
 Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,
                   std::string expected);
 
-// Returns the op that `word` names: "ADD" or "Ops.ADD".
+// Returns the op that `word` names: "ADD" or "Ops.ADD". Fails for an unknown op.
 Result<Op> op_of_word(std::string_view word);
 
 // Parses a number after an optional character `mark`: "#12" or "12". Returns nullopt for another text.

@@ -1,5 +1,5 @@
-// The list of all rows that options such as --stage can name, in order: the AST, the stages of a tensor graph, its
-// schedule, the stages of a kernel, and the kernel's outputs. Recordings have rows of their own.
+// The rows that options such as --stage can name, in order: the AST, the stages of a tensor graph, its schedule, the
+// stages of a kernel, and the kernel's outputs. Recordings have rows of their own.
 #pragma once
 #include <span>
 #include <string>
@@ -16,15 +16,15 @@ struct StageRow {
   enum class Kind : uint8_t { Ast, Tensor, Schedule, Kernel, Output };
 
   Kind kind;
-  std::string_view name;            // tinygrad's name if it has one, for example "postopt symbolic"
-  std::string_view alias = {};      // a short name, for example "postopt"; may be empty
-  std::string slug;                 // the name in file names, for example "postopt-symbolic"
-  std::string_view extension = {};  // extension of the row's files; empty for a graph, whose format decides
-  std::string_view help_text = {};  // description; empty for a stage of a recording (purpose_of_stage)
-  // The NN in KERNEL.NN.STAGE.EXT: from 1 for tensor stages and the schedule; from 1 for kernel stages, and on for the
-  // outputs; 0 for the AST.
+  std::string_view name;            // tinygrad's name if it has one, such as "postopt symbolic"
+  std::string_view alias = {};      // such as "postopt"; may be empty
+  std::string slug;                 // the name in file names, such as "postopt-symbolic"
+  std::string_view extension = {};  // of the row's files; empty for a graph, whose format decides
+  std::string_view help_text = {};  // empty for a recorded stage, see purpose_of_stage()
+  // The NN in KERNEL.NN.STAGE.EXT. Counts from 1 for tensor stages and the schedule, and from 1 for kernel stages and
+  // outputs. 0 for the AST.
   size_t position_in_level = 0;
-  // The pointer for `kind` (Tensor, Kernel or Output) is set; the others are null. All are null in rows of recordings.
+  // The pointer for `kind` is set, if there is one; the others are null. All are null in rows of recordings.
   const TensorStage* tensor = nullptr;
   const Stage* kernel = nullptr;
   const OutputStage* output = nullptr;
@@ -35,11 +35,11 @@ struct StageRow {
   std::string_view level() const;  // returns "tensor", "kernel" or "program"
 };
 
-// Returns all rows. A row is identified by its address; within a level, later rows have greater addresses.
+// A row is identified by its address; within a level, later rows have greater addresses.
 std::span<const StageRow> stage_rows();
 
 // Returns the row for a recorded stage. `number` is its position among the texts of the record, where the AST is 0.
-// Rows are never freed, and equal arguments give the same row.
+// Equal arguments give the same row, which is never freed.
 const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t number);
 // Returns the alias of tgc's own stage with the name `name`, for a recorded stage; "" if there is none.
 std::string_view alias_of_recorded(std::string_view name);
@@ -49,10 +49,10 @@ std::string_view purpose_of_stage(std::string_view name);
 // Returns the row with this name, slug or alias, whatever the case of the letters; null if there is none.
 const StageRow* find_row(std::string_view text);
 
-// Returns the row with this name, slug or alias, which must exist.
+// As find_row(), but the row must exist.
 const StageRow& row_of(std::string_view name);
 
-// Return the first row of this kind.
+// Return the first row of this kind, which must exist.
 const StageRow& row_of(StageRow::Kind kind);
 const StageRow& row_of(StageKind kind);
 const StageRow& row_of(OutputKind kind);
@@ -61,7 +61,7 @@ const StageRow& row_of(OutputKind kind);
 // if the row does not apply a rule set.
 const RuleSet* rules_of(const StageRow& row, const Target& target, Graph& graph);
 
-// Returns the rows for which wanted(row) returns true, in the form that select_stages() takes.
+// Returns the rows for which `wanted` returns true, in the form that select_stages() takes.
 std::vector<NameChoice> choices_of_rows(bool (*wanted)(const StageRow&));
 
 // Returns an error such as "unknown stage 'expandr', expected expander, ...".

@@ -14,7 +14,7 @@ constexpr std::string_view kAll = "all", kChanged = "changed", kKernels = "kerne
 
 RecordedStages recorded_stages_of(const InputGraph& in) {
   if (in.record && in.info.name == in.record->id) return RecordedStages(*in.record);
-  return RecordedStages(in.text);  // the input is one text, or one kernel of a tensor record
+  return RecordedStages(in.text);  // one text, or one kernel of a tensor record
 }
 
 std::vector<std::string> StageSelection::list_words() const {
@@ -34,7 +34,7 @@ Result<std::vector<bool>> StageSelection::select_recorded(const RecordedStages& 
     choices.push_back({s.name, alias_of_recorded(s.name), slug_of_stage(s.name)});
     stage_names_.insert(s.name);
   }
-  std::set<std::string_view> chosen, named;  // the selected rows; those of them that a word names, not only a span
+  std::set<std::string_view> chosen, named;  // the selected names; those that a word names, and not only a span
   for (const std::string& word : list_words()) {
     const bool is_span = word.find("..") != word.npos;
     auto selected = select_stages(word.empty() ? std::string_view(list_text_) : std::string_view(word), choices);
@@ -109,7 +109,7 @@ void StageSelectingWatcher::begin_stage(const StageRow& row, UOp input) {
 }
 
 void StageSelectingWatcher::end_stage(const StageRow& row, UOp result) {
-  if (is_stage_selected_ || !result) watcher_.end_stage(row, result);  // a failed stage ends the compilation
+  if (is_stage_selected_ || !result) watcher_.end_stage(row, result);
 }
 
 }  // namespace tgc

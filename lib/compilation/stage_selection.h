@@ -1,5 +1,5 @@
-// StageSelection: a list of --stage (names, slugs, aliases, spans a..b, `all`, `changed`, `kernels`).
-// The pipelines of a command's input may have different stages, so the list is applied to the stages of each pipeline.
+// StageSelection: a list of --stage (names, slugs, aliases, spans a..b, `all`, `changed`, `kernels`). The list is
+// applied to each pipeline of a command's input, because they may have different stages.
 #pragma once
 #include <set>
 #include <string>
@@ -10,10 +10,9 @@
 
 namespace tgc {
 
-// The stages of tgc's own pipeline that a list of --stage selects.
 struct SelectedRows {
   std::set<const StageRow*> rows = {};
-  bool selects_all = false;      // all rows are selected
+  bool selects_all = false;
   bool selects_changed = false;  // the stages that change the graph are selected, too
 
   bool has_row(const StageRow& row) const { return selects_all || rows.contains(&row); }
@@ -28,37 +27,36 @@ class StageSelection {
 
   const std::string& list_text() const { return list_text_; }
   bool is_empty() const { return list_text_.empty(); }
-  // Returns for each entry of `recorded`, in order, whether the list selects the entry. An empty list selects all.
-  // Words that name no stage of this record select nothing. Fails if the list is malformed, or names a stage whose
-  // result tinygrad could not print.
+  // Returns for each entry of `recorded` whether the list selects it. An empty list selects all. Words that name no
+  // stage of this record select nothing. Fails if the list is malformed, or names a stage whose result tinygrad could
+  // not print.
   Result<std::vector<bool>> select_recorded(const RecordedStages& recorded);
-  // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. A pipeline calls
-  // mark_matched() for a word that names something that it has, such as an output, so that outcome() does not report
-  // the word.
+  // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. If the pipeline has
+  // what the word names, it calls mark_matched(), so that outcome() does not report the word.
   std::string word_for(const StageRow& row) const;
   void mark_matched(const std::string& word) { matched_words_.insert(word); }
-  // Returns the rows of tgc's own pipeline that the list selects, of those for which offered(row) returns true; an
-  // empty list selects all. Fails if the list is malformed, or has a word that names none of these rows.
+  // Returns the rows of tgc's own pipeline that the list selects, of those for which `offered` returns true; an empty
+  // list selects all. Fails if the list is malformed, or has a word that names none of these rows.
   Result<SelectedRows> select_rows(bool (*offered)(const StageRow&));
-  // Returns true if select_rows() failed; it then fails for every native pipeline.
+  // Returns true if the last select_rows() with a non-empty list failed.
   bool is_unknown() const { return is_unknown_; }
   // Fails if a word of the list named no stage of any pipeline so far.
   Status outcome() const;
 
  private:
-  std::vector<std::string> list_words() const;  // the words of the list, without blanks around them
+  std::vector<std::string> list_words() const;
 
   std::string list_text_;
-  // words that named a stage of some pipeline; other words
+  // words that named something in some recorded pipeline; words that named nothing in one
   std::set<std::string, std::less<>> matched_words_, unmatched_words_;
-  // names of the stages of all recorded pipelines, for suggestions
+  // of all recorded pipelines, for suggestions
   std::set<std::string, std::less<>> stage_names_;
   bool is_unknown_ = false;
-  bool is_taken_ = false;                                   // select_rows() found a row for each word of the list
+  bool is_taken_ = false;
 };
 
-// Watcher that passes the events of the selected stages, and the failure of any stage, to another watcher. If the list
-// has the word `changed`, forks each compilation to find out which stages change its graph.
+// Passes the events of the selected stages, and the failure of any stage, to another watcher. If the list has the word
+// `changed`, forks each compilation to find out which stages change its graph.
 class StageSelectingWatcher : public Watcher {
  public:
   StageSelectingWatcher(SelectedRows selected, Watcher& to) : selected_rows_(std::move(selected)), watcher_(to) {}

@@ -14,12 +14,12 @@ double elapsed_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Returns the processor time of this thread in milliseconds. A call takes as long as one stage of a small kernel.
+// A call takes as long as one stage of a small kernel.
 double thread_ms() { return thread_seconds() * 1e3; }
 
 size_t nodes_of(UOp root) { return toposort(root).size(); }
 
-// Runs the pipeline once and returns the measurement `what`. `observer` (may be null) observes the rewrites.
+// `observer` may be null.
 Result<GraphTime> run_once(const TimedInput& in, RunPurpose what, RewriteObserver* observer = nullptr) {
   auto loaded = load_text(in.settings, InputKind::Pyrender, in.text, in.file);
   if (!loaded) return loaded.diag();
@@ -41,7 +41,7 @@ Result<GraphTime> run_once(const TimedInput& in, RunPurpose what, RewriteObserve
   run.graph_time.num_nodes = nodes;
   if (what == RunPurpose::Total || c.is_tensor_graph()) return std::move(run.graph_time);
   auto count = [&] { return c.list()->size(); };
-  (void)c.source();  // ignore errors, because some kernels cannot be rendered
+  (void)c.source();  // some kernels cannot be rendered
   run.end_stage("source", count);
   if (auto program = c.row_output(row_of(OutputKind::LaunchFacts)); !program) return program.diag();
   run.end_stage("program", count);

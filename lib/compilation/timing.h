@@ -1,5 +1,5 @@
-// Measures how long tgc's own pipeline takes for one graph, in total and for each stage. Each run reads the graph from
-// text; the reading is not timed.
+// Measures how long tgc's own pipeline takes for one graph, in total and for each stage. Reading the graph is not
+// timed.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// A graph to time. It is stored as text, so that thousands of graphs fit into memory.
+// A graph to time, stored as text, so that thousands of graphs fit into memory.
 struct TimedInput {
   std::string name, file, text;  // `text` is pyrender text with a header that names the stage
   Settings settings;
@@ -20,30 +20,28 @@ struct TimedInput {
 
 struct StageTime {
   std::string_view name;
-  size_t num_nodes = 0;  // number of nodes of the stage's result
-  double stage_ms = 0;   // time of the stage in milliseconds: wall time or processor time, as StepTimes::In says
+  size_t num_nodes = 0;  // of the stage's result
+  double stage_ms = 0;   // wall time or processor time, as StepTimes::In says
 };
 
-// The times of one graph: of a kernel, a tensor graph or, in lib/bench, a whole model.
 struct GraphTime {
-  size_t num_nodes = 0;           // number of nodes of the AST
+  size_t num_nodes = 0;           // of the AST
   double stages_ms = 0;           // processor time of the stages, for a kernel without `source` and `program`
   double counted_ms = 0;          // processor time of a run that counts attempts of rules; 0 if not measured
-  std::vector<StageTime> stages;  // the stages that applied to the graph, in order
+  std::vector<StageTime> stages;
 };
 
-// What one run measures. Only a run for Nodes counts nodes, because counting warms the caches for the next stage. Total
-// and Stages need separate runs, because reading the clock after each stage takes a tenth of a small kernel's time.
+// What one run measures. Counting nodes warms the caches for the next stage, and reading the clock after each stage
+// takes time itself, so each purpose needs a run of its own.
 enum class RunPurpose { Nodes, Total, Stages };
 
-// Measures the steps of one run.
 class StepTimes {
  public:
   enum class In { Elapsed, ProcessorTime };  // wall time; processor time of this thread
   explicit StepTimes(RunPurpose what, In in = In::Elapsed);
 
-  // Records the time of the step `name`, which just ended, unless the run is for RunPurpose::Total. count() returns
-  // the number of nodes of the step's result.
+  // Records the time of the step `name`, which just ended, unless the run is for RunPurpose::Total. count() returns the
+  // number of nodes of the step's result.
   template <class Count>
   void end_stage(std::string_view name, Count count) {
     if (run_for_ == RunPurpose::Total) return;
@@ -81,11 +79,11 @@ Result<GraphTime> fastest_time(int repeats, Once once) {
   return best;
 }
 
-// Returns the input for time_graph.
+// Returns the input for time_graph(). Fails if the graph cannot be printed.
 Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job);
 
-// Returns the minimum times of `repeats` runs, as fastest_time() does. If `count_rules`, each Total run is followed by
-// a run that counts rules as `tgc stats` does. If a stage fails, the error names the stage and the node.
+// Returns the minimum times of `repeats` runs, as fastest_time() does. With `count_rules`, each Total run is followed
+// by a run that counts rules. Fails if a stage fails.
 Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules = false);
 
 }  // namespace tgc

@@ -1,6 +1,5 @@
-// The rewrite trace: events for all rewrites of the stages of kernels and tensor graphs, in order. LiveTrace sends the
-// events while tgc's own pipeline runs, RecordedTrace (recorded_rewrites.h) sends those of a recording, and
-// read_trace() (lib/trace/trace_file.h) those of a file. A TraceConsumer receives the events.
+// The rewrite trace: events for the rewrites of the stages of kernels and tensor graphs, in order. LiveTrace,
+// RecordedTrace (recorded_rewrites.h) and read_trace() (lib/trace/trace_file.h) send events to a TraceConsumer.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -14,41 +13,39 @@ namespace tgc {
 
 // The rule of a rewrite. Its texts live as long as the trace.
 struct TraceRule {
-  std::string_view name, file;  // for example "add-zero" and "passes/symbolic/simple.cpp"
+  std::string_view name, file;  // such as "add-zero" and "passes/symbolic/simple.cpp"
   uint32_t line = 0;
-  // The branch (folding) of the rule that applied; empty if the rule has only one. In a recording, "discarded" if the
-  // rewrite is discarded (Rewrite::is_discarded).
+  // The branch (folding) of the rule that applied; empty if the rule has only one. In a recording, "discarded" for a
+  // discarded rewrite (Rewrite::is_discarded).
   std::string_view branch = {};
   std::string_view source = {};  // file and line of the rule in tinygrad, "uop/symbolic.py:42"; empty if unknown
 };
 
-// Returns true if tinygrad discarded the rewrite (Rewrite::is_discarded).
 inline bool is_discarded(const TraceRule& rule) { return rule.branch == "discarded"; }
 // Returns "add-zero"; for a rule with several branches, "divmod-general [cancel]".
 inline std::string name_with_branch(const TraceRule& rule) {
   return std::string(rule.name) + (rule.branch.empty() ? "" : " [" + std::string(rule.branch) + "]");
 }
-// Returns the positions of the rule in tgc and tinygrad: "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)".
+// Returns "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)".
 inline std::string places_of(const TraceRule& rule) {
   if (rule.file.empty()) return std::string(rule.source);
   return std::string(rule.file) + ":" + std::to_string(rule.line) +
          (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
 }
 
-// Returns the name of the rule and its position, or only the name if the name is the position, as in recordings.
+// Returns the name of the rule and its position, or only the name if the name is the position.
 inline std::string name_with_place(const TraceRule& rule) {
   const std::string place = places_of(rule);
   return rule.name == place ? place : name_with_branch(rule) + "  " + place;
 }
 
-// The properties of a graph rewrite or a substitution.
 struct TraceRewrite {
-  std::string_view name, rule_set;  // name of the graph rewrite ("minimum_valid") and of its rule set ("symbolic")
+  std::string_view name, rule_set;  // such as "minimum_valid" and "symbolic"
   size_t num_rules = 0;             // number of rules in the set; 0 if unknown
   bool bottom_up = false;
 };
 
-// The cost of one application: the rule created the nodes numbered made_from to made_to - 1, and took `ns` nanoseconds.
+// The rule created the nodes numbered made_from to made_to - 1, and took `ns` nanoseconds.
 struct TraceCost {
   static constexpr uint64_t kUnknown = UINT64_MAX;
   uint32_t made_from = 0, made_to = 0;
@@ -59,15 +56,14 @@ class TraceConsumer {
  public:
   virtual ~TraceConsumer() = default;
 
-  // Called at the beginning of a kernel, or of a tensor graph (empty target). Its Graph is freed after end_kernel() or
-  // abandon_kernel().
+  // The target of a tensor graph is empty. The kernel's Graph is freed after end_kernel() or abandon_kernel().
   virtual void begin_kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
-  virtual void made_for(std::string_view /*what*/) {}  // the user's operation and its program line, if recorded
+  virtual void made_for(std::string_view /*what*/) {}  // the user's operation and its program line
   virtual void end_kernel() {}
   virtual void abandon_kernel() {}  // called in place of end_kernel() if a stage failed
   virtual void begin_stage(std::string_view /*name*/, UOp /*input*/) {}
   virtual void end_stage(UOp /*result*/) {}
-  // A graph rewrite begins. `depth` is the number of graph rewrites around it, which is 0 if a stage starts it.
+  // `depth` is the number of graph rewrites around this one, which is 0 if a stage starts it.
   virtual void begin_rewrite(const TraceRewrite& /*rewrite*/, int /*depth*/, UOp /*input*/) {}
   virtual void end_rewrite(int /*depth*/, UOp /*result*/) {}  // `result` is empty if the graph rewrite failed
   virtual void apply_rule(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/, TraceCost /*cost*/) {
@@ -75,7 +71,7 @@ class TraceConsumer {
   virtual void rebuild_node(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
   virtual void gate_node(int /*depth*/, UOp /*node*/) {}
 
-  // Returns the number of a node, in order of creation. The nodes of a trace file have their numbers in the traced run.
+  // Returns the number of a node in the trace.
   uint32_t node_number(UOp u) const {
     const uint32_t* known = node_numbers_ ? node_numbers_->find(u) : nullptr;
     return known ? *known : u.id();
@@ -86,7 +82,6 @@ class TraceConsumer {
   const UOpMap<uint32_t>* node_numbers_ = nullptr;
 };
 
-// Sends every event to several consumers.
 class TraceTee : public TraceConsumer {
  public:
   explicit TraceTee(std::vector<TraceConsumer*> to) : consumers_(std::move(to)) {}
@@ -151,8 +146,7 @@ class StageFilter : public TraceTee {
   bool is_stage_wanted_ = false;
 };
 
-// Observes the rewrites of a Graph and sends them to a consumer, until the destructor runs. A flag, true at first,
-// lets the caller omit stages: while it is false, nothing is sent.
+// Observes the rewrites of a Graph and sends them to a consumer while `is_enabled` is set, until the destructor runs.
 class LiveTrace : public RewriteObserver {
  public:
   LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), consumer_(to) { set_observer(graph, this); }

@@ -1,4 +1,4 @@
-// Watchers of a Compilation that send its rewrites as events or count the attempts of its rules, and ScopedWatch.
+// Watchers that send the rewrites of a Compilation as events or count the attempts of its rules, and ScopedWatch.
 #pragma once
 #include <functional>
 #include <optional>
@@ -9,7 +9,6 @@
 
 namespace tgc {
 
-// Returns true if the row may have rewrites to trace, as all rows may except the one that makes the schedule.
 inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
 
 // Sends the rewrites of a compilation to a trace consumer. If a stage fails, calls abandon_kernel() of the consumer.
@@ -71,7 +70,7 @@ class StatsWatcher : public Watcher {
     if (is_wanted_(row)) rule_counter_.emplace(input.graph(), rule_stats_);
   }
   void end_stage(const StageRow&, UOp) override { rule_counter_.reset(); }
-  // stop counting before the graph of a failed stage is freed
+  // the graph of a failed stage may be freed before the watcher
   void end_compilation(Compilation&) override { rule_counter_.reset(); }
 
  private:
@@ -80,9 +79,8 @@ class StatsWatcher : public Watcher {
   std::optional<RuleCounter> rule_counter_;
 };
 
-// Sets the watcher of a Compilation; the destructor removes it. Use this class if the watcher is destroyed before the
-// Compilation. The destructor drops exceptions of Watcher::end_compilation(); to get them, call
-// Compilation::set_watcher(nullptr) before.
+// Sets the watcher of a Compilation; the destructor removes it, and drops exceptions of Watcher::end_compilation(). To
+// get them, call Compilation::set_watcher(nullptr) before.
 class ScopedWatch {
  public:
   ScopedWatch(Compilation& compilation, Watcher& watcher) : compilation_(compilation) {
@@ -101,7 +99,7 @@ class ScopedWatch {
   void end_watch() noexcept {
     try {
       compilation_.set_watcher(nullptr);
-    } catch (...) {  // drop the exception, as ~Compilation does
+    } catch (...) {
     }
   }
 
