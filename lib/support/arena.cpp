@@ -23,9 +23,8 @@ constexpr size_t kHugePage = size_t{1} << 21;
 class HugePages;
 HugePages& huge_pages();
 
-// A pool of huge pages that destroyed arenas returned, for use by other arenas, because mapping and clearing a new page
-// takes as long as filling the page. Pages in the pool are excluded from fork (MADV_DONTFORK), because a worker does
-// not need them, and their page tables are most of what a fork copies.
+// A pool of huge pages that destroyed arenas returned, because mapping and clearing a new page takes as long as filling
+// it. Pages in the pool are excluded from fork (MADV_DONTFORK), which would copy their page tables.
 class HugePages {
  public:
   HugePages() {
@@ -54,7 +53,7 @@ class HugePages {
   }
 
  private:
-  // maximum number of pages in the pool; 0 with sanitizers, which detect uses of freed pages
+  // 0 with sanitizers, which detect uses of freed pages
   static constexpr size_t kMaxPages = kSanitized ? 0 : 32;
   std::mutex mutex_;
   std::vector<void*> free_;
@@ -72,11 +71,9 @@ Arena::~Arena() {
   if (!huge_pages_.empty()) huge_pages().give_back(huge_pages_);
 }
 
-// A small arena allocates single blocks. A large arena takes its blocks from huge pages, if the system has them,
-// because otherwise walks over megabytes of nodes spend much time on page faults and address translation.
+// A large arena takes its blocks from huge pages, which reduce page faults and address translation.
 void Arena::new_block() {
   throw_if_late();  // checked here, because most long work allocates nodes
-  // maximum number of blocks of a small arena; clearing a huge page takes longer than allocating so few blocks
   constexpr size_t kFew = 32;
   if (next_block_ == chunk_end_) {
     bool large = num_blocks_ >= kFew;

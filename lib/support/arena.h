@@ -1,7 +1,6 @@
-// Arena: a bump allocator. All its memory is released when the arena is destroyed, without calling destructors, so
-// objects must be trivially destructible. Every block is aligned to kBlockSize and begins with a pointer to the arena's
-// owner; `Arena::owner_of(p)` finds the owner of any object. An object larger than kLarge that does not fit into the
-// current block is allocated a block of its own.
+// Arena: a bump allocator. All its memory is released when the arena is destroyed, without calling destructors. Every
+// block is aligned to kBlockSize and begins with a pointer to the arena's owner, so that owner_of(p) finds the owner of
+// an object. An object larger than kLarge that does not fit into the current block is allocated a block of its own.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -26,8 +25,8 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  // Returns `size` uninitialized bytes aligned to `align` (a power of two, at most 16). Throws std::bad_alloc, or,
-  // if a new block is needed and the current deadline has passed, a Failure.
+  // Returns `size` uninitialized bytes aligned to `align` (a power of two, at most 16). Throws std::bad_alloc, or the
+  // Failure of throw_if_late().
   void* allocate(size_t size, size_t align = alignof(std::max_align_t)) {
     uintptr_t p = (cursor_ + align - 1) & ~(align - 1);
     if (p + size > block_end_) [[unlikely]] {
@@ -64,21 +63,21 @@ class Arena {
     return *reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kBlockSize - 1));
   }
 
-  size_t total_bytes() const { return num_blocks_ * kBlockSize + num_large_bytes_; }  // total size of the blocks
+  size_t total_bytes() const { return num_blocks_ * kBlockSize + num_large_bytes_; }
 
  private:
-  static constexpr size_t kHead = 16;  // size of the block's head, which contains the owner pointer
+  static constexpr size_t kHead = 16;
   void new_block();
   void* allocate_large(size_t size);
 
   void* owner_;
   uintptr_t cursor_ = 0, block_end_ = 0;
-  uintptr_t next_block_ = 0, chunk_end_ = 0;  // address range of the unused blocks of the last chunk
+  uintptr_t next_block_ = 0, chunk_end_ = 0;
   std::vector<void*> chunks_, huge_pages_;
   size_t num_blocks_ = 0, num_large_bytes_ = 0;
 };
 
-// InlineStack: a stack of trivially copyable values, the first N inline, so that walks of small graphs do not allocate.
+// A stack of trivially copyable values, the first N inline, so that walks of small graphs do not allocate.
 template <class T, size_t N>
 class InlineStack {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -110,7 +109,7 @@ class InlineStack {
     capacity_ *= 2;
   }
 
-  union {  // a union leaves the elements uninitialized
+  union {
     T inline_items_[N];
   };
   T* items_ = inline_items_;

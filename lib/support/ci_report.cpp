@@ -15,7 +15,6 @@ namespace {
 constexpr std::string_view kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-// Returns `text` as content or attribute value of XML, which cannot have control characters.
 std::string xml_text(std::string_view text) {
   std::string out;
   for (char c : visible(text)) {
@@ -33,7 +32,7 @@ std::string xml_text(std::string_view text) {
   return out;
 }
 
-// Escapes `text` for use in a workflow command of GitHub Actions: in the message or, with `is_property`, in a property.
+// Escapes `text` for a workflow command of GitHub Actions: in the message or, with `is_property`, in a property.
 std::string command_text(std::string_view text, bool is_property) {
   std::string out;
   for (char c : visible(text)) {
@@ -47,7 +46,6 @@ std::string command_text(std::string_view text, bool is_property) {
   return out;
 }
 
-// Returns a path as a URI reference: relative paths stay relative, and characters that a URI cannot have are escaped.
 std::string uri_of(std::string_view path) {
   constexpr std::string_view kPlain = "-._~/!$&'()*+,;=@";
   std::string out = path.starts_with('/') ? "file://" : "";

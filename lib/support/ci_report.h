@@ -1,5 +1,4 @@
-// Reports of tgc's commands for CI services: JUnit XML, SARIF 2.1.0, and annotations of GitHub Actions (`tgc help ci`
-// lists the commands).
+// Reports for CI services: JUnit XML, SARIF 2.1.0, and annotations of GitHub Actions.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,25 +12,22 @@ namespace tgc {
 
 enum class CiVerdict : uint8_t { Passed, Failed, Error, Skipped };
 
-// One test of a report, such as a record or a finding of lint.
 struct CiCase {
   CiVerdict verdict = CiVerdict::Passed;
-  std::string name;          // name of the test, such as "add.0 (CPU:CLANG)"
+  std::string name;          // such as "add.0 (CPU:CLANG)"
   std::string rule = {};     // kind of the failure, such as "stage-differs"; names a CiRule of the report
-  std::string message = {};  // one line; empty if passed
-  std::string details = {};  // more about the failure, such as the difference; may be empty
-  std::string file = {};     // the file to annotate: a source file, or the recording; may be empty
-  uint32_t line = 0;         // 1-based line in `file`; 0 if unknown
+  std::string message = {};
+  std::string details = {};
+  std::string file = {};     // the file to annotate: a source file, or the recording
+  uint32_t line = 0;         // 1-based; 0 if unknown
 };
 
-// A kind of failure, for the rule list of SARIF.
 struct CiRule {
   std::string_view name, help_text;
 };
 
 class CiReport {
  public:
-  // `command` is the name of the tgc command.
   explicit CiReport(std::string command, std::span<const CiRule> rules = {})
       : command_(std::move(command)), rules_(rules.begin(), rules.end()) {}
 
@@ -39,9 +35,9 @@ class CiReport {
   const std::vector<CiCase>& cases() const { return cases_; }
   size_t num_with_verdict(CiVerdict verdict) const;
 
-  std::string junit_xml() const;          // one test suite, with every case
-  std::string sarif_json() const;         // one run, with a result for each case whose verdict is Failed or Error
-  std::string workflow_commands() const;  // a workflow command "::error file=...::..." for each failed case or error
+  std::string junit_xml() const;
+  std::string sarif_json() const;         // one run, with a result for each Failed or Error
+  std::string workflow_commands() const;  // "::error file=...::..." for each Failed or Error
 
  private:
   std::string command_;
@@ -49,25 +45,24 @@ class CiReport {
   std::vector<CiCase> cases_;
 };
 
-// The reports that the user requested.
 struct CiOptions {
-  std::string junit_path, sarif_path;  // paths of the reports; empty for a report that was not requested
+  std::string junit_path, sarif_path;
 
   // Returns true if an option or $TGC_ANNOTATE requests a report.
   bool is_wanted() const { return has_files() || writes_annotations(); }
   bool has_files() const { return !junit_path.empty() || !sarif_path.empty(); }
-  static bool writes_annotations();  // true if $TGC_ANNOTATE is set and not empty
-  // Returns an error if $TGC_ANNOTATE has an unknown value.
+  static bool writes_annotations();
+  // Fails if $TGC_ANNOTATE has an unknown value.
   static Status check_environment();
-  // Writes the reports to their files. Returns the annotations, which the command prints; empty unless
-  // writes_annotations(). Returns an error if a file cannot be written.
+  // Writes the reports to their files, and returns the annotations if writes_annotations(). Fails if a file cannot be
+  // written.
   Result<std::string> write_reports(const CiReport& report) const;
 };
 
-std::string ci_help();  // the text of `tgc help ci`
+std::string ci_help();
 
-// Returns the file and the line of a text that begins with both, such as "model.py:12 in f". Returns an empty file and
-// 0 if the text does not contain ".py:" and a number.
+// Returns the file and the line at the beginning of a text such as "model.py:12 in f". Returns an empty file and 0 if
+// the text does not contain ".py:" and a number.
 std::pair<std::string, uint32_t> file_and_line(std::string_view place);
 
 }  // namespace tgc

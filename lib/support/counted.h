@@ -1,4 +1,3 @@
-// Formats and parses numbers in texts.
 #pragma once
 #include <charconv>
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace tgc {
 
-// Returns "N NOUN" ("1 kernel", "3 kernels"), with an "s" appended to the noun unless n is 1.
+// Returns "N NOUN", with an "s" appended to the noun unless n is 1.
 inline std::string counted(uint64_t n, std::string_view noun) {
   return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
 }
@@ -22,8 +21,7 @@ std::string formatted(const char* format, Values... values) {
   return text;
 }
 
-// Parses a decimal number. Returns nullopt if `text` is empty, has other characters, or if the number does not fit
-// Number.
+// Parses a decimal number. Returns nullopt if `text` has anything else, or if the number does not fit Number.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number n{};

@@ -1,12 +1,10 @@
-// Records what each thread works on (its context), for crash handlers. For example, `tgc fuzz` names the random graph
-// on which tgc crashed.
+// Records what each thread works on (its context), for crash handlers.
 #pragma once
 #include <string_view>
 
 namespace tgc {
 
-// Sets the calling thread's context to `work`, cut to kMaxBytes bytes, until this object is destroyed. Contexts nest:
-// when an inner object is destroyed, the context of the outer object is restored.
+// Sets the calling thread's context to `work`, cut to kMaxBytes bytes, until this object is destroyed. Contexts nest.
 class CrashContext {
  public:
   static constexpr size_t kMaxBytes = 1000;
@@ -22,7 +20,7 @@ class CrashContext {
   char text_[kMaxBytes];
 };
 
-// Returns the calling thread's context, or an empty text if none is set. Safe in a signal handler: allocates nothing.
+// Returns the calling thread's context; "" if none is set. Safe in a signal handler.
 std::string_view work_of_thread();
 
 }  // namespace tgc

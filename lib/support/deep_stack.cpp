@@ -11,11 +11,10 @@
 namespace tgc {
 namespace {
 
-// Factor for frame sizes: sanitizers add red zones around local variables, which can make frames ten times as large.
+// Sanitizers add red zones around local variables, which can make frames ten times as large.
 constexpr size_t kFrames = kSanitized ? 10 : 1;
 constexpr size_t kReserve = kFrames * (size_t(96) << 10), kNewStack = size_t(16) << 20;
 
-// Returns the lowest address of this thread's stack.
 uintptr_t stack_begin() {
   pthread_attr_t attributes;
   void* begin = nullptr;

@@ -1,5 +1,5 @@
 // Lets a function recurse deeper than the thread's stack allows: when the stack is nearly full, the recursion continues
-// on a new thread's stack, whatever `ulimit -s` is. A recursive function calls with_stack every kStackCheck levels.
+// on a new thread's stack. A recursive function calls with_stack every kStackCheck levels.
 #pragma once
 #include <functional>
 #include <optional>
@@ -7,13 +7,11 @@
 
 namespace tgc {
 
-inline constexpr int kStackCheck = 32;  // recursion levels between checks; each level may use up to about 2 KiB
+inline constexpr int kStackCheck = 32;  // each recursion level may use up to about 2 KiB
 
-// Returns true if the unused part of this thread's stack may be too small for kStackCheck more levels and their
-// callees.
+// Returns true if the unused part of this thread's stack may be too small for kStackCheck more levels.
 bool stack_is_short();
-// Runs `work` on a new thread, with a stack of its own, and waits. Throws what `work` throws, or a Failure if no thread
-// can be created.
+// Runs `work` on a new thread and waits. Throws what `work` throws, or a Failure if no thread can be created.
 void run_on_new_stack(const std::function<void()>& work);
 
 // Returns work(). Runs it on a new stack if this thread's stack is short.

@@ -10,7 +10,7 @@ namespace {
 
 int64_t sum_to(int64_t n) {
   if (n == 0) return 0;
-  volatile char frame[256] = {};  // makes the stack frame as large as a typical function's
+  volatile char frame[256] = {};
   auto below = [&] { return sum_to(n - 1); };
   return n + frame[0] + (n % kStackCheck ? below() : with_stack(below));
 }

@@ -1,4 +1,3 @@
-// Binary search for the first number for which a predicate is true.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -11,7 +10,7 @@ namespace tgc {
 // right: the first wrong number, if all numbers after it are wrong. Returns nullopt if too many numbers are unknown.
 template <class IsWrong>
 std::optional<size_t> first_wrong(size_t right, size_t wrong, const IsWrong& is_wrong) {
-  constexpr size_t kMaxTries = 12;  // maximum number of numbers to try near the middle
+  constexpr size_t kMaxTries = 12;
   while (wrong - right > 1) {
     const size_t middle = right + (wrong - right) / 2;
     size_t at = middle;

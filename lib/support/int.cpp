@@ -53,7 +53,6 @@ void trim(Digits& d) {
   while (!d.empty() && d.back() == 0) d.pop_back();
 }
 
-// Returns the Int with this sign and absolute value, stored inline if it fits int64.
 Int normalize(bool negative, Digits digits) {
   trim(digits);
   if (digits.size() <= 2) {
@@ -77,8 +76,7 @@ Digits magnitude(Int v) {
   return magnitude(absolute(v.small_value()));
 }
 
-// Throws Failure if `digits` digits have more than kMaxBits bits, so that repeated squaring cannot exhaust memory. An
-// index needs at most 800 bits.
+// Throws Failure for too many digits, so that repeated squaring cannot exhaust memory.
 void check_size(size_t digits) {
   constexpr size_t kMaxBits = 1 << 15;
   if (digits > kMaxBits / 32) throw Failure("an integer of more than " + std::to_string(kMaxBits) + " bits");
@@ -102,7 +100,7 @@ Digits add(const Digits& a, const Digits& b) {
   return out;
 }
 
-// Returns a - b; requires a >= b.
+// Requires a >= b.
 Digits subtract(const Digits& a, const Digits& b) {
   Digits out;
   int64_t borrow = 0;
@@ -146,7 +144,7 @@ Digits shift_left(const Digits& d, uint32_t bits) {
   return out;
 }
 
-// Returns the absolute value `d` shifted right by `bits`. Sets `lost` if a 1 bit was shifted out.
+// Shifts the absolute value `d`. Sets `lost` if a 1 bit was shifted out.
 Digits shift_right(const Digits& d, uint32_t bits, bool& lost) {
   size_t whole = bits / 32;
   uint32_t part = bits % 32;
@@ -173,8 +171,7 @@ uint32_t divide_small(Digits& d, uint32_t by) {
   return uint32_t(rest);
 }
 
-// Divides the absolute values `a` by `b` and truncates. If `b` has several digits, computes the quotient bit by bit,
-// from the top, which is slow; such divisors are rare and short.
+// Divides the absolute values `a` by `b` and truncates; bit by bit if `b` has several digits.
 void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
   rest.clear();
   quotient = a;
@@ -197,7 +194,6 @@ void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
   trim(quotient);
 }
 
-// Replaces a two's complement number by its negative.
 void negate(Digits& d) {
   uint64_t carry = 1;
   for (uint32_t& digit : d) {
@@ -207,7 +203,7 @@ void negate(Digits& d) {
   }
 }
 
-// Returns `v` in two's complement as `n` digits. `n` must be large enough for the bits and the sign of `v`.
+// Returns `v` in two's complement. `n` digits must be enough for the bits and the sign of `v`.
 Digits twos_complement(Int v, size_t n) {
   Digits d = magnitude(v);
   d.resize(n, 0);
@@ -263,7 +259,7 @@ std::pair<Int, Int> divmod_trunc(Int a, Int b) {
 
 [[noreturn]] void division_by_zero() { throw Failure("integer division or modulo by zero"); }
 
-// Returns true if `a` and `b` fit int64 and b > 0, so that machine division cannot overflow.
+// Returns true if machine division cannot overflow.
 bool can_divide_int64(Int a, Int b) { return a.is_small() && b.is_small() && b.small_value() > 0; }
 
 }  // namespace
@@ -412,7 +408,7 @@ Int operator>>(Int a, uint32_t bits) {
 }
 
 std::strong_ordering Int::compare_large(Int a, Int b) {
-  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();  // the large value's sign decides
+  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();
   if (a.sign() != b.sign()) return a.sign() <=> b.sign();
   int c = compare(a.big_->digits, b.big_->digits);
   return (a.sign() < 0 ? -c : c) <=> 0;

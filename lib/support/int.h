@@ -1,8 +1,6 @@
 // Int: Python's integer. A product or left shift throws a Failure if its result may have more than kMaxBits bits
-// (int.cpp). The size of other results is not limited. A value that fits int64 is stored inline. A larger value points
-// to immutable digits that are interned in a process-wide table, so an Int is trivially copyable and equality compares
-// two words. Large values are rare (bounds of dtypes.index and of 64-bit products), so the table stays small and is
-// never freed.
+// (int.cpp). A value that fits int64 is stored inline. A larger value points to immutable digits that are interned in a
+// process-wide table and never freed, so an Int is trivially copyable and equality compares two words.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -28,10 +26,10 @@ class Int {
   explicit Int(const BigInt* big) : big_(big) {}
 
   static Int pow2(uint32_t exponent);  // 2**exponent
-  // Returns Python's int(v). Throws Failure for infinities and NaN, where Python raises.
+  // Returns Python's int(v). Throws Failure for infinities and NaN.
   static Int trunc(double v);
-  // Parses an integer as Python writes it: an optional sign, then a decimal number, or 0x, 0o or 0b and digits. Single
-  // underscores may separate digits, and a decimal number may begin with zeros. Returns nullopt for other text.
+  // Parses an integer as Python writes it: an optional sign, a decimal number or 0x, 0o or 0b and digits, and single
+  // underscores between digits. Returns nullopt for other text.
   static std::optional<Int> parse(std::string_view s);
 
   bool is_small() const { return big_ == nullptr; }
@@ -43,7 +41,7 @@ class Int {
   double to_double() const;                        // rounds half to even; throws Failure if too large for a double
   std::string str() const;
   int sign() const { return big_ ? sign_of_large() : (small_ > 0) - (small_ < 0); }
-  uint32_t bit_length() const;  // bits of the absolute value, as Python's int.bit_length
+  uint32_t bit_length() const;  // of the absolute value, as Python's int.bit_length
 
   Int operator-() const;
   Int abs() const { return sign() < 0 ? -*this : *this; }
@@ -76,7 +74,6 @@ class Int {
 
  private:
   static bool are_small(Int a, Int b) { return !a.big_ && !b.big_; }
-  // The operators' slow paths, for operands or results that do not fit int64.
   static Int add_large(Int a, Int b);
   static Int subtract_large(Int a, Int b);
   static Int multiply_large(Int a, Int b);

@@ -23,7 +23,6 @@ Int parsed(const std::string& text) {
 
 double double_of(const std::string& hex) { return std::bit_cast<double>(std::stoull(hex, nullptr, 16)); }
 
-// Returns the result of `op` on the integers `a` and `b`, in the format of the test data.
 std::string answer(const std::string& op, const std::string& a, const std::string& b) {
   if (op == "trunc") return Int::trunc(double_of(a)).str();
   Int x = parsed(a), y = parsed(b);
@@ -55,7 +54,6 @@ std::string answer(const std::string& op, const std::string& a, const std::strin
   return hex;
 }
 
-// Returns true if the line "OP A B RESULT" has the result of Int; prints it otherwise.
 bool is_right(const std::string& line) {
   auto w = words_of(line);
   auto result = catch_failures([&] { return answer(w[0], w[1], w[2]); });
@@ -64,7 +62,6 @@ bool is_right(const std::string& line) {
   return found == w[3];
 }
 
-// Returns true if the results of `count` random operations equal Python's. Prints the first wrong line.
 bool same_as_python(int seed, int count) {
   std::string command = "python3 '" + source_path("scripts/tools/int_operations.py") + "' " +
                         std::to_string(seed) + " " + std::to_string(count);
@@ -85,7 +82,7 @@ TEST_CASE("Int: arithmetic on small and large values equals Python's") {
   for (const std::string& line : lines) CHECK(is_right(line));
 }
 
-// Runs in child processes, because the pool of large values is never freed.
+// Runs in child processes, because the table of large values is never freed.
 TEST_CASE("Int: a hundred thousand random operations have Python's results") {
   std::vector<pid_t> children;
   for (int seed : {1, 2}) {
@@ -129,7 +126,6 @@ TEST_CASE("Int: conversions and operations without an integer result fail") {
   CHECK(fails([] { Int::trunc(0.0 / 0.0); }));
   CHECK(fails([] { Int::pow2(2000).to_double(); }));
   CHECK(fails([] { Int::pow2(64).int64_or_throw("size"); }));
-  // results may have at most 32768 bits
   CHECK(!fails([] { Int::pow2(10000) * Int::pow2(20000); }));
   CHECK(fails([] { Int::pow2(20000) * Int::pow2(20000); }));
   CHECK(fails([] { Int(1) << 40000; }));

@@ -1,5 +1,4 @@
-// Checks a JSON text before it is read into a tree: its depth, and the names of its members. The callback of nlohmann's
-// parser is unsuitable, because the parser visits all members of an object again when one of its members ends.
+// Checks a JSON text before it is read into a tree: its depth, and the names of its members.
 #pragma once
 #include <functional>
 #include <string>
@@ -7,10 +6,10 @@
 
 namespace tgc {
 
-using OnJsonName = std::function<void(int depth, const std::string& name)>;  // depth: 1 in the outermost object
+using OnJsonName = std::function<void(int depth, const std::string& name)>;  // depth: levels around the name
 
-// Returns true if `text` is JSON with at most `max_levels` levels of lists and objects. Calls `on_name` for each
-// member's name.
+// Returns true if `text` is JSON with at most `max_levels` levels of lists and objects. Calls `on_name` for the
+// members' names.
 bool is_json_within_levels(std::string_view text, int max_levels, const OnJsonName& on_name = {});
 
 }  // namespace tgc

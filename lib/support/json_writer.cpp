@@ -59,7 +59,7 @@ JsonWriter& JsonWriter::value(double number) {
 
 JsonWriter& JsonWriter::number(double number, const char* format) {
   if (!std::isfinite(number)) return value(number);
-  char text[352];  // %f of -DBL_MAX has 317 characters
+  char text[352];
   std::snprintf(text, sizeof text, format, number);
   return raw(text);
 }

@@ -16,21 +16,18 @@
 
 namespace tgc {
 
-// Appends `text` as a quoted JSON string. Each byte that is not UTF-8 becomes U+FFFD. If `text` has any such byte, each
-// byte of its other non-ASCII characters becomes U+FFFD too.
+// Appends `text` as a quoted JSON string. If `text` is not UTF-8, each byte that is not ASCII becomes U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
-// Returns `text` as a quoted JSON string.
 std::string json_string(std::string_view text);
 
 class JsonWriter {
  public:
   explicit JsonWriter(std::string& out) : out_(out) {}
 
-  // Writes the name of a member. The caller must then write the value of the member.
   JsonWriter& key(std::string_view name);
 
-  // Writes a value: a top-level value, an array item, or the value of the preceding key. Writes an empty optional as
-  // null, a range as an array, and a range of pairs of a name and a value as an object.
+  // Writes a top-level value, an array item, or the value of the preceding key. Writes an empty optional as null, a
+  // range as an array, and a range of pairs of a name and a value as an object.
   JsonWriter& value(std::string_view text);
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
   JsonWriter& value(bool yes) { return raw(yes ? "true" : "false"); }
@@ -54,9 +51,9 @@ class JsonWriter {
       });
   }
   JsonWriter& null() { return raw("null"); }
-  // Writes `number` with a printf format such as "%.3f"; NaN and infinities as strings.
+  // `format` is a printf format such as "%.3f". Writes NaN and infinities as strings.
   JsonWriter& number(double number, const char* format);
-  JsonWriter& raw(std::string_view json);  // writes a value that is JSON text already
+  JsonWriter& raw(std::string_view json);
 
   // object() writes braces around what `members` writes; array() writes brackets around what `items` writes.
   template <class Members>
@@ -86,7 +83,7 @@ class JsonWriter {
   JsonWriter& close_bracket(char bracket);
 
   std::string& out_;
-  bool is_first_ = true;       // true if the next value needs no comma before it
+  bool is_first_ = true;       // the next value needs no comma before it
   bool starts_new_line_ = false;
 };
 
@@ -99,7 +96,7 @@ std::string json_object(Write&& write) {
   return out;
 }
 
-// Returns the JSON text that `write` writes to a JsonWriter, with a line end appended.
+// As json_object(), for any JSON value; appends a line end.
 template <class Write>
 std::string json_text(Write&& write) {
   std::string out;

@@ -61,7 +61,7 @@ Status set_limit(std::string_view text) {
               .expected = near.empty() ? "one of `tgc help limits`" : near};
 }
 
-// Handles SIGALRM, which arrives when the time limit is reached. The handler may call only async-signal-safe functions.
+// Handles SIGALRM, so it may call only async-signal-safe functions.
 void out_of_time(int) {
   constexpr std::string_view kText = "tgc: the command took longer than --limit seconds=N allows\n";
   if (::write(STDERR_FILENO, kText.data(), kText.size()) < 0) ::_exit(2);

@@ -1,6 +1,5 @@
-// Limits on the resources that an input may use, so that a hostile or mistaken input ends with an error message instead
-// of exhausting memory or running forever. Limits are process-wide and set before the command starts: from
-// `--limit NAME=VALUE`, else from the environment variable TGC_LIMITS (NAME=VALUE,NAME=VALUE), else the default.
+// Limits on the resources that an input may use, so that a hostile or mistaken input ends with an error message. Limits
+// are process-wide: from `--limit NAME=VALUE`, else from the environment variable TGC_LIMITS, else the default.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,8 +9,7 @@
 
 namespace tgc {
 
-// X(enumerator, name, default, unit and meaning). A value of 0 means no limit. The operating system enforces `memory`
-// and `seconds` (see keep_process_limits); tgc enforces the other limits.
+// X(enumerator, name, default, unit and meaning). 0: no limit. The operating system enforces `memory` and `seconds`.
 #define TGC_LIMITS(X)                                                                                           \
   X(InputBytes, "input-bytes", int64_t(1) << 29, "unpacked bytes of a text, a golden record, or an npz file") \
   X(Nodes, "nodes", int64_t(1) << 24, "nodes of one graph, including those made by its compilation")              \
@@ -40,21 +38,18 @@ struct LimitInfo {
 };
 std::span<const LimitInfo> all_limits();
 
-// Returns the limit that is in force; INT64_MAX if there is no limit.
 int64_t limit(Limit which);
 
 // Sets limits from NAME=VALUE[,NAME=VALUE...]. A value is a number, optionally followed by K, M, G or T (powers of
-// 1024). Returns an error that names the first unknown limit or invalid value; the limits before it are set.
+// 1024). Returns an error for the first unknown limit or invalid value; the limits before it are set.
 Status set_limits(std::string_view text);
-// Sets the limits in the environment variable TGC_LIMITS. Returns the errors of set_limits.
+// As set_limits() with the environment variable TGC_LIMITS.
 Status set_limits_of_environment();
 // Makes the system enforce the current `memory` (RLIMIT_DATA; not in builds with sanitizers) and `seconds` (an alarm,
 // whose handler exits with code 2).
 void keep_process_limits();
 
-// Returns an error such as "more than 1000 nodes of ...", which also says how to raise the limit.
 Diag over_limit(Limit which);
-// Throws over_limit(which) if `amount` exceeds the limit.
 inline void check_limit(Limit which, int64_t amount) {
   if (amount > limit(which)) throw Failure(over_limit(which));
 }
@@ -66,8 +61,8 @@ inline int64_t product_within(Limit which, int64_t a, int64_t b) {
   return out;
 }
 
-// Set and return whether kernels with CUSTOM or CUSTOMI nodes, which contain source code, may be compiled and run
-// (--allow-custom). The default is false.
+// Set and return whether kernels with CUSTOM or CUSTOMI nodes, which contain source code, may be compiled and run. The
+// default is false.
 void allow_custom(bool allowed);
 bool custom_is_allowed();
 

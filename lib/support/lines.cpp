@@ -8,9 +8,9 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxEdits = 500;  // after so many edits, the rest of the old text is shown as replaced
+constexpr int64_t kMaxEdits = 500;
 
-// A step of an edit script. `op` is ' ' (keep), '-' (delete) or '+' (insert).
+// `op` is ' ' (keep), '-' (delete) or '+' (insert).
 struct Step {
   char op;
   size_t old_line, new_line;
@@ -42,7 +42,7 @@ std::vector<Step> edit_script(const std::vector<uint64_t>& a, const std::vector<
   }
   std::vector<Step> out;
   int64_t x = n, y = m;
-  if (!found) {  // after kMaxEdits edits, replace everything behind the furthest point reached
+  if (!found) {
     d = int64_t(trace.size());
     int64_t best = -1;
     for (int64_t k = -(d - 1); k <= d - 1; k += 2)

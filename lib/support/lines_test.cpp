@@ -1,4 +1,3 @@
-
 #include <doctest/doctest.h>
 
 #include <random>
@@ -9,8 +8,6 @@ using namespace tgc;
 
 namespace {
 
-// Reconstructs both texts from a diff with full context: the old text from lines with '-' and ' ', the new text from
-// lines with '+' and ' '.
 std::pair<std::string, std::string> sides(const std::string& diff) {
   std::pair<std::string, std::string> out;
   for (std::string_view line : lines_of(diff)) {

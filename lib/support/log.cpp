@@ -38,7 +38,6 @@ class LineSink : public spdlog::sinks::base_sink<std::mutex> {
   void flush_() override {}
 };
 
-// The loggers, one per topic. A logger adds the topic's name to its entries.
 struct Output {
   std::shared_ptr<spdlog::logger> topics[kLogTopics];
 
@@ -52,7 +51,7 @@ struct Output {
   }
 };
 
-// Returns the process's only Output. The Output is never destroyed, because threads may log until the process ends.
+// Never destroyed, because threads may log until the process ends.
 Output& output() {
   static Output& out = []() -> Output& {
     auto& made = *new Output;

@@ -1,5 +1,5 @@
-// The log: what tgc does internally. `tgc -v` and $TGC_LOG choose what is logged, and `--log-file` where; spdlog writes
-// the entries. Messages for users (errors, warnings, notes) are not log entries.
+// The log: what tgc does internally, for `tgc -v`, $TGC_LOG and `--log-file`. Messages for users (errors, warnings,
+// notes) are not log entries.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,7 +13,6 @@ namespace tgc {
 
 enum class LogLevel : uint8_t { Off, Info, Debug };
 
-// The topics of log entries. Each topic has its own level.
 #define TGC_LOG_TOPICS(X)                                                                  \
   X(Compilation, "compilation", "stages of the pipeline, with times and numbers of nodes") \
   X(Compile, "compile", "compilers with their times, and their cache")                     \
@@ -29,14 +28,14 @@ enum class LogTopic : uint8_t {
 #define X(...) +1
 inline constexpr size_t kLogTopics = TGC_LOG_TOPICS(X);
 #undef X
-std::string log_help();  // returns a text about levels and topics
+std::string log_help();
 
 inline std::array<LogLevel, kLogTopics> log_levels{};  // set before threads start
 
-// Returns true if an entry of this level is logged. Costs one comparison.
 inline bool logs(LogTopic topic, LogLevel level) { return log_levels[size_t(topic)] >= level; }
 
-// Writes an entry, whatever logs() returns; thread-safe. In a worker process, sends the entry to the parent process.
+// Writes an entry, whatever logs() returns; thread-safe. Passes the entry to the function of forward_log(), if there is
+// one.
 void log_entry(LogTopic topic, LogLevel level, std::string_view text);
 
 // Log the text that `text()` returns. `text()` is called only if logs() is true.
@@ -47,16 +46,16 @@ template <class F> void log_debug(LogTopic topic, F&& text) {
   if (logs(topic, LogLevel::Debug)) [[unlikely]] log_entry(topic, LogLevel::Debug, text());
 }
 
-// Sets levels from LEVEL[,TOPIC=LEVEL...], for example "info,contain=debug". Levels: off, info, debug. Returns an error
-// that names the first unknown level or topic; the levels before it are set.
+// Sets levels from LEVEL[,TOPIC=LEVEL...], such as "info,contain=debug". Returns an error for the first unknown level
+// or topic; the levels before it are set.
 Status set_log_levels(std::string_view text);
-Status set_log_levels_of_environment();  // sets levels from $TGC_LOG; returns the errors of set_log_levels
-// Writes entries to the file `path`, which is created or emptied, instead of to standard error. Returns an error if the
-// file cannot be written.
+Status set_log_levels_of_environment();  // from $TGC_LOG; fails as set_log_levels()
+// Writes entries to the file `path`, which is created or emptied, instead of to standard error. Fails if the file
+// cannot be written.
 Status set_log_file(const std::string& path);
-// Passes each entry, as a whole line, to `write` instead of writing it to standard error.
+// Passes entries, as whole lines, to `write` instead of writing them to standard error.
 void set_log_output(void (*write)(std::string_view line));
-// Sends entries of this process to `forward` from now on. For worker processes.
+// Passes entries to `forward` from now on. For worker processes.
 void forward_log(std::function<void(LogTopic topic, LogLevel level, std::string_view text)> forward);
 
 }  // namespace tgc

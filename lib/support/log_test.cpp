@@ -7,7 +7,6 @@ namespace {
 
 std::string logged;
 
-// Restores the levels when a test ends, and collects what is logged.
 struct Logged {
   Logged() { logged.clear(), set_log_output([](std::string_view line) { logged += line; }); }
   ~Logged() { log_levels = {}; }

@@ -1,5 +1,4 @@
-// NameTable: maps a name to its index in a fixed list. Its hash reads only the length and four characters of the name,
-// for parsers that look up names millions of times.
+// NameTable: maps a name to its index in a fixed list. Its hash reads only the length and four characters of the name.
 #pragma once
 #include <bit>
 #include <cstdint>

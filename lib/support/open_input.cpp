@@ -16,9 +16,8 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxTexts = 16;  // maximum size of a copy of a pipe, in multiples of Limit::InputBytes
+constexpr int64_t kMaxTexts = 16;  // in multiples of Limit::InputBytes
 
-// Copies the rest of `from` to an unnamed temporary file that the process keeps. Returns null and errno on failure.
 FILE* copy_of(int from) {
   FILE* copy = std::tmpfile();
   if (!copy) return nullptr;
@@ -36,8 +35,7 @@ FILE* copy_of(int from) {
   }
 }
 
-// Returns the temporary file with the content of the pipe at `path`. The first call for `path` makes this copy.
-// Returns null and errno on failure.
+// The first call for `path` makes the copy. Returns null and errno on failure.
 FILE* kept_copy(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, FILE*> copies;

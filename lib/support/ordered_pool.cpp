@@ -22,7 +22,7 @@ bool OrderedPool::enqueue(std::unique_ptr<Task> task) {
     run_next(lock);
   } else if (queue_.size() - num_started_ > num_idle_ && threads_.size() < max_threads_) {
     auto begun = catch_outcome([&] { threads_.emplace_back([this] { run_worker(); }); });
-    if (!begun && threads_.empty()) run_next(lock);  // no thread could be created, so run the task on this thread
+    if (!begun && threads_.empty()) run_next(lock);  // no thread could be created
     else if (!begun) has_work_.notify_one();
   } else {
     has_work_.notify_one();
@@ -42,12 +42,12 @@ void OrderedPool::run_worker() {
 }
 
 void OrderedPool::run_next(std::unique_lock<std::mutex>& lock) {
-  Task& task = *queue_[num_started_++];  // the task remains in queue_ while it runs
+  Task& task = *queue_[num_started_++];
   lock.unlock();
   task.run_task();
   lock.lock();
   task.is_done = true;
-  if (!is_delivering_) deliver_done_tasks(lock);  // a thread that is delivering also delivers this task
+  if (!is_delivering_) deliver_done_tasks(lock);
 }
 
 void OrderedPool::deliver_done_tasks(std::unique_lock<std::mutex>& lock) {

@@ -1,5 +1,5 @@
 // OrderedPool: a thread pool that runs tasks in parallel and delivers their results one at a time, in the order of
-// submission. For example, records checked in parallel are reported as if checked one after another.
+// submission.
 //
 //   OrderedPool pool(jobs);
 //   while (read(line)) if (!pool.submit([line] { return check(line); }, [&](Report&& r) { summary.add(r); })) break;
@@ -53,9 +53,8 @@ auto catch_outcome(Body&& body) {
 
 class OrderedPool {
  public:
-  // Uses at most `jobs` threads, each started when there is work for it; 0 means one for each processor. With one job,
-  // submit() runs and delivers each task on the caller's thread. At most `backlog` tasks are submitted and not yet
-  // delivered; 0 means four per job.
+  // Uses at most `jobs` threads; 0 means one for each processor. With one job, submit() runs and delivers each task on
+  // the caller's thread. At most `backlog` tasks are submitted and not yet delivered; 0 means four per job.
   explicit OrderedPool(unsigned jobs = 0, size_t backlog = 0);
   OrderedPool(const OrderedPool&) = delete;
   ~OrderedPool();  // drops tasks that have not started, and waits for the running tasks
@@ -114,12 +113,12 @@ class OrderedPool {
   const size_t max_backlog_;
   std::mutex mutex_;  // guards all members below
   std::condition_variable has_work_, has_space_;
-  std::deque<std::unique_ptr<Task>> queue_;  // tasks to deliver, in submission order; num_started_ of them are started
-  size_t num_started_ = 0;                   // number of started tasks in queue_
-  size_t num_idle_ = 0;                      // number of threads that wait for work
-  bool is_delivering_ = false;               // true while a thread delivers a task, which it has removed from queue_
-  bool is_closed_ = false;                   // true if no more tasks will be submitted
-  std::optional<Diag> error_;                // the error that stopped the pool
+  std::deque<std::unique_ptr<Task>> queue_;  // tasks to deliver, in submission order
+  size_t num_started_ = 0;                   // in queue_
+  size_t num_idle_ = 0;
+  bool is_delivering_ = false;               // a thread delivers a task, which it has removed from queue_
+  bool is_closed_ = false;
+  std::optional<Diag> error_;
   std::vector<std::thread> threads_;
 };
 

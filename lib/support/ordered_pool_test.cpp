@@ -10,7 +10,6 @@ using namespace tgc;
 
 namespace {
 
-// Blocks each thread that calls wait() until another thread calls open().
 class Gate {
  public:
   void open() {
@@ -38,9 +37,9 @@ TEST_CASE("OrderedPool: results are delivered in submission order") {
     Gate second_is_done;
     for (int i = 0; i < 100; i++) {
       auto run = [&, i] {
-        if (jobs > 1 && i == 0) second_is_done.wait();  // the first task finishes after the second
+        if (jobs > 1 && i == 0) second_is_done.wait();
         if (i == 1) second_is_done.open();
-        return std::make_unique<int>(i * i);            // the type of a result need not be copyable
+        return std::make_unique<int>(i * i);
       };
       CHECK(pool.submit(run, [&](std::unique_ptr<int> square) { order.push_back(*square); }));
     }
@@ -60,7 +59,7 @@ TEST_CASE("OrderedPool: tasks run in parallel on at most the requested number of
       int now = ++running, before = most;
       while (before < now && !most.compare_exchange_weak(before, now)) {}
       if (now == 2) both.open();
-      both.wait();  // hangs if only one thread runs
+      both.wait();
       running--;
       return std::this_thread::get_id();
     };
@@ -92,7 +91,7 @@ TEST_CASE("OrderedPool: submit blocks while the backlog is full") {
   });
   while (submitted < 3) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  CHECK(submitted == 3);  // the fourth submit() waits until a task is delivered
+  CHECK(submitted == 3);
   gate.open();
   submitter.join();
   CHECK(pool.finish());
@@ -127,7 +126,7 @@ TEST_CASE("OrderedPool: the first error in submission order stops the pool") {
                                 "seven is not wanted"};
       CHECK(status.diag().message == expected[kind]);
       CHECK(delivered == std::vector{0, 1, 2, 3, 4, 5, 6});
-      CHECK(i < 100);  // a larger `i` would mean that submit() went on after the failure
+      CHECK(i < 100);
       CHECK_FALSE(pool.submit([] { return 0; }, deliver));
     }
   }

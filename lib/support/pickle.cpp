@@ -44,8 +44,8 @@ class PickleReader {
     p_.nodes_.push_back(node);
     push_known(uint32_t(p_.nodes_.size() - 1));
   }
-  // References need no new nodes: DUP and BINGET put one on the stack with one or two bytes. The stack never has more
-  // entries than bytes were read, so the limit on the input's size bounds the stack, too.
+  // Needs no limit of its own: an opcode pushes at most one entry, so the limit on the input's size bounds the stack,
+  // too.
   void push_known(uint32_t node) { stack_.push_back(node); }
   void push_number(int64_t n) { push({.kind = Kind::Number, .int_value = n}); }
   void push_bytes(Kind kind, uint64_t size) {
@@ -148,7 +148,6 @@ class PickleReader {
     Node module = line(), name = line();
     push_global(module, name);
   }
-  // Replaces the callee and its arguments on the stack with an Object.
   void make_object() {
     uint32_t arguments = pop(Kind::Tuple), callee = pop(Kind::Global);
     if (PickleValue called(p_, callee); is_getattr(called.module(), called.text())) {
@@ -173,7 +172,6 @@ class PickleReader {
     p_.items_[object.items_begin + 2] = state;
   }
 
-  // Executes one opcode. Returns true if it was STOP, the last opcode.
   bool step() {
     switch (uint8_t(number(1))) {
       case 0x80: if (uint64_t p = number(1); p > 5) fail("protocol " + std::to_string(p)); break;
@@ -218,7 +216,7 @@ class PickleReader {
       case 'c': line_global(); break;
       case 0x93: stack_global(); break;
       case 'R': case 0x81: make_object(); break;
-      case 0x92: pop(Kind::Dict); make_object(); break;  // NEWOBJ_EX: keyword arguments, which tinygrad does not use
+      case 0x92: pop(Kind::Dict); make_object(); break;  // NEWOBJ_EX: ignores keyword arguments
       case 'b': build(); break;
       case '.': return true;
       default: at_--; fail("an unknown opcode");
@@ -229,7 +227,6 @@ class PickleReader {
     if (!marks_.empty() && stack_.size() == marks_.back()) marks_.pop_back();
     else pop();
   }
-  // Moves the values between `mark` and the set on top of the stack into the set.
   void end_frozen_set(size_t mark) {
     uint32_t set = stack_.back();
     stack_.pop_back();
@@ -253,7 +250,7 @@ Result<Pickle> Pickle::read(std::string bytes, IsAllowed is_allowed, std::string
 }
 
 void PickleBudget::spend_bytes(size_t bytes) {
-  constexpr uint64_t kValue = 64;  // bytes of memory for a value without its text
+  constexpr uint64_t kValue = 64;
   spent_bytes_ += bytes + kValue;
   if (spent_bytes_ > uint64_t(limit(Limit::InputBytes))) throw Failure(over_limit(Limit::InputBytes));
 }

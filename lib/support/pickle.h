@@ -22,12 +22,12 @@ class Pickle {
     Global,  // a class or function; `module` has its module, `text` its name
     Object,  // the result of calling a Global, with the arguments of the call and the state that BUILD set, if any
   };
-  // Decides whether a pickle may name the class or function `name` of `module`. Any other name is an error,
-  // except builtins.getattr, which makes members of enums.
+  // Decides whether a pickle may name the class or function `name` of `module`. builtins.getattr, which makes members
+  // of enums, is always allowed.
   using IsAllowed = bool (*)(std::string_view module, std::string_view name);
 
-  // Reads a whole pickle. Returns an error if the bytes are malformed, name something that is not allowed, or exceed a
-  // limit. `expected` becomes the Diag::expected of the errors that are found at a byte.
+  // Reads a whole pickle. Fails if the bytes are malformed, name something that is not allowed, or exceed a limit.
+  // `expected` becomes Diag::expected of errors at a byte.
   static Result<Pickle> read(std::string bytes, IsAllowed is_allowed, std::string_view expected);
 
   PickleValue root() const;
@@ -41,7 +41,7 @@ class Pickle {
     uint32_t items_end = 0;    // Tuple, Object: one past the last item in items_
     uint32_t items_begin = 0;  // Tuple, Object: the first item in items_; List, Dict, Set: index in lists_
     uint32_t text_size = 0, module_size = 0;
-    uint64_t text = 0, module = 0;  // offsets in bytes_, with the sizes text_size and module_size
+    uint64_t text = 0, module = 0;  // offsets in bytes_
     int64_t int_value = 0;
     double float_value = 0;
   };
@@ -53,17 +53,17 @@ class Pickle {
 };
 
 // Counts the bytes of the values that a reader of a pickle visits. A short pickle can refer to one value many times, so
-// a reader that copies values counts each visit of a value.
+// a reader that copies values counts each visit.
 class PickleBudget {
  public:
-  // Counts `bytes`, plus the memory of one value. Throws a Failure if the sum exceeds the limit for inputs.
+  // Counts `bytes`, plus the memory of one value. Throws a Failure if the sum exceeds Limit::InputBytes.
   void spend_bytes(size_t bytes);
 
  private:
   uint64_t spent_bytes_ = 0;
 };
 
-// A value in a Pickle, which must outlive it. Every accessor returns an empty value for a value of another kind.
+// A value in a Pickle, which must outlive it. Accessors return an empty value for a value of another kind.
 class PickleValue {
  public:
   PickleValue(const Pickle& pickle, uint32_t node) : pickle_(&pickle), node_(node) {}
@@ -73,7 +73,7 @@ class PickleValue {
   uint32_t id() const { return node_; }  // values with equal ids are the same Python object
 
   std::string_view text() const;                    // Text, Bytes, or the name of a Global
-  std::string_view module() const;                  // module of a Global
+  std::string_view module() const;
   std::optional<int64_t> int_value() const;         // Bool, or a Number of 64 bits
   std::optional<uint64_t> unsigned_number() const;  // Bool, or a Number from 0 to 2^64 - 1
   std::optional<double> float_value() const;        // Float, Bool, or a Number of 64 bits
@@ -83,12 +83,11 @@ class PickleValue {
   // of an enum member is its value or its name, depending on the Python that wrote the pickle.
   size_t size() const { return items().size(); }
   PickleValue operator[](size_t n) const { return {*pickle_, items()[n]}; }
-  // Returns the value of the text key `key` in a Dict, or of the field `key` in the state of an Object; nullopt if
-  // there is none.
+  // Returns the value of the text key `key` in a Dict, or of the field `key` in the state of an Object.
   std::optional<PickleValue> find(std::string_view key) const;
 
-  std::string_view class_name() const;       // class of an Object
-  std::string_view class_module() const;     // module of an Object's class
+  std::string_view class_name() const;       // of an Object
+  std::string_view class_module() const;     // of an Object
   std::optional<PickleValue> state() const;  // the state that the opcode BUILD set for an Object
 
  private:

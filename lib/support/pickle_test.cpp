@@ -60,13 +60,13 @@ TEST_CASE("pickle reader: a name outside the table, and every damaged pickle, is
   CHECK(call.diag().message.find("os.system") != std::string::npos);
   CHECK_FALSE(read_bytes("cos\nsystem\n."));
   for (size_t size = 0; size < kPoint.size(); size++) CHECK_FALSE(read(kPoint.substr(0, size)));
-  CHECK_FALSE(read_bytes("\x80\x04h\x05."));              // an unknown memo index
-  CHECK_FALSE(read_bytes("\x80\x04r\xff\xff\xff\xff."));  // LONG_BINPUT with an empty stack
+  CHECK_FALSE(read_bytes("\x80\x04h\x05."));
+  CHECK_FALSE(read_bytes("\x80\x04r\xff\xff\xff\xff."));
   CHECK_FALSE(read_bytes("Nr\xff\xff\xff\x7f."));         // a memo index that would need a table of 8 GiB
   CHECK_FALSE(read_bytes("\x80\x04B\xff\xff\xff\xff."));  // more bytes than the file has
-  CHECK_FALSE(read_bytes("]K\x01s."));                    // SETITEM on a list
-  CHECK_FALSE(read_bytes("}(K\x01u."));                   // SETITEMS with a key without a value
-  CHECK_FALSE(read_bytes("(0t."));                        // TUPLE after its mark was popped
+  CHECK_FALSE(read_bytes("]K\x01s."));
+  CHECK_FALSE(read_bytes("}(K\x01u."));
+  CHECK_FALSE(read_bytes("(0t."));
 }
 
 TEST_CASE("pickle reader: a list that contains itself, and deep nesting, are read without recursion") {

@@ -1,4 +1,3 @@
-// Finds the next character of a text that needs escaping, eight bytes at a time. For parsers and writers of strings.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -8,8 +7,8 @@
 
 namespace tgc {
 
-// Returns the index of the first byte at or after `at` that is one of kStops, below ' ', or not ASCII. Returns the size
-// of `text` if there is no such byte.
+// Returns the index of the first byte at or after `at` that is one of kStops, below ' ', or not ASCII; the size of
+// `text` if there is none.
 template <char... kStops>
 size_t find_special_byte(std::string_view text, size_t at) {
   constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;

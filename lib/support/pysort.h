@@ -1,7 +1,6 @@
 // py_sort: CPython's list.sort, with the same sequence of comparisons. tinygrad sorts nodes by keys that are not a
-// strict weak order (dtypes that differ only in a pointer's size are neither equal nor less), so std::stable_sort can
-// order them differently than Python does. py_sort follows Objects/listobject.c of CPython 3.11: natural runs, binary
-// insertion, powersort's merge order, galloping merges.
+// strict weak order (dtypes that differ only in a pointer's size are neither equal nor less), for which the result
+// depends on the algorithm. Follows Objects/listobject.c of CPython 3.11.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -84,8 +83,8 @@ class PySorter {
     }
   }
 
-  // Returns the merge tree depth of the boundary between the runs [s1, s1+n1) and [s1+n1, s1+n1+n2) of n items
-  // (Munro and Wild's powersort).
+  // Returns the merge tree depth of the boundary between the runs [s1, s1+n1) and [s1+n1, s1+n1+n2) of n items (Munro
+  // and Wild's powersort).
   static int power(size_t s1, size_t n1, size_t n2, size_t n) {
     size_t a = 2 * s1 + n1, b = a + n1 + n2;
     int result = 0;
@@ -110,11 +109,11 @@ class PySorter {
     pending_.back().power = p;
   }
 
-  // Returns the insertion position of `key` in the sorted a[0..n), before equal items. Searches outward from `hint`.
+  // Returns the insertion position of `key` in the sorted a[0..n), before equal items.
   size_t gallop_left(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return less_(x, key); }, a, n, hint);
   }
-  // Returns the insertion position of `key` in the sorted a[0..n), behind equal items. Searches outward from `hint`.
+  // Returns the insertion position of `key` in the sorted a[0..n), behind equal items.
   size_t gallop_right(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return !less_(key, x); }, a, n, hint);
   }
@@ -122,7 +121,7 @@ class PySorter {
   // growing steps, then by binary search.
   template <class Before>
   size_t gallop(Before before, const T* a, ptrdiff_t n, ptrdiff_t hint) {
-    ptrdiff_t near_offset = 0, far_offset = 1;  // distances from `hint`
+    ptrdiff_t near_offset = 0, far_offset = 1;
     bool right = before(a[hint]);
     ptrdiff_t most = right ? n - hint : hint + 1;
     while (far_offset < most && before(a[right ? hint + far_offset : hint - far_offset]) == right) {
@@ -154,9 +153,7 @@ class PySorter {
     else merge_high(base1, ptrdiff_t(n1), base2, ptrdiff_t(n2));
   }
 
-  // The run from which a merge step took an element; All if the merge is complete.
   enum class StepResult { Left, Right, All };
-  // Whether a galloping step moved many or few elements; All if the merge is complete.
   enum class GallopResult { Far, Near, All };
 
   // The loop of both merges: step() moves one element at a time until min_gallop elements in a row are from the same
@@ -185,7 +182,6 @@ class PySorter {
     }
   }
 
-  // Merges two adjacent runs from the left; the first one is copied to a buffer.
   void merge_low(size_t base1, ptrdiff_t n1, size_t base2, ptrdiff_t n2) {
     std::vector<T> left(a_.begin() + ptrdiff_t(base1), a_.begin() + ptrdiff_t(base1) + n1);
     T* out = &a_[base1];
@@ -222,13 +218,12 @@ class PySorter {
       if (--n1 == 1) return last_of_left(), GallopResult::All;
       return k1 >= kMinGallop || k2 >= kMinGallop ? GallopResult::Far : GallopResult::Near;
     };
-    *out++ = *p2++;  // merge_at trimmed the runs, so the second run begins with the least element
+    *out++ = *p2++;  // the second run begins with the least element (merge_at)
     if (--n2 == 0) return end_of_right();
     if (n1 == 1) return last_of_left();
     merge(step, gallop_step);
   }
 
-  // Merges two adjacent runs from the right; the second one is copied to a buffer.
   void merge_high(size_t base1, ptrdiff_t n1, size_t base2, ptrdiff_t n2) {
     std::vector<T> right(a_.begin() + ptrdiff_t(base2), a_.begin() + ptrdiff_t(base2) + n2);
     T* out = &a_[base2] + n2 - 1;
@@ -267,7 +262,7 @@ class PySorter {
       if (--n1 == 0) return end_of_left(), GallopResult::All;
       return k1 >= kMinGallop || k2 >= kMinGallop ? GallopResult::Far : GallopResult::Near;
     };
-    *out-- = *p1--;  // merge_at trimmed the runs, so the first run ends with the greatest element
+    *out-- = *p1--;  // the first run ends with the greatest element (merge_at)
     if (--n1 == 0) return end_of_left();
     if (n2 == 1) return first_of_right();
     merge(step, gallop_step);
@@ -279,7 +274,6 @@ class PySorter {
   ptrdiff_t min_gallop_ = kMinGallop;
 };
 
-// Sorts `items` as Python's list.sort does; `less` is Python's `<`.
 template <class T, class Less>
 void py_sort(std::vector<T>& items, Less less) {
   PySorter<T, Less>(items, std::move(less)).run();

@@ -17,9 +17,8 @@ void append_hex(std::string& out, uint32_t value, int digits) {
   for (int i = digits; i-- > 0;) out += kHex[value >> (4 * i) & 15];
 }
 
-// Returns true if Python's repr prints the code point unescaped. Above U+02FF only the listed format characters,
-// separators, surrogates and private-use blocks count as not printable. All others, also
-// unassigned ones, count as printable.
+// Returns whether Python's repr prints the code point unescaped. Above U+02FF, code points outside of kNot count as
+// printable, also unassigned ones.
 bool printable(int32_t c) {
   if (c < 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD) return false;
   if (c < 0x300) return true;
@@ -32,7 +31,6 @@ bool printable(int32_t c) {
   return true;
 }
 
-// Writes the code point `c` to `to` in UTF-8 (at most four bytes). Returns the position after it.
 char* put_utf8(char* to, uint32_t c) {
   auto rest = [](uint32_t bits) { return char(0x80 | (bits & 0x3F)); };
   if (c < 0x80) return *to++ = char(c), to;
@@ -41,7 +39,7 @@ char* put_utf8(char* to, uint32_t c) {
   return *to++ = char(0xF0 | c >> 18), *to++ = rest(c >> 12), *to++ = rest(c >> 6), *to++ = rest(c), to;
 }
 
-// The value of each hexadecimal digit; -1 for other characters.
+// -1 for characters that are no hexadecimal digits.
 constexpr auto kHexValue = [] {
   std::array<int8_t, 256> out{};
   out.fill(-1);
@@ -50,7 +48,6 @@ constexpr auto kHexValue = [] {
   return out;
 }();
 
-// Returns the value of the kDigits hexadecimal digits at `at`; UINT32_MAX if there are fewer digits.
 template <int kDigits>
 uint32_t hex_digits(const char* at, const char* end) {
   if (end - at < kDigits) return UINT32_MAX;
@@ -150,7 +147,7 @@ void append_py_repr(std::string& out, std::string_view s) {
 }
 
 std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal) {
-  std::string out(body.size(), '\0');  // large enough, because an escape is never shorter than its value
+  std::string out(body.size(), '\0');  // an escape is never shorter than its value
   char* to = out.data();
   const char *at = body.data(), *const end = at + body.size();
   const bool bytes = literal == PyLiteral::Bytes;
@@ -177,7 +174,7 @@ std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal)
     } else if (size_t known = kFrom.find(c); known != kFrom.npos) {
       *to++ = kTo[known];
     } else if (c != '\n') {  // a backslash before a line end joins two lines
-      *to++ = '\\', *to++ = c;  // keep an unknown escape unchanged
+      *to++ = '\\', *to++ = c;
     }
   }
   out.resize(size_t(to - out.data()));

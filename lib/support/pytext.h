@@ -1,5 +1,4 @@
-// Text as Python prints and parses it: repr of floats and strings, literals, ANSI colors of tinygrad's helpers.py, and
-// UTF-8.
+// Text as Python prints and parses it, ANSI colors of tinygrad's helpers.py, and UTF-8.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,26 +11,24 @@ namespace tgc {
 std::string py_repr(double v);
 void append_py_repr(std::string& out, double v);
 
-// Returns Python's repr of the str that the UTF-8 text `s` encodes. Bytes that are not UTF-8 are written as \xNN.
-// Most unassigned code points are not escaped.
+// Returns Python's repr of the str that the UTF-8 text `s` encodes. Bytes that are not UTF-8 are written as \xNN. Most
+// unassigned code points are not escaped.
 std::string py_repr(std::string_view s);
 void append_py_repr(std::string& out, std::string_view s);
 
-// The kind of a Python literal: 'text' or b'bytes'.
 enum class PyLiteral : uint8_t { Str, Bytes };
 // Returns the value of a Python string literal, in UTF-8, or of a bytes literal. `body` is the literal without quotes.
-// Escapes are those of Python except \N{...}; an unknown escape is not changed. Returns nullopt if an escape is
-// malformed or is a surrogate.
+// Does not know \N{...}; an unknown escape is not changed. Returns nullopt if an escape is malformed or is a surrogate.
 std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal = PyLiteral::Str);
 
 // Parses a float literal such as "1.5", "1e-05", "inf" or "nan". Returns nullopt for other text.
 std::optional<double> parse_py_float(std::string_view text);
 
-// Returns "\x1b[NNm" + text + "\x1b[0m" (helpers.py:colored). A color name in lower case means the normal
-// color, in upper case the bright color. Returns `text` if the color is unknown. `color` must not be empty.
+// Returns "\x1b[NNm" + text + "\x1b[0m" (helpers.py:colored), or `text` if the color is unknown. A color name in upper
+// case means the bright color. `color` must not be empty.
 std::string colored(std::string_view text, std::string_view color);
-std::string ansistrip(std::string_view text);  // returns `text` without color sequences
-size_t ansilen(std::string_view text);         // returns the number of code points outside color sequences
+std::string ansistrip(std::string_view text);  // without color sequences
+size_t ansilen(std::string_view text);         // the number of code points outside color sequences
 
 // Removes color sequences, then replaces every character except ASCII letters, digits and underscores by its hex code
 // (helpers.py:to_function_name).

@@ -33,7 +33,7 @@ TEST_CASE("py_repr: strings are printed as Python does and parse back") {
     std::string text, json = line.substr(space + 1);
     if (line[0] != '-')
       for (size_t i = 0; i < space; i += 2) text += char(std::stoi(line.substr(i, 2), nullptr, 16));
-    // decode the expected text: an ASCII JSON string, in which \uXXXX is a UTF-16 unit
+    // the expected text is an ASCII JSON string, in which \uXXXX is a UTF-16 unit
     std::string expected;
     for (size_t i = 1; i + 1 < json.size(); i++) {
       if (json[i] != '\\') {
@@ -81,10 +81,10 @@ TEST_CASE("utf8_error: finds the first invalid byte") {
   CHECK(utf8_error("plain ascii, longer than eight bytes") == std::string_view::npos);
   CHECK(utf8_error("caf\xC3\xA9 \xF0\x9F\x98\x80") == std::string_view::npos);
   CHECK(utf8_error("12345678\xFF") == 8);
-  CHECK(utf8_error("a\xC0\x80") == 1);          // an overlong encoding of U+0000
-  CHECK(utf8_error("ab\xED\xA0\x80") == 2);     // an encoded surrogate
-  CHECK(utf8_error("abc\xF4\x90\x80\x80") == 3);  // a code point above U+10FFFF
-  CHECK(utf8_error("x\xE2\x82") == 1);          // a truncated character
+  CHECK(utf8_error("a\xC0\x80") == 1);          // overlong
+  CHECK(utf8_error("ab\xED\xA0\x80") == 2);     // a surrogate
+  CHECK(utf8_error("abc\xF4\x90\x80\x80") == 3);  // above U+10FFFF
+  CHECK(utf8_error("x\xE2\x82") == 1);          // truncated
   CHECK(utf8_length("caf\xC3\xA9") == 4);
 }
 

@@ -1,4 +1,3 @@
-// Quantiles of measured values.
 #pragma once
 #include <algorithm>
 #include <cmath>

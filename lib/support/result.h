@@ -1,5 +1,4 @@
-// Errors as values. A Diag is an error message for the user: what is wrong, where, and what was expected. A Result<T>
-// is a T or a Diag. A function through which a command enters a library returns a Result. Functions inside the library
+// Errors as values. A Diag is an error message for the user. A Result<T> is a T or a Diag. Functions inside a library
 // may throw a Failure, which `catch_failures` converts to a Result.
 #pragma once
 #include <cstdint>
@@ -15,18 +14,17 @@ namespace tgc {
 
 struct Diag {
   std::string message;      // what is wrong, one sentence without a full stop
-  std::string file;         // name of the input; empty if there is none
+  std::string file;
   uint32_t line = 0;        // 1-based; 0 if unknown
   uint32_t column = 0;      // 1-based, in bytes; 0 if unknown
-  std::string expected;     // what would have been accepted; may be empty
+  std::string expected;     // what would have been accepted
   std::string context;      // the offending source line or subgraph, printed below the message
   bool kernel_fault = false;  // the kernel itself is at fault (crash, out-of-bounds access), not the environment
 
-  // Returns "file:line:column: message, expected X", followed by the context on separate lines. Leaves out unset parts.
+  // Returns "file:line:column: message, expected X", followed by the context. Leaves out unset parts.
   std::string text() const;
 };
 
-// An exception with a Diag; `catch_failures` catches it.
 class Failure : public std::exception {
  public:
   explicit Failure(Diag diag) : diag_(std::move(diag)), what_(diag_.text()) {}
@@ -56,7 +54,7 @@ class [[nodiscard]] Result {
   const Diag& diag() const { return std::get<1>(v_); }
   Diag& diag() { return std::get<1>(v_); }
 
-  // Returns the value, or throws the Diag as a Failure. For a temporary Result, returns the value itself instead of a
+  // Returns the value, or throws the Diag as a Failure. A temporary Result returns the value itself instead of a
   // reference, so that `for (x : f().value_or_throw())` is safe.
   T& value_or_throw() & {
     if (!ok()) throw Failure(diag());
@@ -71,7 +69,6 @@ class [[nodiscard]] Result {
   std::variant<T, Diag> v_;
 };
 
-// A Result without a value.
 struct Unit {};
 using Status = Result<Unit>;
 
@@ -96,8 +93,8 @@ auto catch_failures(Body&& body) -> Result<decltype(body())> {
 
 }  // namespace tgc
 
-// TGC_CHECK(condition, message) asserts an invariant of tgc itself, in release builds too. If it does not
-// hold, it throws a Failure with the source file and line.
+// Asserts an invariant of tgc itself, in release builds too. If it does not hold, throws a Failure with the source file
+// and line.
 #define TGC_CHECK(condition, message)                                                \
   do {                                                                               \
     if (!(condition)) [[unlikely]]                                                   \

@@ -1,5 +1,3 @@
-// Constants that say whether this build has AddressSanitizer or ThreadSanitizer. Tests that cannot work with sanitizers
-// (limits on address space, SIGFPE, constant resident memory, timing) skip themselves with a message.
 #pragma once
 
 namespace tgc {
@@ -12,8 +10,6 @@ inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_fea
 inline constexpr bool kSanitized = false;
 #endif
 
-// True with ThreadSanitizer. Its runtime aborts at 65,536 stack frames, delays signals, needs more stack and file space
-// than small limits allow, and mistakes a second thread of a forked process for the first.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kThreadSanitized = true;
 #elif defined(__has_feature)

@@ -17,7 +17,7 @@ constexpr SettingInfo kSettings[] = {
 #undef X
 };
 
-// The valid range of a setting. Settings without a SettingRange take any integer.
+// Settings without a SettingRange take any integer.
 struct SettingRange {
   int64_t Settings::*value;
   int64_t least, most;

@@ -1,5 +1,4 @@
-// Settings: tinygrad's ContextVars and environment variables that the pipeline reads, under tinygrad's names. A value
-// is taken from `--set KEY=VALUE`, else from the environment, else from the default.
+// Settings: tinygrad's ContextVars and environment variables that the pipeline reads, under tinygrad's names.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,7 +9,6 @@
 
 namespace tgc {
 
-// X(NAME, default, help text)
 #define TGC_SETTINGS(X)                                                                              \
   X(NOOPT, 0, "1: skip the hand-coded optimizer")                                                    \
   X(IMAGE, 0, "1 or 2: use image dtypes where a buffer fits")                                        \
@@ -55,14 +53,14 @@ struct Settings {
   TGC_SETTINGS(X)
 #undef X
 
-  // Returns the defaults overridden by environment variables, or an error for a value that set_value() rejects.
+  // Returns the defaults overridden by environment variables. Fails for a value that set_value() rejects.
   static Result<Settings> from_environment();
 
-  // Sets one setting. Returns an error for an unknown name (with the nearest names), or if the value is not valid.
+  // Fails for an unknown name (with the nearest names), or an invalid value.
   Status set_value(std::string_view name, std::string_view value);
-  Status set_value(std::string_view key_value);  // `key_value` is "KEY=VALUE"
+  Status set_value(std::string_view key_value);
 
-  int64_t cpu_count() const;  // returns CPU_COUNT if set, else the number of processors this process may use
+  int64_t cpu_count() const;  // CPU_COUNT if set, else the number of processors this process may use
 };
 
 struct SettingInfo {

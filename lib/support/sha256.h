@@ -1,4 +1,3 @@
-// SHA-256 of a byte string (FIPS 180-4), and its digits in hexadecimal.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,7 +12,6 @@ using Sha256 = std::array<uint8_t, 32>;
 Sha256 sha256(std::string_view bytes);
 std::string to_hex(const Sha256& digest);
 
-// Returns the bytes as hexadecimal text, in lower case.
 inline std::string to_hex(std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
@@ -22,8 +20,7 @@ inline std::string to_hex(std::string_view bytes) {
   return out;
 }
 
-// Returns the bytes that `text` encodes; nullopt unless it consists of pairs of the digits 0 to 9 and a to f
-// (in lower case).
+// Returns the bytes that `text` encodes; nullopt unless it consists of pairs of hexadecimal digits in lower case.
 inline std::optional<std::string> from_hex(std::string_view text) {
   auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
   std::string out(text.size() / 2, '\0');

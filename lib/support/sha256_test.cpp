@@ -11,7 +11,7 @@ TEST_CASE("sha256: hashes the vectors of FIPS 180-4 and messages of every length
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   CHECK(to_hex(sha256(std::string(1000000, 'a'))) ==
         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-  // the hash of the concatenated hashes of 'a' * n for n < 130, computed with Python's hashlib
+  // the hash of the concatenated hashes of 'a' * n for n < 130, by Python's hashlib
   std::string all;
   for (int n = 0; n < 130; n++) all += to_hex(sha256(std::string(size_t(n), 'a')));
   CHECK(to_hex(sha256(all)) == "c665ed20ef30f158e90c7e921d8182bc0943c4b087a82f64a18d417bcdfadce7");

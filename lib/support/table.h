@@ -1,4 +1,3 @@
-// Formats counts and texts in columns.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -10,9 +9,9 @@
 
 namespace tgc {
 
-// Returns the rows as lines, with the cells in columns two spaces apart and no trailing spaces. A column with an 'r' at
-// its index in `alignment` is right-aligned, any other left-aligned. A row of one cell is a heading, which does not
-// widen the first column. The width of a cell is its number of code points outside color sequences.
+// Returns the rows as lines, with the cells in columns two spaces apart. A column with an 'r' at its index in
+// `alignment` is right-aligned, any other left-aligned. A row of one cell is a heading, which does not widen the first
+// column. The width of a cell is its number of code points outside color sequences.
 inline std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment = "") {
   std::vector<size_t> widths;
   for (auto& row : rows)
@@ -31,14 +30,12 @@ inline std::string table(const std::vector<std::vector<std::string>>& rows, std:
   return out;
 }
 
-// Returns the pairs of name and count, the largest count first; equal counts in the order of the names.
 inline std::vector<std::pair<std::string, size_t>> sorted_by_count(const std::map<std::string, size_t>& counts) {
   std::vector<std::pair<std::string, size_t>> out(counts.begin(), counts.end());
   std::ranges::stable_sort(out, std::greater(), &std::pair<std::string, size_t>::second);
   return out;
 }
 
-// Returns a line with the count (aligned to the right) and `what`: "      12  what\n".
 inline std::string count_row(size_t count, std::string_view what) {
   constexpr size_t kWidth = 8;
   std::string n = std::to_string(count);

@@ -1,4 +1,3 @@
-// Test helpers: skipped cases, paths in the source tree, files of testdata/, and temporary environment variables.
 #pragma once
 #include <doctest/doctest.h>
 #include <cstdlib>
@@ -8,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// Ends the test case if `condition` is true. scripts/ci/count_tests then counts the case as skipped, not as passed.
+// Ends the test case if `condition` is true. scripts/ci/count_tests then counts it as skipped, not as passed.
 #define SKIP_TEST_IF(condition, reason)        \
   if (condition) {                             \
     MESSAGE("SKIPPED: ", std::string(reason)); \
@@ -35,7 +34,7 @@ inline std::vector<std::string> words_of(const std::string& line) {
   return out;
 }
 
-// Sets an environment variable while the object lives, then restores the previous value or unsets the variable.
+// Sets an environment variable, and restores its previous state in the destructor.
 class ScopedEnvironment {
  public:
   ScopedEnvironment(const char* name, const std::string& value) : name_(name) {

@@ -41,7 +41,7 @@ std::string shown(std::string_view text, bool colors) {
       continue;
     }
     size_t begin = at;
-    int32_t decoded = decode_utf8(text, at);  // -1: not UTF-8
+    int32_t decoded = decode_utf8(text, at);
     uint32_t code = decoded < 0 ? uint8_t(text[begin]) : uint32_t(decoded);
     if (decoded >= 0 && !is_hidden(code)) {
       out.append(text.substr(begin, at - begin));
@@ -61,8 +61,7 @@ bool is_hidden(uint32_t code) {
 }
 
 namespace {
-// Returns true for a character that a CI service may skip when it looks for a command at the beginning of a line:
-// Unicode's white space and hidden characters.
+// Returns true for a character that a CI service may skip when it looks for a command at the beginning of a line.
 bool is_skipped(uint32_t code) {
   constexpr Span kSpaces[] = {{0x09, 0x0D}, {0x20, 0x20}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A},
                               {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};
@@ -78,7 +77,7 @@ std::string without_workflow_commands(std::string_view text) {
     const bool is_command = (is_line_begin && rest.starts_with("::")) || rest.starts_with("##[") ||
                             rest.starts_with("##vso[") || rest.starts_with("##teamcity[");
     const size_t begin = at;
-    const int32_t decoded = decode_utf8(text, at);  // -1: not UTF-8
+    const int32_t decoded = decode_utf8(text, at);
     out += text.substr(begin, at - begin);
     if (is_command) out += ' ';
     const bool is_line_end =

@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-// Returns true for a code point without a visible shape: control, zero-width, bidirectional, filler, private-use, ...
-// Blanks, tabs and '\n' are not hidden.
+// Returns true for a code point without a visible shape, such as a control or zero-width character. Blanks, tabs and
+// '\n' are not hidden.
 bool is_hidden(uint32_t code);
 
 // Returns `text` with its hidden characters, and bytes that are not UTF-8, replaced by Python's escapes (\x1b, \u202e).
@@ -24,8 +24,8 @@ std::string without_workflow_commands(std::string_view text);
 // also valid in JSON, except line ends, tabs and tinygrad's colors.
 std::string without_controls(std::string_view text);
 
-// Returns true if `text` can be a name or an id: one line of valid UTF-8 without tabs and without hidden characters,
-// except tinygrad's colors.
+// Returns true if `text` can be a name or an id: valid UTF-8 without line ends, tabs and hidden characters, except
+// tinygrad's colors.
 bool is_one_line(std::string_view text);
 
 }  // namespace tgc

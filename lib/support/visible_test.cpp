@@ -11,7 +11,7 @@ TEST_CASE("visible: escapes control, hidden and bidirectional characters and kee
   CHECK(visible("x\u202Ey\u2066\u200B\uFEFF") == "x\\u202ey\\u2066\\u200b\\ufeff");
   CHECK(visible("\U000E0041") == "\\U000e0041");
   CHECK(visible("a\u115Fb\u3164c\uFE00d\uFE0Fe\uFFA0") == "a\\u115fb\\u3164c\\ufe00d\\ufe0fe\\uffa0");
-  CHECK(visible("\xFF\xC0\x80\xED\xA0\x80") == "\\xff\\xc0\\x80\\xed\\xa0\\x80");  // invalid, overlong, surrogate
+  CHECK(visible("\xFF\xC0\x80\xED\xA0\x80") == "\\xff\\xc0\\x80\\xed\\xa0\\x80");
   CHECK(visible("\x1b[31mr\x1b[0m") == "\\x1b[31mr\\x1b[0m");
 }
 

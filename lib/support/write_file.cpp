@@ -20,15 +20,15 @@ namespace tgc {
 
 namespace {
 
-constexpr int kMaxLinks = 40;  // maximum number of symbolic links to follow, as in Linux
+constexpr int kMaxLinks = 40;  // as in Linux
 
 std::string folder_of(const std::string& path) {
   size_t slash = path.rfind('/');
   return slash == path.npos ? "" : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Returns N for /dev/fd/N and /proc/self/fd/N (the target of /dev/stdout), else -1. FileWriter duplicates descriptor N
-// instead of opening the path, because that would start at the beginning of the file again.
+// Returns N for /dev/fd/N and /proc/self/fd/N (the target of /dev/stdout), else -1. FileWriter duplicates descriptor N,
+// because opening the path would start at the beginning of the file again.
 int descriptor_of(std::string_view path) {
   for (std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!path.starts_with(prefix)) continue;
@@ -99,7 +99,6 @@ int FileWriter::open() {
     direct_descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return direct_descriptor_ < 0 ? errno : 0;
   }
-  // fails if the file is not writable
   old_descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
   if (old_descriptor_ < 0 && errno != ENOENT) return errno;
   if (old_descriptor_ < 0) return path_.ends_with('/') ? EISDIR : staged_file_.create(folder_of(path_), 0666);
@@ -131,8 +130,7 @@ Status FileWriter::commit() {
   return Unit{};
 }
 
-// Copies the new content over the existing file. Allocates disk space first, because a failed copy loses the old
-// content.
+// Allocates disk space first, because a failed copy loses the old content.
 int FileWriter::copy_over(int old) {
   int from = staged_file_.descriptor();
   struct stat info, before;
@@ -163,7 +161,7 @@ namespace {
 struct Slot {
   enum State { Free, Taken, Live };
   std::atomic<int> state{Free};
-  pid_t owner = 0;  // process that made the file; a forked child inherits the table, but must remove only its own files
+  pid_t owner = 0;  // process that made the file; a forked child inherits the table, but must not remove the file
   char path[PATH_MAX] = {};
 };
 constinit Slot slots[32];
@@ -182,7 +180,7 @@ void watch_signals() {
       sigaction(signal, &ours, nullptr);
 }
 
-// Adds `path` to the table. Returns the index of its slot; -1 if the table is full or the path too long.
+// Returns the index of the slot for `path`; -1 if the table is full or the path too long.
 int add_to_table(const std::string& path) {
   watch_signals();
   for (int i = 0; i < int(std::size(slots)) && path.size() < PATH_MAX; i++) {
@@ -244,7 +242,7 @@ int StagedFile::create(const std::string& folder, mode_t mode) {
   std::string name;
   if (int error = random_name(name)) return error;
   path_ = folder.empty() ? name : folder + "/" + name;
-  table_index_ = add_to_table(path_);  // added first, so that the signal handler can always remove the file
+  table_index_ = add_to_table(path_);  // first, so that the signal handler can always remove the file
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (descriptor_ >= 0) return 0;
   int error = errno;
@@ -271,8 +269,8 @@ int StagedFile::move_to(const std::string& path) {
 
 namespace {
 
-constexpr size_t kLongest = 170;  // maximum bytes of a name; leaves room for suffixes within the usual limit of 255
-constexpr size_t kHash = 9;       // length of "-" and eight digits of the hash
+constexpr size_t kLongest = 170;  // leaves room for suffixes within the usual limit of 255 bytes
+constexpr size_t kHash = 9;       // "-" and eight digits of the hash
 
 // Returns the byte length of the first character of `text`; 0 if a file name should not contain this character.
 size_t length_of_safe_character(std::string_view text) {

@@ -1,4 +1,3 @@
-// Writes the files that the user names, atomically where that is possible, and makes safe file names.
 #pragma once
 #include <sys/types.h>
 #include <set>
@@ -9,11 +8,10 @@
 
 namespace tgc {
 
-// StagedFile: a file that is written under a temporary name and renamed to its final path when it is complete. The name
-// is random and the file is created with O_EXCL. A file that was not renamed is removed by the destructor, or, for a
-// limited number of files at a time, by a signal handler for SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGTERM,
-// SIGXCPU and SIGXFSZ (installed only for signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind.
-// create, write, sync and move_to return 0, or an errno on failure.
+// StagedFile: a file that is written under a random temporary name and renamed to its final path when it is complete. A
+// file that was not renamed is removed by the destructor, or, for a limited number of files at a time, by a signal
+// handler (installed for signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind. create, write,
+// sync and move_to return 0, or an errno on failure.
 class StagedFile {
  public:
   StagedFile() = default;
@@ -22,7 +20,7 @@ class StagedFile {
   ~StagedFile();
 
   int create(const std::string& folder, mode_t mode);  // applies the umask; an empty folder is the working directory
-  int write(std::string_view bytes);                   // writes all bytes
+  int write(std::string_view bytes);
   int sync();                                          // fsync; succeeds on file systems that do not support it
   int move_to(const std::string& path);                // replaces an existing file, but not a folder
   int descriptor() const { return descriptor_; }
@@ -31,15 +29,15 @@ class StagedFile {
   void swap(StagedFile& other) noexcept;
 
   int descriptor_ = -1;
-  // index in the table of files that the signal handler removes; -1 if the file is not in the table
+  // index in the table of files that the signal handler removes; -1: not in the table
   int table_index_ = -1;
   std::string path_;
 };
 
-// Writes all of `bytes` to a descriptor. Returns 0 or an errno.
+// Returns 0 or an errno.
 int write_all(int fd, std::string_view bytes);
 
-// Removes all staged files of this process. Safe in a signal handler.
+// Removes the staged files of this process. Safe in a signal handler.
 void remove_staged_files() noexcept;
 
 // FileWriter: writes a file that the user named.
@@ -53,8 +51,7 @@ void remove_staged_files() noexcept;
 // - A file that is not regular (a device, a FIFO, /dev/stdout, /dev/fd/N) is written directly. "-" is standard output.
 class FileWriter {
  public:
-  // Prepares to write `path`. Returns an error if `path` cannot be written; for example, if its folder is missing, or
-  // if `path` is a folder.
+  // Prepares to write `path`. Fails if `path` cannot be written.
   static Result<FileWriter> create(const std::string& path);
   FileWriter(FileWriter&&) noexcept;
   FileWriter& operator=(FileWriter&&) noexcept;
@@ -63,7 +60,7 @@ class FileWriter {
   Status write(std::string_view bytes);
   // for writes by system calls
   int descriptor() const { return direct_descriptor_ >= 0 ? direct_descriptor_ : staged_file_.descriptor(); }
-  Status commit();  // moves the complete file to its path; returns an error on failure
+  Status commit();
 
  private:
   FileWriter() = default;
@@ -71,26 +68,25 @@ class FileWriter {
   int copy_over(int old);
   Diag diag_of_errno(int error) const;
 
-  std::string shown_path_, path_;  // the path as the user wrote it; the path with symbolic links resolved
+  std::string shown_path_, path_;  // the path as the user wrote it, and with symbolic links resolved
   StagedFile staged_file_;
-  int direct_descriptor_ = -1;    // descriptor of a target that is not a regular file, else -1
-  int old_descriptor_ = -1;       // descriptor of the existing file, -1 if there is none
-  bool copies_in_place_ = false;  // commit() copies the content into the existing file instead of renaming over it
+  int direct_descriptor_ = -1;
+  int old_descriptor_ = -1;
+  bool copies_in_place_ = false;  // instead of renaming over the existing file
 };
 
-// Writes `bytes` to `path` with a FileWriter. Returns an error if `path` cannot be written.
 Status write_file(const std::string& path, std::string_view bytes);
 
 // Returns a safe file name for the untrusted `name`, such as a record id or a kernel name: 1 to 170 bytes of valid
-// UTF-8 without path separators, blanks, control or bidirectional characters, and without a leading "." or "-". A name
-// that already fits is returned unchanged. Another name is cut if it is long, each unfit character becomes "_", a "_"
-// is put before a leading "." or "-", and digits of the name's hash are appended, so that distinct names stay distinct.
+// UTF-8 without path separators, blanks or hidden characters, and without a leading "." or "-". A name that already
+// fits is returned unchanged. Digits of the name's hash are appended to a changed one, so that distinct names stay
+// distinct.
 std::string file_name_of(std::string_view name);
 
-// The paths that this run has written to. Used so that one result never silently overwrites another.
+// The paths that this run has written to, so that one result never silently overwrites another.
 class TakenPaths {
  public:
-  // Marks `path` as taken. Returns false if it was taken already.
+  // Returns false if `path` was taken already.
   bool take_path(const std::string& path) { return taken_paths_.insert(path).second; }
   // Takes and returns the first path of `stem`, "STEM~2", "STEM~3", ... that is not taken yet.
   std::string distinct_path(const std::string& stem);

@@ -37,7 +37,6 @@ struct stat info_of(const std::string& path) {
   return info;
 }
 
-// Runs `work` in a forked child and returns its wait status.
 int status_of(const std::function<void()>& work) {
   pid_t child = fork();
   if (child == 0) work(), _exit(0);
@@ -72,7 +71,7 @@ TEST_CASE("write_file: keeps permissions, links and owners") {
   REQUIRE(write_file(path, "new"));
   CHECK((info_of(path).st_mode & 07777) == 0640);
 
-  fs::create_symlink("out", folder / "link");  // the link's target "out" is relative to the link's folder
+  fs::create_symlink("out", folder / "link");  // relative to the link's folder
   REQUIRE(write_file(folder / "link", "by the link"));
   CHECK(S_ISLNK(info_of(folder / "link").st_mode));
   CHECK(content(path) == "by the link");
@@ -176,7 +175,7 @@ TEST_CASE("FileWriter: a signal that ends the process removes the incomplete fil
       setrlimit(RLIMIT_CORE, &none);
       auto file = FileWriter::create(folder / "out");
       if (!file || !file->write("half")) _exit(3);
-      if (fork() == 0) {  // a child that dies must not remove its parent's files
+      if (fork() == 0) {  // must not remove its parent's files
         raise(SIGTERM);
         _exit(0);
       }

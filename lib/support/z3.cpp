@@ -14,7 +14,6 @@
 namespace tgc {
 namespace {
 
-// The functions of libz3 that are used, found at run time.
 class Library {
  public:
   static Library& instance() {
@@ -46,7 +45,7 @@ class Library {
                find("Z3_global_param_set", set_global) && find("Z3_interrupt", interrupt);
     if (!all) handle_ = nullptr;
     if (!handle_) return;
-    // Limits of all contexts of the process together: in bytes, and in MB. A question that needs more is not decided.
+    // For all contexts of the process together: in bytes, and in MB.
     set_global("memory_high_watermark", "1200000000");
     set_global("memory_max_size", "1800");
   }
@@ -59,14 +58,13 @@ class Library {
   void* handle_ = nullptr;
 };
 
-// Interrupts questions that use too much processor time. Z3 itself limits only its count of resources, which does not
-// include all work, and the wall time, which depends on the load of the machine. One thread checks all questions.
+// Interrupts questions that exceed their limits. One thread checks all questions.
 class Watcher {
  public:
   struct Question {
     void* context;
     clockid_t clock;  // processor time of the thread that calls ask_z3()
-    double end;  // time limit on that clock, in seconds
+    double end;  // on that clock, in seconds
     const std::function<bool()>& should_stop;
     bool is_over = false;
   };
@@ -84,7 +82,6 @@ class Watcher {
     changed_.notify_one();
     return std::prev(questions_.end());
   }
-  // Returns true if the question was interrupted.
   bool remove(Place question) {
     std::lock_guard lock(mutex_);
     const bool is_over = question->is_over;

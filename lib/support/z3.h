@@ -1,22 +1,21 @@
-// The SMT solver Z3. libz3 is loaded at its first use, so programs that never use Z3 do not load it.
 #pragma once
 #include <functional>
 #include <string>
 
 namespace tgc {
 
-// A Z3 context, to which SMT-LIB text is sent. Throws Failure if libz3 is missing. Only one thread at a
-// time may use a session.
+// A Z3 context, to which SMT-LIB text is sent. Throws Failure if libz3 is missing. Only one thread at a time may use a
+// session.
 class Z3Session {
  public:
   Z3Session();
   ~Z3Session();
   Z3Session(const Z3Session&) = delete;
   Z3Session& operator=(const Z3Session&) = delete;
-  // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)". If the
-  // calling thread uses more than `most_seconds` of processor time (0 means no limit), or if `should_stop`, which
-  // another thread calls, returns true, Z3 is interrupted; then is_over() is true, and the session must not be used
-  // further. Without limit, `should_stop` is not called.
+  // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)". If the calling
+  // thread uses more than `most_seconds` of processor time (0: no limit), or if `should_stop`, which another thread
+  // calls, returns true, Z3 is interrupted; then is_over() is true, and the session must not be used further. Without
+  // limit, `should_stop` is not called.
   std::string ask_z3(const std::string& text, double most_seconds = 0, const std::function<bool()>& should_stop = {});
   bool is_over() const { return is_over_; }
 
@@ -25,7 +24,7 @@ class Z3Session {
   bool is_over_ = false;
 };
 
-// Returns Z3's version, such as "Z3 4.13.3.0". Throws Failure if libz3 is missing.
+// Returns a text such as "Z3 4.13.3.0". Throws Failure if libz3 is missing.
 std::string z3_version();
 
 }  // namespace tgc
