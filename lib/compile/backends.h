@@ -1,12 +1,12 @@
-// Compiler backends behind compile(): one function per family of compilers. They throw RejectedSource, with line and
-// column if known, if the source does not compile, and another Failure if the compiler itself does not work.
+// Compiler backends behind compile(). They throw RejectedSource, with line and column if known, if the source does not
+// compile, and another Failure if the compiler itself does not work.
 #pragma once
 #include "lib/compile/compile.h"
 #include "lib/compile/engines.h"
 
 namespace tgc {
 
-// Thrown when the compiler, or a check before it, rejects the source. Any other Failure is not about the source.
+// Thrown when the compiler, or a check before it, rejects the source.
 class RejectedSource : public Failure {
  public:
   using Failure::Failure;
@@ -17,33 +17,30 @@ inline constexpr const char* kHideFolderOption = "-fdebug-compilation-dir=.";
 
 // Returns the target machine of a job for a CPU or an AMD GPU.
 Machine machine_of(const CompileJob& job);
-// Returns the machine name of this computer: "x86_64" or "aarch64".
+// Returns this computer's machine, such as "x86_64" or "aarch64".
 std::string_view host_machine();
 
-// Compiles LLVM IR, C, HIP and OpenCL with LLVM and clang, and links code objects with lld.
 std::string compile_by_llvm(const CompileJob& job, Artifact what);
 // Loads the engines (shared objects with LLVM, clang or lld) that the job needs, so that a worker forked from this
 // process has them. Returns a bit mask of them (1: LLVM, 2: clang, 4: lld). Throws Failure if one cannot be loaded.
 unsigned load_engines(const CompileJob& job, Artifact what);
-// compile_cuda uses NVRTC if it is installed, else clang; for LLVM IR always clang. Both functions make cubins with
-// ptxas, and SASS from cubins.
+// Uses NVRTC if it is installed, else clang; for LLVM IR always clang.
 std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);
 // True if NVIDIA's own compilers, libraries or programs make this artifact of the job.
 bool needs_nvidia_tools(const CompileJob& job, Artifact what);
-bool has_ptxas();  // returns true if ptxas is installed
-// Compiles OpenCL with this computer's OpenCL platform and returns the platform's binary.
+bool has_ptxas();
+// Returns a binary of this computer's OpenCL platform.
 std::string compile_opencl(const CompileJob& job);
 
-// llvm_identity and cuda_identity return a text that identifies the compilers of a job and, if the code depends on it,
-// this computer's CPU. The text is part of the cache key. Neither function loads a compiler.
+// Return a text for the cache key that identifies the compilers of a job and, if the code depends on it, this
+// computer's CPU. Neither function loads a compiler.
 std::string llvm_identity(const CompileJob& job);
 std::string cuda_identity(const CompileJob& job, Artifact what);
 
-// Compiles CUDA with clang's NVPTX target, without CUDA's headers (cuda_clang.cpp).
 std::string cuda_by_clang(const CompileJob& job, Form form);
 
-// Compiles Metal for this computer's CPU; read_metal_code (metal/metal.h) reads the result.
+// read_metal_code (metal/metal.h) reads the result.
 std::string metal_by_clang(const CompileJob& job, Artifact what);
 
 // Returns the value of a successful compilation. Throws RejectedSource with the compiler's message if it failed.
@@ -54,12 +51,10 @@ T take_result(EngineResult<T> made) {
   throw RejectedSource(Diag{.message = error.message, .line = error.line, .column = error.column});
 }
 
-// Each of these functions appends descriptions of its compilers to `to`; compilers() calls all three.
 void add_llvm_compilers(std::vector<CompilerInfo>& to);
 void add_cuda_compilers(std::vector<CompilerInfo>& to);
 void add_opencl_compilers(std::vector<CompilerInfo>& to);
 
-// Returns whether a character may be part of a name in a source.
 inline bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }

@@ -30,7 +30,6 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-// Returns the size limit of the cache in bytes: TGC_CACHE_MB, or kUsual megabytes if the variable is not set.
 Result<uint64_t> limit_of_environment() {
   constexpr uint64_t kUsual = 512, kMost = uint64_t(1) << 40;  // in MB; kMost keeps the shift below from overflowing
   std::string text = environment("TGC_CACHE_MB");
@@ -47,7 +46,7 @@ fs::path default_folder() {
   return {};
 }
 
-// Reads an entry. Rejects files that are not regular, belong to another user or are writable by others; never blocks.
+// Rejects files that are not regular, belong to another user or are writable by others; never blocks.
 bool read_entry(const fs::path& path, std::string& out) {
   int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -75,19 +74,18 @@ std::optional<struct stat> entry_at(const fs::path& path) {
   return is_entry && S_ISREG(info.st_mode) ? std::optional(info) : std::nullopt;
 }
 
-// True for a temporary file of a writer that probably crashed, because the file is older than an hour.
+// True for a temporary file of a writer that probably crashed, because the file is old.
 bool is_left_over(const fs::path& path) {
-  constexpr time_t kLong = 3600;  // age in seconds
+  constexpr time_t kLong = 3600;  // in seconds
   struct stat info;
   bool is_staged = path.filename().string().starts_with(".tgc-") && ::lstat(path.c_str(), &info) == 0;
   return is_staged && info.st_mtime < ::time(nullptr) - kLong;
 }
 
-// True if store_entry() of this key also checks the cache's size: one key in 256. The choice depends on the key, not on
-// a count of entries, because a process may store only one entry.
+// One key in 256. The choice depends on the key, not on a count of entries, because a process may store only one entry.
 bool is_shrink_due(const Sha256& key) { return key[0] == 0; }
 
-// Locks the whole folder until it is destroyed. held() is false if another process has the lock, or if locking fails.
+// held() is false if another process has the lock, or if locking fails.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder)
@@ -129,7 +127,7 @@ std::optional<std::string> CompileCache::load_entry(const Sha256& key) {
   bool sound = all.size() >= kHeader && all.starts_with(kMagic) &&
                all.substr(kHashed, sizeof(Sha256)) == bytes_of(key) &&
                all.substr(kMagic.size(), sizeof(Sha256)) == bytes_of(sha256(all.substr(kHashed)));
-  if (!sound) {  // the file is damaged, is a copy of another key's entry, or is not an entry
+  if (!sound) {
     std::error_code ignored;
     fs::remove(path, ignored);
     return std::nullopt;
@@ -153,8 +151,8 @@ void CompileCache::store_entry(const Sha256& key, std::string_view bytes) {
   if (is_shrink_due(key)) shrink_to_limit();
 }
 
-// If the cache exceeds its limit, evicts the least recently used entries until it has 3/4 of the limit. Also removes
-// temporary files of crashed writers.
+// Evicts the least recently used entries until the cache has 3/4 of the limit. Also removes temporary files of crashed
+// writers.
 void CompileCache::shrink_to_limit() {
   FolderLock lock(folder_);
   if (!lock.held()) return;

@@ -1,8 +1,7 @@
-// The compile cache: compiled bytes on disk. A key is the hash of what made them (source, compiler, version, flags).
-// Safe under concurrent processes and crashes: an entry is written to a temporary file and renamed. A file that is
-// damaged, has another key's content, is not a regular file, belongs to another user or is writable by others is
-// ignored. If the total size exceeds the limit, the least recently used entries are evicted; only some writes check the
-// size.
+// The compile cache: compiled bytes on disk, by the hash of what made them (source, compiler, version, flags). Safe
+// under concurrent processes and crashes: an entry is written to a temporary file and renamed. A damaged file, and one
+// that another user may have written, is ignored. If the total size exceeds the limit, the least recently used entries
+// are evicted; only some writes check the size.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -17,12 +16,12 @@ namespace tgc {
 
 class CompileCache {
  public:
-  // A cache in `folder`, created on the first write. `limit` is the maximum size in bytes; 0 disables the cache.
+  // `folder` is created on the first write. `limit` is the maximum size in bytes; 0 disables the cache.
   CompileCache(std::filesystem::path folder, uint64_t limit) : folder_(std::move(folder)), limit_bytes_(limit) {}
 
   // The cache of this process. Folder: TGC_CACHE_DIR, else XDG_CACHE_HOME/tgc, else ~/.cache/tgc. Limit: TGC_CACHE_MB
   // megabytes (default 512). TGC_CACHE=0 disables it, and so does a missing HOME if no variable names a folder. Throws
-  // Failure if TGC_CACHE_MB is not a number.
+  // Failure if TGC_CACHE_MB is invalid.
   static CompileCache& shared_cache();
 
   bool is_enabled() const { return limit_bytes_ > 0; }
@@ -30,15 +29,14 @@ class CompileCache {
   uint64_t limit_bytes() const { return limit_bytes_; }
 
   std::optional<std::string> load_entry(const Sha256& key);
-  // Stores `bytes` under `key`. If writing fails, or if the entry is larger than the limit, stores nothing and reports
-  // no error.
+  // Reports no error: stores nothing if writing fails, or if the entry is larger than the limit.
   void store_entry(const Sha256& key, std::string_view bytes);
 
   struct CacheUsage {
     uint64_t entries = 0, bytes = 0;
   };
   CacheUsage usage() const;
-  // Removes every entry and returns the number of removed entries. Fails if an entry cannot be removed.
+  // Returns the number of removed entries. Fails if an entry cannot be removed.
   Result<uint64_t> clear();
 
  private:
@@ -49,7 +47,7 @@ class CompileCache {
   uint64_t limit_bytes_;
 };
 
-// Returns the key of a list of parts. Each part is hashed with its length, so {"ab", "c"} and {"a", "bc"} differ.
+// Each part is hashed with its length, so {"ab", "c"} and {"a", "bc"} differ.
 Sha256 cache_key(std::initializer_list<std::string_view> parts);
 
 }  // namespace tgc

@@ -75,7 +75,7 @@ TEST_CASE("cache: an entry of another key or user, or that is not a regular file
   for (const fs::path& file : entries_of(folder.path))
     if (file != one) fs::copy_file(one, file, fs::copy_options::overwrite_existing);
   CHECK(cache.load_entry(key(1)) == value(1));
-  CHECK_FALSE(cache.load_entry(key(2)));  // a miss, because the file of key 2 holds key 1's entry
+  CHECK_FALSE(cache.load_entry(key(2)));  // the file of key 2 holds key 1's entry
 
   auto ignores = [&](auto&& spoil) {
     cache.store_entry(key(1), value(1));
@@ -99,15 +99,15 @@ TEST_CASE("cache: the size stays within the limit, and the least recently used e
   int looks = 0;
   for (int i = 0; i < 1000; i++) {
     cache.store_entry(key(i), value(i));
-    CHECK(cache.load_entry(key(0)) == value(0));  // key 0 is read in every round, so its entry is kept
-    if (key(i)[0] != 0) continue;          // because store_entry() checks the cache's size only for such keys
+    CHECK(cache.load_entry(key(0)) == value(0));  // read in every round, so its entry is kept
+    if (key(i)[0] != 0) continue;          // store_entry() checks the cache's size only for such keys
     CHECK(cache.usage().bytes <= 100'000);
     looks++;
   }
   CHECK(looks >= 2);
   CHECK_FALSE(cache.load_entry(key(5)));
   CHECK(cache.load_entry(key(999)) == value(999));
-  cache.store_entry(key(1000), std::string(200'000, 'x'));  // this value is larger than the limit
+  cache.store_entry(key(1000), std::string(200'000, 'x'));
   CHECK_FALSE(cache.load_entry(key(1000)));
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("cache: concurrent processes, some of them killed, see only whole entr
   }
   for (int child = 0; child < 4; child++) {
     int status = 0;
-    if (child >= 2) ::kill(children[size_t(child)], SIGKILL);  // kill the child at a random moment
+    if (child >= 2) ::kill(children[size_t(child)], SIGKILL);
     ::waitpid(children[size_t(child)], &status, 0);
     if (child < 2) CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
   }

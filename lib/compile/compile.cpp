@@ -22,9 +22,8 @@ namespace {
 // Part of every cache key. Increment it when the same source and flags produce different bytes.
 constexpr std::string_view kRevision = "11";
 
-// The language that each renderer prints, if tgc has a compiler for it.
 struct RendererLanguage {
-  std::string_view renderer;  // the renderer's name in a target: lib/target/renderers.def
+  std::string_view renderer;  // as in a target: lib/target/renderers.def
   Language language;
 };
 constexpr RendererLanguage kLanguages[] = {
@@ -102,13 +101,13 @@ Sha256 key_of(const CompileJob& job, Artifact what) {
   Machine m = machine_of(job);
   std::string identity = is_nvidia(job) ? cuda_identity(job, what) : llvm_identity(job);
   CompileJob same = job;
-  same.timeout_seconds = 0;  // the time limit does not change the code
+  same.timeout_seconds = 0;
   ByteWriter bytes;
   put_member(bytes, same);
   return cache_key({kRevision, name_of(what), m.triple, m.cpu, m.features, identity, bytes.take_bytes()});
 }
 
-// True if the job only turns a PTX source into PTX: no compiler runs, only the renderer's placeholders are filled in.
+// No compiler runs: only the renderer's placeholders are filled in.
 bool takes_no_compiler(const CompileJob& job, Artifact what) {
   return job.language == Language::Ptx && !needs_nvidia_tools(job, what);
 }
@@ -116,7 +115,7 @@ bool takes_no_compiler(const CompileJob& job, Artifact what) {
 std::atomic<bool> fault_was_seeded = false;
 
 // Records whether the fault changes the code of a job, by compiling it with and without the fault. Setting `max_passes`
-// makes both compilations take the same path (clang, then LLVM's passes), so that only the fault can make a difference.
+// makes both compilations take the same path, so that only the fault can make a difference.
 void note_fault(CompileJob job, Artifact what) {
   if (fault_was_seeded) return;
   job.max_passes = INT64_MAX;
@@ -181,7 +180,7 @@ Result<std::string> compile(const CompileJob& job, Artifact what) {
   auto configured = catch_failures([] { return &CompileCache::shared_cache(); });
   if (!configured) return configured.diag();
   CompileCache& cache = **configured;
-  // OpenCL binaries are not cached: the platform has its own cache, and querying its version is expensive
+  // the platform has its own cache, and querying its version is expensive
   bool platform = job.language == Language::OpenCl && what == Artifact::Binary;
   if (!cache.is_enabled() || platform) return compile_uncached(job, what);
   auto key = catch_failures([&] { return key_of(job, what); });

@@ -42,7 +42,6 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 }  // namespace
 
 TEST_CASE("a huge source is compiled with fewer passes") {
-  // 8000 statements in a row, each of which selects between the value so far and a new one
   std::string ir =
       "define void @add(float* noalias align 32 %data0, float* noalias align 32 %data1)\n{\n"
       "  %s0 = load float, float* %data1\n";

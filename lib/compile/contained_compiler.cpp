@@ -25,9 +25,8 @@ namespace {
 using Compiler = std::string (*)(const CompileJob& job, Artifact what);
 constexpr uint64_t kMemory = uint64_t(8) << 30;
 const pid_t kFirstProcess = getpid();
-constexpr int kMostSources = 256;  // maximum sources per worker, because compilers leak memory until the worker ends
+constexpr int kMostSources = 256;  // compilers leak memory until the worker ends
 
-// ---- messages to and from a worker
 struct Task {
   CompileJob job;
   Artifact what;
@@ -71,7 +70,7 @@ Result<std::string> outcome(Compiler compiler, const Task& task, double& reporte
   });
 }
 
-// Returns the compiled result, or throws. `answer` came from a worker, or describes the worker's death if `died`.
+// `answer` came from a worker, or describes the worker's death if `died`.
 std::string unpack_answer(Result<std::string> answer, const CompileJob& job, bool died) {
   if (died)
     throw Failure("the compiler of kernel '" + job.name + "' (" + std::string(name_of(job.language)) + ") " +
@@ -87,10 +86,9 @@ std::string unpack_answer(Result<std::string> answer, const CompileJob& job, boo
   throw RejectedSource(std::move(diag));
 }
 
-// ---- what a job needs of its worker
 struct WorkerNeeds {
   bool room = false;               // the worker may write files and start programs, as drivers and linkers do
-  bool driver = false;             // the worker runs a vendor's driver
+  bool driver = false;
   unsigned engines = 0;            // bit mask of engines loaded before the fork
   Compiler compiler = nullptr;
 
@@ -110,7 +108,6 @@ WorkerNeeds needs_of(const CompileJob& job, Artifact what, Compiler compiler) {
           .compiler = compiler};
 }
 
-// ---- workers that compile sources, and the pool of idle workers
 // Starts workers from one permanent thread, because the system kills a worker when the thread that started it ends.
 class WorkerStarter {
  public:
@@ -181,7 +178,7 @@ class CompileWorker {
   std::optional<WorkerProcess> process_;  // declared after room_, so that the worker ends before its folder is removed
 };
 
-// The idle workers of a process. Never destroyed, because the starter's thread runs until the process ends.
+// Never destroyed, because the starter's thread runs until the process ends.
 class Workers {
  public:
   const pid_t process = getpid();
@@ -205,7 +202,7 @@ class Workers {
   std::unique_ptr<CompileWorker> take(const WorkerNeeds& needs) {
     std::unique_lock lock(mutex_);
     engines_ |= needs.engines;
-    // take the most recently returned worker, because its data is most likely still in the processor's caches
+    // the most recently returned worker's data is most likely still in the processor's caches
     auto it = std::ranges::find_if(idle_, [&](auto& worker) { return worker->meets(needs); });
     if (it == idle_.end()) {
       WorkerNeeds has = needs;
@@ -231,7 +228,7 @@ class Workers {
   unsigned engines_ = 0;  // engines that this process has loaded, a bit mask
 };
 
-// Returns the workers of this process. A forked child has its own and never uses its parent's.
+// A forked child has its own workers and never uses its parent's.
 Workers& own_workers() {
   static std::atomic<Workers*> all = nullptr;
   static struct AtExit {

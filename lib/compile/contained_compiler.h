@@ -1,20 +1,17 @@
 // Runs compilers in worker processes, because a compiler can crash or misbehave on odd sources. LLVM and clang run in
 // workers that may only read the system's files (Rights::Compile). Drivers, external programs and lld (which links
-// through files) run in workers with a DriverRoom. Starting, confining and warming up a worker takes longer than
-// compiling a small kernel, so a worker is kept and reused by any thread. A worker that ran a driver, failed to
-// compile a source, or has compiled many sources is not reused.
+// through files) run in workers with a DriverRoom. Idle workers are kept and reused by any thread.
 #pragma once
 #include "lib/compile/compile.h"
 
 namespace tgc {
 
-// Runs `compiler` on the job in a worker process (in this process in a sanitizer build) and returns its result. Throws
-// what `compiler` throws, including RejectedSource, or a Failure that names the kernel if the worker died or exceeded
-// the job's time limit.
+// Runs `compiler` on the job in a worker process (in this process in a sanitizer build). Throws what `compiler` throws,
+// including RejectedSource, or a Failure that names the kernel if the worker died or exceeded the job's time limit.
 std::string compile_contained(const CompileJob& job, Artifact what,
                               std::string (*compiler)(const CompileJob& job, Artifact what));
 
-// Processor time in seconds that workers and their child processes spent on sources submitted by this thread.
+// Of workers and their child processes, for sources submitted by this thread.
 double compiler_processor_seconds();
 
 }  // namespace tgc

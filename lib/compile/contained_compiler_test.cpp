@@ -1,4 +1,3 @@
-// Tests compile workers with a compiler that is a function of this test and returns its process id; and texts of jobs.
 #include "lib/compile/contained_compiler.h"
 
 #include <doctest/doctest.h>
@@ -25,7 +24,6 @@ std::string odd_compiler(const CompileJob& job, Artifact) {
   return std::to_string(getpid());
 }
 
-// Returns the compiled result, or the error message.
 std::string compiled(const std::string& source) {
   CompileJob job{.language = Language::LlvmIr, .source = source, .name = "E_4",
                  .timeout_seconds = source == "endless" ? 0.3 : 60};
@@ -48,9 +46,9 @@ TEST_CASE("compile worker: reused for the next source, but not after a crash, a 
   CHECK(compiled("b") == first);
   std::string other_thread;
   std::thread([&] { other_thread = compiled("a"); }).join();
-  CHECK(other_thread == first);  // another thread gets the same idle worker
+  CHECK(other_thread == first);
   CHECK(compiled("a") == first);
-  bool apart = false;  // true if two concurrent sources used two workers; tried often, as the second may start late
+  bool apart = false;  // two concurrent sources used two workers; tried often, as the second may start late
   for (int tries = 0; tries < 50 && !apart; tries++) {
     std::string one, two;
     std::thread with_one([&] { one = compiled("slow"); });
@@ -59,7 +57,6 @@ TEST_CASE("compile worker: reused for the next source, but not after a crash, a 
     apart = one != two;
   }
   CHECK(apart);
-  // a forked child starts its own worker
   auto in_child = contain([](Worker&) -> Result<std::string> { return compiled("a"); });
   REQUIRE(in_child);
   CHECK(*in_child != first);

@@ -10,7 +10,6 @@
 namespace tgc {
 namespace {
 
-// ---- search for NVIDIA's tools
 const std::vector<std::string>& toolkits() {
   static const std::vector<std::string> folders = [] {
     std::vector<std::string> out;
@@ -28,14 +27,13 @@ std::string find_tool(std::string_view name) {
   return find_program(name, folders);
 }
 
-// Returns a file's path, size and modification time, for the cache key: a new installation changes them.
+// Returns a text that differs after a new installation, for the cache key.
 std::string file_identity(const std::string& path) {
   struct stat info;
   if (path.empty() || ::stat(path.c_str(), &info) != 0) return "none";
   return path + " " + std::to_string(info.st_size) + " " + std::to_string(info.st_mtime);
 }
 
-// ---- NVRTC
 struct Nvrtc {
   using Program = void*;
   int (*version)(int*, int*) = nullptr;
@@ -46,7 +44,7 @@ struct Nvrtc {
   int (*ptx_size)(Program, size_t*) = nullptr;
   int (*ptx)(Program, char*) = nullptr;
   int (*destroy)(Program*) = nullptr;
-  std::string file;  // path of the loaded library; empty if there is none
+  std::string file;
 
   template <class F>
   bool bind(void* library, const char* name, F& f) {
@@ -70,7 +68,7 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-// Returns the path of NVRTC or, if it is in no known folder, its name for dlopen; empty if TGC_NVRTC=0 disables NVRTC.
+// Returns the path of NVRTC or, if it is in no known folder, its name for dlopen; empty if TGC_NVRTC=0.
 std::string find_nvrtc() {
   if (const char* off = std::getenv("TGC_NVRTC"); off && std::string_view(off) == "0") return {};
   for (const std::string& folder : toolkits())
@@ -136,7 +134,6 @@ std::string ptx_by_nvrtc(const CompileJob& job) {
   return out;
 }
 
-// ---- ptxas and the disassemblers
 // Parses ptxas' error: "ptxas kernel.ptx, line 7; error   : Arguments mismatch".
 Diag ptxas_error(const std::string& log) {
   Diag diag;
@@ -162,7 +159,7 @@ std::string assemble(const std::string& ptx, const CompileJob& job, Artifact wha
   return what == Artifact::Resources ? ran.err + ran.out : read_whole_file(out).value_or_throw();
 }
 
-// Disassembles a cubin. `lines`: nvdisasm's option that adds source lines, or empty.
+// `lines`: nvdisasm's option that adds source lines, or empty.
 std::string disassemble_sass(const std::string& cubin, std::string_view lines) {
   std::string nvdisasm = find_tool("nvdisasm"), cuobjdump = find_tool("cuobjdump");
   constexpr const char* kWhence =
@@ -205,8 +202,6 @@ std::string tool_version(const std::string& tool) {
 
 }  // namespace
 
-// ---- the functions of backends.h
-
 std::string compile_cuda(const CompileJob& job, Artifact what) {
   if (what == Artifact::LlvmIr) return cuda_by_clang(job, Form::Ir);
   return artifact_of_ptx(nvrtc().file.empty() ? cuda_by_clang(job, Form::Assembly) : ptx_by_nvrtc(job), job, what,
@@ -221,7 +216,7 @@ bool needs_nvidia_tools(const CompileJob& job, Artifact what) {
   return job.language == Language::Cuda && what != Artifact::LlvmIr && !nvrtc().file.empty();
 }
 
-// Compiles PTX after replacing the placeholders VERSION and TARGET, which tinygrad's renderer leaves in the source.
+// Replaces the placeholders VERSION and TARGET, which tinygrad's renderer leaves in the source.
 std::string compile_ptx(const CompileJob& job, Artifact what) {
   if (what == Artifact::LlvmIr)
     throw Failure(Diag{.message = "PTX has no LLVM IR", .expected = "--stage=source, asm, binary, cubin or sass"});

@@ -1,6 +1,5 @@
 // Compiles CUDA with clang's NVPTX target, without NVRTC and CUDA's headers, so that the PTX can be read on any
-// computer. The prelude declares the parts of CUDA's headers that tinygrad's CUDA renderer uses, except fp8. exp2, log2
-// and sin of floats are PTX's approximate instructions; those of doubles are in cuda_math.h.
+// computer. The prelude declares the parts of CUDA's headers that tinygrad's CUDA renderer uses, except fp8.
 #include "lib/compile/backends.h"
 #include "lib/compile/cuda_math.h"
 
@@ -65,7 +64,7 @@ static __device__ __forceinline__ nv_bfloat16 htrunc(nv_bfloat16 x) { return tru
 static __device__ __forceinline__ nv_bfloat16 hrcp(nv_bfloat16 x) { return 1.0f / (float)x; }
 )";
 
-// Removes the headers that the prelude replaces; line numbers stay the same.
+// Line numbers stay the same.
 std::string without_headers(std::string source) {
   for (std::string_view header : {"#include <cuda_fp16.h>", "#include <cuda_bf16.h>"})
     for (size_t at = 0; (at = source.find(header, at)) != source.npos;) source.replace(at, header.size(), "");

@@ -1,6 +1,5 @@
-// exp2, log2 and sin of doubles for the prelude of cuda_clang.cpp, because PTX has instructions for floats only and
-// NVIDIA's library of these functions may be missing. The polynomials are Taylor series. Results are exact to a few
-// units in the last place.
+// exp2, log2 and sin of doubles for the prelude of cuda_clang.cpp, because PTX has such instructions for floats only
+// and NVIDIA's library of these functions may be missing.
 #pragma once
 #include <string_view>
 

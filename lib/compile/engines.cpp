@@ -9,10 +9,9 @@
 namespace tgc {
 namespace {
 
-// Returns the path of an engine's shared object `file`. Looks first in the folder of the executable or library that
-// contains this code, then in ../lib/tgc relative to the executable's folder. If both lack the file, returns `file`, so
-// that dlopen searches LD_LIBRARY_PATH. A run path in the executable would not work with AddressSanitizer, because
-// AddressSanitizer's library is then the caller of dlopen.
+// Looks beside the executable or library that contains this code, then in ../lib/tgc of the executable's folder. If
+// both lack the file, returns `file`, so that dlopen searches LD_LIBRARY_PATH. A run path in the executable would not
+// work with AddressSanitizer, whose library is then the caller of dlopen.
 std::string place_of(const char* file) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -24,9 +23,8 @@ std::string place_of(const char* file) {
   return fs::exists(path, error) ? path.string() : file;
 }
 
-// noexcept, because neither the dynamic loader nor LLVM handles exceptions: if memory runs out in a constructor, an
-// exception would leave the loader's or LLVM's locks held, and the next function that needs a lock, even exit(), would
-// wait forever. With noexcept, std::terminate ends the process instead.
+// noexcept, because neither the dynamic loader nor LLVM handles exceptions: std::bad_alloc from a constructor would
+// leave their locks held, and the next function that needs a lock, even exit(), would wait forever.
 void* open(const std::string& path) noexcept { return ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL); }
 template <class Engine>
 Engine* begin(Engine* (*make)()) noexcept {

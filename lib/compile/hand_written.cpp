@@ -41,7 +41,7 @@ const std::pair<const char*, const char*> kHipWords[] = {
 };
 constexpr std::string_view kHeaders[] = {"hip/hip_runtime.h", "hip/hip_fp16.h", "cuda_runtime.h",
                                          "device_launch_parameters.h", "cuda.h"};
-// Headers that check_self_contained() accepts, so that self_contained_source() keeps them.
+// Headers that check_self_contained() accepts.
 constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h", "metal_stdlib"};
 
 using Words = std::map<std::string, std::string, std::less<>>;
@@ -99,8 +99,8 @@ Diag preprocessor_error(size_t number, std::string_view line) {
           .expected = "the source after the preprocessor, as `clang -E` or `nvcc -E` prints it"};
 }
 
-// Processes a preprocessor directive. Returns the text that replaces the line; adds a macro that it defines to `words`.
-// Throws Failure unless it is a known pragma, includes a known header, or defines a macro without parameters.
+// Returns the text that replaces a preprocessor directive; adds a macro that it defines to `words`. Throws Failure
+// unless it is a known pragma, includes a known header, or defines a macro without parameters.
 std::string directive(std::string_view line, size_t number, Words& words, bool& in_comment) {
   std::string_view rest = trimmed(line.substr(1));
   auto argument = [&](std::string_view word) { return trimmed(rest.substr(word.size())); };
@@ -123,9 +123,6 @@ std::string directive(std::string_view line, size_t number, Words& words, bool& 
   throw Failure(preprocessor_error(number, line));
 }
 
-// ---- signatures
-
-// Returns the word that marks the function of a kernel.
 std::string_view mark_of(Language language) {
   switch (language) {
     case Language::Cuda: return "__global__";
@@ -191,7 +188,6 @@ HandWrittenKernel kernel_at(std::string_view source, size_t open) {
   return out;
 }
 
-// Returns whether the function whose mark is at `at` is a template.
 bool is_template(std::string_view text, size_t at) {
   const size_t end = text.find_last_of(";{}", at);
   const std::string_view before = text.substr(end == text.npos ? 0 : end, at - (end == text.npos ? 0 : end));

@@ -8,14 +8,12 @@
 
 namespace tgc {
 
-// A kernel's function and its parameters, as the source declares them.
 struct HandWrittenKernel {
   struct Parameter {
     std::string name;
-    std::string type;         // for a pointer, the type of its elements: "float"; empty for LLVM IR's ptr, which has no
-                              // such type
+    std::string type;         // for a pointer, the type of its elements: "float"; empty for LLVM IR's ptr
     bool is_pointer = false, is_const = false;
-    bool is_builtin = false;  // true: not an argument of a launch, as Metal's [[thread_position_in_grid]]
+    bool is_builtin = false;  // not an argument of a launch, as Metal's [[thread_position_in_grid]]
   };
   std::string name;
   std::vector<Parameter> parameters;
@@ -27,10 +25,10 @@ std::vector<std::string> language_names();
 // Returns the target for a source in `language` without --target: "CUDA" for "cuda". Fails for an unknown language.
 Result<std::string> default_target_of(const std::string& language);
 
-// Makes a source self-contained that was written for a compiler with headers: replaces macros without parameters by
-// their text and HIP's keywords by clang's attributes, drops `#pragma unroll`, /* comments */ and the headers that this
-// makes unnecessary, and declares kernels without mangling. Line numbers do not change. Fails for most other
-// preprocessor directives. Returns LLVM IR and PTX unchanged.
+// Makes a source self-contained that was written for a compiler with headers: replaces macros without parameters and
+// HIP's keywords, drops /* comments */, `#pragma unroll` and headers of CUDA and HIP that clang does not need, and
+// declares kernels without mangling. Line numbers do not change. Fails for most other preprocessor directives. Returns
+// LLVM IR and PTX unchanged.
 Result<std::string> self_contained_source(Language language, std::string_view text);
 
 // Returns the kernels of a source in their order, except templates. Fails if there is none.

@@ -1,4 +1,4 @@
-// Serializes a CompileJob. Messages to workers and cache keys use the same list of members, so that none is forgotten.
+// Serializes a CompileJob, for messages to workers and cache keys.
 #pragma once
 #include <tuple>
 
@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// A tuple of references to all members. Adding a member to CompileJob without naming it here is a compile error.
+// Adding a member to CompileJob without naming it here is a compile error.
 auto members_of(auto& job) {
   auto& [language, machine, arch, source, name, lines, timeout_seconds, passes, by_other, fault] = job;
   return std::tie(language, machine, arch, source, name, lines, timeout_seconds, passes, by_other, fault);

@@ -36,7 +36,7 @@ bool opens_section(std::string_view line) {
 // True for ".loc", but not for PTX's ".local".
 bool is_location(std::string_view line) { return starts_with_any(line, {".loc ", ".loc\t"}); }
 
-// Returns the source line of a .loc directive (12 for ".loc 1 12 5 ..."), or 0 if `line` is another directive.
+// Returns the source line of a .loc directive (12 for ".loc 1 12 5 ..."); 0 for another line.
 size_t line_of_location(std::string_view line) {
   if (!is_location(line)) return 0;
   std::string text(line.substr(4));
@@ -52,7 +52,7 @@ std::string listing(std::string_view assembly, const CompileJob& job) {
   if (!job.name.empty()) out += comment + " kernel " + job.name + "\n";
   std::vector<std::string_view> source = lines_of(job.source);
   bool debug = false;
-  int depth = 0;  // nesting of the braces around PTX's debug sections
+  int depth = 0;
   size_t shown = 0;
   for (std::string_view raw : lines_of(assembly)) {
     std::string_view line = trimmed(raw);

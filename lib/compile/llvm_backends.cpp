@@ -25,8 +25,8 @@ bool is_amd(const CompileJob& job) { return job.machine == "amdgcn"; }
 LlvmEngine& llvm() { return *llvm_engine().value_or_throw(); }
 ClangEngine& clang() { return *clang_engine().value_or_throw(); }
 
-// The passes of -O2 take time that grows with the square of a kernel's size: the vectorizer of straight-line code, the
-// register allocator and others. A source of more bytes than this limit is compiled for a CPU with fewer passes.
+// Some passes of -O2 take time that grows with the square of a kernel's size, so a source of more bytes than this limit
+// is compiled for a CPU with fewer passes.
 constexpr size_t kHugeSource = 384 << 10;
 
 bool is_huge(const CompileJob& job) {
@@ -101,8 +101,6 @@ std::vector<std::string> hip_arguments(const CompileJob& job) {
   return args;
 }
 
-// ---- compiling in the engines of LLVM and clang
-
 std::vector<std::string> ir_arguments(const CompileJob& job) {
   std::vector<std::string> args = c_arguments(job);
   std::ranges::replace(args, std::string("c"), std::string("ir"));
@@ -119,7 +117,6 @@ std::string compile_in_clang_engine(const CompileJob& job, Artifact what) {
   return take_result(clang().compile(job.source, file, args, form_of(what)));
 }
 
-// Compiles C to LLVM IR before any optimization pass.
 std::string c_as_ir(const CompileJob& job) {
   std::vector<std::string> args = c_arguments(job);
   args.insert(args.end(), {"-Xclang", "-disable-llvm-passes"});
@@ -133,7 +130,7 @@ std::string compile_in_llvm_engine(const CompileJob& job, Artifact what) {
   return take_result(llvm().compile(text, machine_of(job), form_of(what), job.annotates_lines && is_ir, plan));
 }
 
-// Returns this CPU's model and features from /proc/cpuinfo, for the cache key: computers may share a cache folder.
+// For the cache key: computers may share a cache folder.
 std::string host_cpu() {
   static const std::string flags = [] {
     std::ifstream in("/proc/cpuinfo");
@@ -147,9 +144,7 @@ std::string host_cpu() {
   return flags;
 }
 
-// True if LLVM's engine, not clang, optimizes the job. For LLVM IR: unless uses_other_compiler is set. For C: with
-// uses_other_compiler, unless there is a fault; without it, if there is a pass limit, a fault, or a huge source, or for
-// Artifact::Passes.
+// True if LLVM's engine, not clang, optimizes the job.
 bool uses_llvm_engine(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.uses_other_compiler;
   bool by_passes = job.max_passes >= 0 || !job.llvm_fault.empty() || what == Artifact::Passes || is_huge(job);

@@ -1,4 +1,3 @@
-// Seeded LLVM faults (kLlvmFaults in compile.h): the fault that a thread's jobs use, and whether it changed any code.
 #pragma once
 #include <optional>
 #include <string>
@@ -6,11 +5,10 @@
 namespace tgc {
 
 // Sets the fault of this thread's jobs, which then ignore TGC_FAULT: a fault's name, or "" for none. With nullopt,
-// TGC_FAULT decides again. Used to run repro bundles, which name their fault.
+// TGC_FAULT decides again.
 void set_llvm_fault_of_thread(std::optional<std::string> fault);
 
-// True if a fault changed the code of any compile() of this process. A wrong pass changes nothing if the code has no
-// instruction of its kind.
+// True if a fault changed the code of any compile() of this process.
 bool llvm_fault_occurred();
 
 }  // namespace tgc

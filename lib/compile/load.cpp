@@ -22,17 +22,16 @@ constexpr uint16_t kMachine = EM_X86_64;
 constexpr uint32_t kWord64 = R_X86_64_64;  // of the supported relocations, the only one of 8 bytes
 #endif
 
-constexpr size_t kStub = 16;  // size in bytes of a stub, which jumps to an outside function
-constexpr size_t kMostName = 1 << 12;  // maximum length of a name in bytes
+constexpr size_t kStub = 16;  // size of a stub, which jumps to an outside function
+constexpr size_t kMostName = 1 << 12;
 constexpr size_t kMostAlignment = 1 << 16;
-constexpr size_t kMostBytes = size_t(1) << 30;  // maximum size of the loaded code
+constexpr size_t kMostBytes = size_t(1) << 30;
 
-// Returns `n` rounded up to a multiple of `to`. `n` is at most kMostBytes + kMostAlignment, `to` at most
-// kMostAlignment.
+// `n` is at most kMostBytes + kMostAlignment, `to` at most kMostAlignment.
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-// bfloat16 conversions, which compiled code may call and which not every C library and libgcc has. The result is in the
-// low 16 bits of the register that returns a float.
+// bfloat16 conversions, which not every C library and libgcc has. The result is in the low 16 bits of the register that
+// returns a float.
 float bfloat16_bits(float x) {
   uint32_t bits = std::bit_cast<uint32_t>(x);
   bool nan = (bits & 0x7FFFFFFF) > 0x7F800000;
@@ -49,7 +48,6 @@ float bfloat16_bits_of_double(double x) {
   return bfloat16_bits(std::bit_cast<float>(bits));
 }
 
-// Libraries whose functions compiled code calls for operations that have no machine instruction.
 struct Libraries {
   void* gcc = ::dlopen("libgcc_s.so.1", RTLD_LAZY);
   void* math = ::dlopen("libm.so.6", RTLD_LAZY);
@@ -59,7 +57,6 @@ const Libraries& libraries() {
   return opened;
 }
 
-// Functions that compilers call to copy structures and for loops that set or copy memory.
 constexpr std::string_view kMemoryFunctions[] = {"memcpy", "memset", "memmove", "memcmp", "bzero", "bcmp"};
 
 // Finds `name` in `library` itself, not in libraries it depends on, because the C library's functions could start
@@ -120,7 +117,6 @@ class Loader {
     for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) out.push_back(read<T>(s.sh_offset + at));
     return out;
   }
-  // Returns the bytes of a section in the object.
   std::string_view content(const Elf64_Shdr& s) const {
     if (s.sh_type == SHT_NOBITS || s.sh_offset > object_.size() || object_.size() - s.sh_offset < s.sh_size)
       throw Failure("a section of the object lies outside it");
@@ -161,7 +157,6 @@ class Loader {
     return s.sh_flags & SHF_EXECINSTR ? Code : s.sh_flags & SHF_WRITE ? Writable : Constant;
   }
 
-  // Returns begin + size, the end of a part of the memory.
   static size_t end_of(size_t begin, size_t size) {
     if (begin > kMostBytes || size > kMostBytes - begin) throw Failure("the object needs more than 1 GiB of memory");
     return begin + size;
@@ -224,8 +219,8 @@ class Loader {
     std::memcpy(slot, &address, sizeof address);
     return reinterpret_cast<uint64_t>(slot);
   }
-  // Returns the target for calls to symbol `i`: the symbol's address if it is in the object, else the address of a stub
-  // that jumps to the symbol, because the symbol may be out of a call instruction's range.
+  // Returns the target for calls to symbol `i`: the symbol's address if it is in the object, else that of a stub,
+  // because the symbol may be out of a call instruction's range.
   uint64_t callable(size_t i) {
     if (symbol_at(i).st_shndx != SHN_UNDEF) return address_of(i);
     uint64_t address = address_of(i);
@@ -277,7 +272,6 @@ class Loader {
     }
   }
 
-  // ORs `bits`, shifted left by `at`, into the instruction at `where`.
   static void insert(char* where, uint64_t bits, int at) {
     uint32_t instruction;
     std::memcpy(&instruction, where, sizeof instruction);
@@ -340,7 +334,7 @@ class Loader {
   std::vector<std::string> names_;
   std::vector<Elf64_Sym> symbols_;
   size_t strings_ = 0, relocated_ = 0;
-  std::vector<size_t> place_;            // for each section, its offset from memory_
+  std::vector<size_t> place_;            // by section: offset from memory_
   size_t begin_[kRegions + 1] = {}, total_ = 0, stubs_ = 0, slots_ = 0;
   char* memory_ = nullptr;
 };

@@ -1,6 +1,6 @@
 // Loads machine code into this process: a relocatable ELF object is placed in memory, relocated and made executable.
-// Needs no LLVM, so kernels from the cache run without loading it. Mirrors tinygrad's runtime/support/elf.py
-// (jit_loader), but also resolves calls out of the kernel (memset, half-precision conversions).
+// Needs no LLVM. Mirrors tinygrad's runtime/support/elf.py (jit_loader), but also resolves calls out of the kernel
+// (memset, half-precision conversions).
 #pragma once
 #include <cstddef>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-using Functions = std::map<std::string, void*, std::less<>>;  // name -> address
+using Functions = std::map<std::string, void*, std::less<>>;
 
 class LoadedCode {
  public:
@@ -40,8 +40,8 @@ class LoadedCode {
 void load_libraries();
 
 // Loads `object`, an ELF64 relocatable for this computer (x86-64 or AArch64). Besides libm, libgcc and memory functions
-// such as memcpy, the object may call the functions in `own`. Returns an error for any other file, for an unsupported
-// relocation, and for a symbol that cannot be resolved.
+// such as memcpy, the object may call the functions in `own`. Fails for any other file, an unsupported relocation, or a
+// symbol that cannot be resolved.
 Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const Functions& own = {});
 
 }  // namespace tgc

@@ -11,11 +11,10 @@ uint32_t round_up(uint32_t n, uint32_t to) { return (n + to - 1) / to * to; }
 uint32_t divide_up(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
 
 // A multiprocessor, from the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide.
-// All have 65,536 registers, which are allocated to a warp in portions of 256.
 struct NvidiaProcessor {
   std::string_view arch;
-  uint32_t warps, blocks;           // maximum numbers of resident warps and blocks
-  // shared memory of the multiprocessor, and the part that the system reserves for each block
+  uint32_t warps, blocks;           // maximum numbers that are resident
+  // of the multiprocessor, and the part that the system reserves for each block
   uint32_t shared_bytes, reserved;
 };
 constexpr NvidiaProcessor kNvidia[] = {
@@ -43,7 +42,7 @@ class SmallestLimit {
 };
 
 Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t threads) {
-  const uint32_t warps = divide_up(threads, kWarp);  // warps of a block
+  const uint32_t warps = divide_up(threads, kWarp);
   SmallestLimit blocks(UINT32_MAX);
   // the numbers of schedulers are assumed; each scheduler has an equal part of the registers
   const uint32_t schedulers = p.arch == "sm_60" ? 2 : 4;
@@ -57,12 +56,11 @@ Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t
   return {resident, p.warps, "warp", resident < p.warps ? blocks.name() : ""};
 }
 
-// Follows LLVM's AMDGPUSubtarget::getOccupancyWithLocalMemSize and AMDGPUBaseInfo, so that the result equals the
-// "Occupancy" in LLVM's assembly.
+// Follows LLVM's AMDGPUSubtarget::getOccupancyWithLocalMemSize and AMDGPUBaseInfo.
 Occupancy on_amd(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, uint32_t threads) {
-  constexpr uint32_t kBarriers = 16;  // barriers of a compute unit; each work group of several waves uses one
+  constexpr uint32_t kBarriers = 16;  // of a compute unit; each work group of several waves uses one
   constexpr uint32_t kScalarRegisters = 100;  // more scalar registers limit a SIMD of gfx9 to 7 waves
-  const uint32_t waves = divide_up(threads, p.wave_lanes);  // waves of a work group
+  const uint32_t waves = divide_up(threads, p.wave_lanes);
   const uint32_t all = p.max_waves * p.num_simds;
   SmallestLimit groups(UINT32_MAX);
   groups.limit(all / waves, "threads of a work group");

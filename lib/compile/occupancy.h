@@ -13,7 +13,7 @@ struct Occupancy {
   // waves that are resident at a time, and those that fit if no resource limits them
   uint32_t resident_waves = 0, max_waves = 0;
   std::string_view wave_name;         // "wave" of a SIMD, or "warp" of an SM
-  // "vector registers", "shared memory", ...; empty if no resource limits the waves
+  // such as "vector registers"; empty if no resource limits the waves
   std::string_view limiting_resource;
   std::string text() const;      // "10 of 16 waves, by vector registers"
 };
@@ -26,13 +26,12 @@ std::optional<Occupancy> occupancy_of(const KernelResources& kernel, std::string
 // for single compute units (cumode).
 struct AmdProcessor {
   uint32_t wave_lanes = 32;                // threads of a wave
-  uint32_t max_waves = 16, num_simds = 2;  // maximum number of waves of a SIMD; number of SIMDs of a compute unit
+  uint32_t max_waves = 16, num_simds = 2;  // waves of a SIMD; SIMDs of a compute unit
   // vector registers of each lane of a SIMD, and how many of them are allocated at a time
   uint32_t lane_registers = 1024, register_granule = 16;
-  uint32_t shared_bytes = 64 << 10;     // shared memory of a compute unit
+  uint32_t shared_bytes = 64 << 10;     // of a compute unit
 
-  uint32_t fitting_waves(uint32_t vector_registers) const;  // returns how many waves fit on a SIMD if each lane of a
-                                                            // wave needs so many registers
+  uint32_t fitting_waves(uint32_t vector_registers) const;  // on a SIMD, if each lane needs so many registers
 };
 std::optional<AmdProcessor> amd_processor(std::string_view arch);
 

@@ -1,5 +1,4 @@
-// Compiles OpenCL with this computer's first platform; the result has the platform's binary format. The library is
-// loaded on first use.
+// Compiles OpenCL with this computer's first platform; the result has the platform's binary format.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Bounds of the folder with kept sources: a recording may have any number of sources that do not compile.
+// A recording may have any number of sources that do not compile.
 constexpr size_t kMostKeptFiles = 256;
 constexpr uint64_t kMostKeptBytes = uint64_t(64) << 20;
 

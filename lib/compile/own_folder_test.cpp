@@ -35,6 +35,6 @@ TEST_CASE("kept sources: the oldest files are removed, by number and by size") {
   CHECK(count() == 2);
   fs::create_directory(folder.file("folder"));
   remove_oldest_kept_files(folder.path(), uint64_t(64) << 20);
-  CHECK(count() == 1);  // only files are removed, not folders
+  CHECK(count() == 1);
   remove_oldest_kept_files(folder.file("none"), 4);
 }

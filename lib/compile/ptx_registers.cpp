@@ -1,4 +1,4 @@
-// Estimates the registers of a PTX kernel by the live ranges of its virtual registers: estimate_ptx_resources().
+// Estimates the registers of a PTX kernel by the live ranges of its virtual registers.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@ namespace tgc {
 namespace {
 
 struct LiveRange {
-  size_t begin = 0, end = 0;  // numbers of lines
+  size_t begin = 0, end = 0;
 };
 
 // Reads one kernel line by line. A branch to a label of an earlier line counts as a loop.
@@ -60,8 +60,7 @@ class PtxKernel {
   }
 
  private:
-  static constexpr int64_t kReserved = 6;  // registers for thread numbers and addresses of the launch, which PTX does
-                                           // not name
+  static constexpr int64_t kReserved = 6;  // for thread numbers and addresses of the launch, which PTX does not name
 
   static uint32_t product_of(std::string_view text) {
     uint32_t out = 1;
@@ -75,8 +74,8 @@ class PtxKernel {
   void add_shared(std::string_view line) {
     out_.shared_bytes = *out_.shared_bytes + uint32_t(std::atoi(std::string(line.substr(line.find('[') + 1)).c_str()));
   }
-  // Parses a declaration of registers and stores their size in words_. ".b32 %r<12>;" declares the registers with the
-  // prefix %r, and ".f32 %acc_0, %b;" the registers with these names.
+  // Stores the sizes of declared registers in words_. ".b32 %r<12>;" declares the registers with the prefix %r, and
+  // ".f32 %acc_0, %b;" the registers with these names.
   void add_registers(std::string_view line) {
     const std::string_view text = trimmed(line);
     const size_t space = text.find_first_of(" \t");
@@ -113,7 +112,7 @@ class PtxKernel {
 std::vector<KernelResources> estimate_ptx_resources(std::string_view ptx) {
   std::vector<KernelResources> out;
   std::optional<PtxKernel> kernel;
-  uint32_t shared = 0;  // bytes of shared memory that the module declares outside of kernels, as clang does
+  uint32_t shared = 0;  // bytes that the module declares outside of kernels, as clang does
   for (std::string_view raw : lines_of(ptx)) {
     const std::string_view line = trimmed(raw.substr(0, raw.find("//")));
     if (size_t at = line.find(".entry "); at != line.npos) {

@@ -13,7 +13,6 @@
 namespace tgc {
 namespace {
 
-// Returns the number at the start of `text`, after blanks.
 std::optional<uint32_t> number_in(std::string_view text) {
   text = trimmed(text);
   uint32_t out = 0;
@@ -21,7 +20,7 @@ std::optional<uint32_t> number_in(std::string_view text) {
   return error == std::errc() && end != text.data() ? std::optional(out) : std::nullopt;
 }
 
-// Returns the number before the first `word` of a line: 16 in "Used 16 registers" for " registers".
+// Returns 16 for "Used 16 registers" and " registers".
 std::optional<uint32_t> number_before(std::string_view line, std::string_view word) {
   size_t end = line.find(word);
   if (end == line.npos) return std::nullopt;
@@ -29,8 +28,6 @@ std::optional<uint32_t> number_before(std::string_view line, std::string_view wo
   while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') begin--;
   return number_in(line.substr(begin, end - begin));
 }
-
-// ---- CPU
 
 // Decodes the ULEB128 number that LLVM prints as .byte, .ascii or .asciz.
 std::optional<uint32_t> uleb_in(std::string_view line) {
@@ -65,7 +62,7 @@ bool moves_only(std::string_view mnemonic) {
   return std::ranges::any_of(kMoves, [&](std::string_view m) { return mnemonic.starts_with(m); });
 }
 
-// Returns the width of the vectors of an instruction in bits: 0 if it has scalar operands only.
+// Returns 0 for scalar operands.
 uint32_t vector_bits_of(std::string_view mnemonic, std::string_view operands) {
   if (operands.find("%zmm") != operands.npos) return 512;
   if (operands.find("%ymm") != operands.npos) return 256;
@@ -81,7 +78,6 @@ uint32_t vector_bits_of(std::string_view mnemonic, std::string_view operands) {
   return operands.find(".2s") != operands.npos || operands.find(".4h") != operands.npos ? 64 : 0;
 }
 
-// Reads the instructions of one function.
 class CpuFunction {
  public:
   void add(std::string_view line) {
@@ -111,11 +107,8 @@ class CpuFunction {
   bool computes_ = false;
 };
 
-// ---- the reports of all compilers
-
 using Compile = Result<std::string>(const CompileJob&, Artifact);
 
-// Returns the resources that `read` finds in the report of a CPU's or AMD GPU's compiler, and the size of the code.
 std::vector<KernelResources> of_elf(const CompileJob& job, Compile& run,
                                     std::vector<KernelResources> (*read)(std::string_view assembly)) {
   auto out = read(run(job, Artifact::Resources).value_or_throw());

@@ -1,5 +1,5 @@
-// The resources that a compiled kernel needs of its processor: registers, spills, memory and code size, as reported by
-// the compiler of its source, or estimated from PTX.
+// The resources that a compiled kernel needs of its processor, as reported by the compiler of its source, or estimated
+// from PTX.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,13 +13,13 @@ namespace tgc {
 
 // Members that do not apply to the processor, or that an estimate does not have, are unset.
 struct KernelResources {
-  std::string kernel;        // the function's name
-  std::string reported_by;          // who reports the numbers: "LLVM 19.1.7", "ptxas", or how they are estimated
-  bool is_estimate = false;  // true if the numbers are not those of the machine code's compiler
-  std::optional<uint32_t> vector_registers;         // GPU: vector registers of a thread
-  std::optional<uint32_t> scalar_registers;  // AMD: scalar registers of a wave
-  // AMD: spilled vector registers (num_spills) and spilled scalar registers (num_spill_loads). NVIDIA: bytes stored and
-  // loaded for spills. CPU: the number of instructions that store a register to the stack and that load it again.
+  std::string kernel;
+  std::string reported_by;          // "LLVM 19.1.7", "ptxas", or how the numbers are estimated
+  bool is_estimate = false;  // the numbers are not those of the machine code's compiler
+  std::optional<uint32_t> vector_registers;         // GPU: of a thread
+  std::optional<uint32_t> scalar_registers;  // AMD: of a wave
+  // AMD: spilled vector registers and spilled scalar registers. NVIDIA: bytes stored and loaded for spills. CPU: the
+  // number of instructions that store a register to the stack and that load it again.
   std::optional<uint32_t> num_spills, num_spill_loads;
   std::string_view spill_unit;                     // "registers", "bytes" or "instructions"
   std::optional<uint32_t> shared_bytes;            // GPU: memory that a work group shares
@@ -27,25 +27,23 @@ struct KernelResources {
   std::optional<uint32_t> code_bytes;
   // CPU: width of the widest vectors that the kernel computes with or, if it only moves data, moves; 0: scalar code
   std::optional<uint32_t> vector_bits;
-  uint32_t max_threads = 0;             // maximum number of threads of a work group that the source states; 0: none
+  uint32_t max_threads = 0;             // of a work group, as the source states; 0: not stated
 };
 
-// Compiles the source, unless `use_cache` is set and it was compiled before, and returns the resources of each of its
-// kernels, in the order of the compiler's report. Errors: those of compile(); no compiler reports on this language
-// (Metal).
+// Compiles the source, unless `use_cache` is set and it was compiled before, and returns the resources of its kernels,
+// in the order of the compiler's report. Fails as compile() does, and for Metal.
 Result<std::vector<KernelResources>> resources_of(const CompileJob& job, bool use_cache = true);
 
-// The parsers of the reports, for resources_of() and tests:
-std::vector<KernelResources> read_amd_metadata(std::string_view assembly);  // assembly of an AMD GPU
+// parsers of the reports, for resources_of() and tests
+std::vector<KernelResources> read_amd_metadata(std::string_view assembly);  // of an AMD GPU
 std::vector<KernelResources> read_ptxas_log(std::string_view log);          // what `ptxas -v` prints
 std::vector<KernelResources> read_cpu_assembly(std::string_view assembly);  // with .stack_sizes and spill comments
 
 // Estimates the registers of the kernels in a PTX module: the most 32-bit registers that are live at a time, and a few
-// that PTX does not name. Returns them in the order of the text. ptxas reorders instructions and may need more or
-// fewer.
+// that PTX does not name. Returns them in the order of the text. ptxas may need more or fewer.
 std::vector<KernelResources> estimate_ptx_resources(std::string_view ptx);
 
-// Returns the size in bytes of a function in an ELF file; unset if it has none of that name. Does not trust the file.
+// Returns the size of a function in an ELF file; unset if it has none of that name. Does not trust the file.
 std::optional<uint32_t> function_bytes(std::string_view elf, std::string_view function);
 
 }  // namespace tgc

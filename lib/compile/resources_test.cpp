@@ -89,7 +89,7 @@ TEST_CASE("the log of ptxas is read, and occupancy names what limits it") {
   CHECK(occupancy_of(k, "sm_80", 128)->text() == "12 of 64 warps, by shared memory");  // 3 blocks of 48 KiB
   k.shared_bytes = 0;
   CHECK(occupancy_of(k, "sm_80", 128)->text() == "16 of 64 warps, by registers");
-  k.vector_registers = 144;  // registers for 14 warps, of which each of four schedulers takes 3
+  k.vector_registers = 144;  // for 14 warps, of which each of four schedulers takes 3
   CHECK(occupancy_of(k, "sm_80", 32)->text() == "12 of 64 warps, by registers");
   CHECK(occupancy_of(k, "sm_60", 32)->text() == "14 of 64 warps, by registers");
   k.vector_registers = 32;

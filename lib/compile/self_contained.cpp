@@ -16,7 +16,7 @@ constexpr std::string_view kDirectives[] = {
     R"c(#define AMX_SET(imm5) __asm("nop\nnop\nnop\n.word (0x201000+(%0<<5)+%1)" : : "i"(17), "i"(imm5) : "memory"))c",
     R"c(#define AMX(op, gpr, btf) __asm(".word (0x201000+(%0 << 5)+0%1-((0%1>>4)*6))" : : "i"(op), )c"
     R"c("r"((unsigned long long)(gpr)+(btf)) : "memory"))c"};
-// The inline assembly that the LLVM IR renderer prints, up to the end of the string: Apple's AMX.
+// Inline assembly that the LLVM IR renderer prints, up to the end of the string: Apple's AMX.
 constexpr std::string_view kAssembly[] = {"asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\"",
                                           "asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (2101792)\"",
                                           "asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (2101793)\""};
@@ -29,7 +29,6 @@ constexpr std::string_view kAssembly[] = {"asm sideeffect \".word (0x201000+($0<
                       .column = uint32_t(at - line_begin + 1)});
 }
 
-// Returns the position of the whole word `word` in `text`, from `from` on; npos if there is none.
 size_t find_word(std::string_view text, std::string_view word, size_t from) {
   for (size_t at = from; (at = text.find(word, at)) != text.npos; at++) {
     bool begins = at == 0 || !is_word_char(text[at - 1]), ends = at + word.size() >= text.size() ||

@@ -1,7 +1,7 @@
-// Checks that compiling a source reads no other file. Before a compiler sees the source, the check rejects preprocessor
-// directives (#include, #embed, __has_include) and inline assembly (.incbin, .include), except the few lines that
-// tinygrad's renderers print, such as tensor core instructions. It does not check PTX, nor PTX inside of CUDA, which
-// cannot read files. As a second barrier, clang_engine.cpp lets clang open only its own headers and AMD's libraries.
+// Checks that compiling a source reads no other file. Rejects preprocessor directives (#include, #embed, __has_include)
+// and inline assembly (.incbin, .include), except those that tinygrad's renderers print. Does not check PTX, nor PTX
+// inside of CUDA, which cannot read files. As a second barrier, clang_engine.cpp lets clang open only its own headers
+// and AMD's libraries.
 #pragma once
 #include "lib/compile/compile.h"
 

@@ -9,7 +9,6 @@ using namespace tgc;
 
 namespace {
 
-// Returns why a source is refused, or "".
 std::string refusal(Language language, std::string_view source) {
   try {
     check_self_contained(language, source);

@@ -1,7 +1,6 @@
-// The constant 2/pi, which reduces the arguments of sines of large numbers.
 #pragma once
 
-// 2/pi in binary: 1280 bits behind the point, the first one in the highest bit of the first word. A macro, because the
+// 2/pi in binary: 1280 bits behind the point, the first one in the highest bit of the first word. A macro, because its
 // text is also part of a source that tgc compiles (cuda_math.h).
 #define TGC_TWO_OVER_PI \
   0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, \

@@ -1,6 +1,5 @@
 // libtgc_clang.so: clang as a library. clang's driver turns the arguments of the clang command into those of the
-// compiler proper (cc1), which then runs in this process on text in memory. On small kernels this takes 10 to 20 ms
-// less per source than the clang command, which must be loaded every time.
+// compiler proper (cc1), which then runs in this process on text in memory.
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/Basic/Version.h>
@@ -32,7 +31,6 @@
 namespace tgc {
 namespace {
 
-// Stores the first error and its position.
 class FirstError : public clang::DiagnosticConsumer {
  public:
   explicit FirstError(CompilerError& to) : to_(to) {}
@@ -71,14 +69,14 @@ std::vector<std::string> compiler_arguments(const std::vector<std::string>& comm
     for (const clang::driver::Command& job : plan->getJobs())
       if (std::string_view(job.getCreator().getName()) == "clang") {
         auto& list = job.getArguments();
-        return {list.begin() + 1, list.end()};  // drops the first argument, -cc1
+        return {list.begin() + 1, list.end()};
       }
   if (compiler_error.message.empty()) compiler_error.message = "clang's driver planned no compilation";
   refuse(compiler_error);
 }
 
-// The file system that clang sees: clang's headers in its resource folder, and the AMD libraries that the command line
-// names. The source is in memory; no other file exists.
+// The files that clang sees: its headers in its resource folder, and the AMD libraries that the command line names. The
+// source is in memory.
 class OwnFiles : public llvm::vfs::ProxyFileSystem {
  public:
   OwnFiles(std::string folder, std::vector<std::string> libraries)
@@ -130,7 +128,7 @@ std::unique_ptr<clang::CodeGenAction> action_of(Form form) {
   return std::make_unique<clang::EmitObjAction>();
 }
 
-// Returns clang's option for the folder of its headers if an installation has them beside this library; else nothing.
+// Returns clang's option for the folder of its headers if an installation has them beside this library.
 std::vector<std::string> own_headers() {
   Dl_info own;
   if (!::dladdr(reinterpret_cast<void*>(&own_headers), &own) || !own.dli_fname) return {};
@@ -142,7 +140,7 @@ std::vector<std::string> own_headers() {
 
 std::string compile_text(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
                          Form form) {
-  // the first argument is clang's path, because clang finds the folder of its headers relative to it
+  // clang finds the folder of its headers relative to the first argument
   std::vector<std::string> command{TGC_CLANG_PATH};
   static const std::vector<std::string> headers = own_headers();
   command.insert(command.end(), headers.begin(), headers.end());

@@ -1,5 +1,5 @@
 // libtgc_lld.so: lld as a library; links a relocatable AMDGPU object into the code object that a driver loads. Separate
-// from libtgc_llvm.so because lld needs all of LLVM, which takes longer to load than a small kernel takes to compile.
+// from libtgc_llvm.so because lld needs all of LLVM, which takes long to load.
 #include <lld/Common/Driver.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Support/raw_ostream.h>
@@ -38,8 +38,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A temporary folder for the files that lld reads and writes, removed by the destructor. Its name has the same form as
-// TemporaryFolder's names, so that remove_leftover_folders() removes the folder after a crash.
+// Its name has the same form as TemporaryFolder's names, so that remove_leftover_folders() removes it after a crash.
 struct Folder {
   std::string path;
   Folder() {
@@ -56,9 +55,9 @@ struct Folder {
   }
 };
 
-// Links a relocatable object to a code object. Throws std::runtime_error with lld's message if this fails.
+// Throws std::runtime_error with lld's message if linking fails.
 std::string link(std::string_view object) {
-  static std::mutex one_at_a_time;  // because lld has global state, one link runs at a time
+  static std::mutex one_at_a_time;  // lld has global state
   std::lock_guard lock(one_at_a_time);
   Folder folder;
   std::string in = folder.path + "/kernel.o", out = folder.path + "/kernel.hsaco";

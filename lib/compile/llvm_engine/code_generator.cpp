@@ -30,8 +30,8 @@ bool find_avx512(const Machine& m) {
   return machine && machine->checkFeatures("+avx512vl");
 }
 
-// True if the passes that emit code can be reused for the next module. The passes for CPUs keep no state of an earlier
-// module, as LLVM's tests require (llc -compile-twice); the passes for GPUs accumulate what functions use.
+// The passes for CPUs keep no state of an earlier module, as LLVM's tests require (llc -compile-twice); the passes for
+// GPUs accumulate what functions use.
 bool passes_can_be_kept(const llvm::Triple& triple) { return triple.isX86() || triple.isAArch64(); }
 
 }  // namespace
@@ -51,7 +51,7 @@ std::string CodeGenerator::emit(llvm::Module& module, Form form) {
   std::unique_ptr<Emitter>& kept = emitters_[form == Form::Object];
   auto emitter = kept ? std::move(kept) : make_emitter(form);
   emitter->bytes.clear();
-  // assembly of a CPU states the size of the stack frame, for Artifact::Resources; listing() drops this section
+  // for Artifact::Resources; listing() drops this section
   machine_->Options.EmitStackSizeSection = form == Form::Assembly && passes_can_be_kept(machine_->getTargetTriple());
   emitter->passes.run(module);
   std::string out(emitter->bytes.data(), emitter->bytes.size());

@@ -15,8 +15,7 @@
 
 namespace tgc {
 
-// A target machine and the passes that emit its code. Reused, because computing the machine's features for a function
-// and building the pass list each take as long as compiling a small kernel. Not thread-safe.
+// A target machine and the passes that emit its code, which take long to build. Not thread-safe.
 class CodeGenerator {
  public:
   // Throws ThrownCompilerError if LLVM does not know the machine. `fast` generates code as -O0 does.
@@ -38,7 +37,8 @@ class CodeGenerator {
   std::unique_ptr<Emitter> emitters_[2];  // [0] emits assembly, [1] objects
 };
 
-// Code generators for one machine, one per concurrent compilation. The pool drops a generator whose compilation failed.
+// Code generators for one machine, one per concurrent compilation. A generator whose compilation failed is not given
+// back.
 class CodeGenerators {
  public:
   CodeGenerators(Machine machine, bool fast);

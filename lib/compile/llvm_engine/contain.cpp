@@ -16,7 +16,7 @@ void keep_fatal_message(void*, const char* message, bool) { fatal_message = mess
 // Throws bad_alloc if memory runs out in LLVM, which would otherwise abort. Installed before LLVM's first allocation.
 [[noreturn]] void no_memory(void*, const char*, bool) { throw std::bad_alloc(); }
 __attribute__((constructor(101))) void throw_without_memory() {
-  llvm::remove_bad_alloc_error_handler();  // removes the handler of another engine that shares this LLVM
+  llvm::remove_bad_alloc_error_handler();  // of another engine that shares this LLVM
   llvm::install_bad_alloc_error_handler(no_memory);
 }
 

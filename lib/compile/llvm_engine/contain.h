@@ -8,7 +8,6 @@
 
 namespace tgc {
 
-// Thrown inside an engine when the compiler rejects its input.
 struct ThrownCompilerError {
   CompilerError compiler_error;
 };

@@ -43,7 +43,7 @@ class Disassembler {
       throw std::runtime_error("LLVM has no disassembler for " + machine.getTargetTriple().str());
   }
 
-  // Makes section() print source lines before their instructions. Ignores damaged debug information.
+  // Ignores damaged debug information.
   void show_lines(const llvm::object::ObjectFile& file) {
     auto ignore = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
     lines_ = llvm::DWARFContext::create(file, llvm::DWARFContext::ProcessDebugRelocations::Process, nullptr, "", ignore,
@@ -119,10 +119,9 @@ namespace {
 
 struct Body {
   unsigned header = 0;                  // line number of the function's "define"
-  std::vector<unsigned> instructions;  // line number of each instruction of the function
+  std::vector<unsigned> instructions;
 };
 
-// Returns every function body of the text, in order.
 std::vector<Body> bodies_of(std::string_view text) {
   std::vector<Body> bodies;
   bool inside = false;

@@ -1,4 +1,3 @@
-// Disassembles machine code with LLVM's disassemblers, and adds line tables to modules.
 #pragma once
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
@@ -7,10 +6,9 @@
 
 namespace tgc {
 
-// Disassembles an ELF object or code object: each function's name, then address, bytes and text of each instruction. If
-// there is debug information, "; line N" precedes the instructions of source line N. Bytes that do not decode are shown
-// as `.byte`. Throws std::runtime_error if `object` is not an object file, or if LLVM has no disassembler for the
-// machine.
+// Disassembles an ELF object or code object: each function's name, then address, bytes and text of each instruction.
+// With debug information, "; line N" precedes the instructions of source line N. Bytes that do not decode are shown as
+// `.byte`. Throws std::runtime_error if `object` cannot be disassembled.
 std::string disassemble(std::string_view object, const llvm::TargetMachine& machine);
 
 // Adds debug information that maps each instruction of `module` to its line in `text`, from which the module was

@@ -40,7 +40,6 @@ namespace {
   throw ThrownCompilerError{{std::move(message), line, column}};
 }
 
-// Returns all features of this computer's CPU, as "+avx2,-sse4a,...".
 std::string host_features() {
   std::string out;
   for (const auto& [name, on] : llvm::sys::getHostCPUFeatures())
@@ -58,9 +57,9 @@ Machine resolved(Machine m) {
 }
 
 // Sets the SLP vectorizer's maximum vector width for one compilation. LLVM 19's SLP vectorizer miscompiles for AVX-512
-// with vectors wider than 128 bits: accumulators are permuted (cmd_run_test.cpp has a kernel). 128 bits are correct and
-// as fast. The width is global to the process, so compilations that need different widths wait for each other.
-// Construct the object outside of run_contained(), because a crash of LLVM skips the destructors of objects inside.
+// with vectors wider than 128 bits: accumulators are permuted. The width is global to the process, so compilations that
+// need different widths wait for each other. Construct the object outside of run_contained(), because a crash of LLVM
+// skips the destructors of objects inside.
 class SlpWidth {
  public:
   explicit SlpWidth(bool narrow) {
@@ -112,7 +111,7 @@ std::unique_ptr<llvm::Module> parse(std::string_view text, llvm::LLVMContext& co
   return module;
 }
 
-// The passes for huge modules: the time of each grows only linearly with the size of the module.
+// The time of each pass grows only linearly with the size of the module.
 constexpr const char* kFewerPasses = "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(licm),adce)";
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan& plan, PassGate* gate) {
@@ -170,7 +169,7 @@ std::string compile_with(CodeGenerator& generator, std::string_view text, const 
   return plan.lists_passes ? gate->pass_list() : out;
 }
 
-// Compiles `text`. The module must be destroyed before the generator is reused, because passes may refer to the module.
+// The module must be destroyed before the generator is reused, because passes may refer to the module.
 std::string compile_text(std::string_view text, CodeGenerators& generators, Form form, bool lines,
                          const PassPlan& plan) {
   auto generator = generators.take_generator();

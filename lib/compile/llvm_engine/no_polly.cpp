@@ -1,5 +1,5 @@
-// For engines that are linked statically: Debian's clang and LLVM refer to the plugin Polly, whose library tgc does not
-// need. This plugin in its place adds no passes.
+// For engines that are linked statically: Debian's clang and LLVM refer to the plugin Polly. This plugin in its place
+// adds no passes.
 #include <llvm/Passes/PassPlugin.h>
 
 llvm::PassPluginLibraryInfo getPollyPluginInfo() {

@@ -1,6 +1,6 @@
-// Limits which of LLVM's optional passes run, and lists them, to bisect for a wrong pass. Passes are numbered from 1 in
-// the order in which they run: optimization first, then code generation. As with `opt -opt-bisect-limit=N`, each run of
-// a pass on a function, loop or module has its own number. Also seeds faults.
+// Limits which of LLVM's optional passes run, and lists them, to bisect for a wrong pass; and seeds faults. Passes are
+// numbered from 1 in the order in which they run: optimization first, then code generation. As with `opt
+// -opt-bisect-limit=N`, each run of a pass on a function, loop or module has its own number.
 #pragma once
 #include <llvm/ADT/Any.h>
 #include <llvm/IR/Module.h>
@@ -14,7 +14,7 @@ namespace tgc {
 
 class PassGate : public llvm::OptPassGate {
  public:
-  explicit PassGate(int64_t most) : max_passes_(most) {}  // `most`: number of passes to run; -1: all
+  explicit PassGate(int64_t most) : max_passes_(most) {}  // number of passes to run; -1: all
 
   // The functions of LLVM's OptPassGate are const since LLVM 20 or 21. Without `override`, one of the two versions of
   // shouldRunPass overrides LLVM's function in each release.
@@ -24,8 +24,7 @@ class PassGate : public llvm::OptPassGate {
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) {
     return std::as_const(*this).shouldRunPass(pass, unit);
   }
-  // Called before each optimization pass; returns true if it may run. `pass` is its short name; if empty, `of_class` is
-  // used.
+  // Called before each optimization pass. `pass` is its short name; if empty, `of_class` is used.
   bool should_run(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit);
 
   // a line per optional pass: "instcombine\tfunction (E_4)\n"
@@ -37,9 +36,9 @@ class PassGate : public llvm::OptPassGate {
   mutable std::string pass_list_;
 };
 
-// ---- seeded faults (TGC_FAULT=llvm:NAME, kLlvmFaults): deliberate errors, to test bisection of compiler bugs
+// ---- seeded faults (TGC_FAULT=llvm:NAME, kLlvmFaults), to test bisection of compiler bugs
 
-// Adds the fault's pass to the optimizations; does nothing for a fault that is not a pass.
+// Does nothing for a fault that is not a pass.
 void add_wrong_pass(llvm::PassBuilder& builder, std::string_view fault);
 
 // Replaces sqrt with fabs before any pass runs: a miscompile that no pass limit avoids.

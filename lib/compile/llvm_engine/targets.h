@@ -1,4 +1,3 @@
-// The targets for which the engines of LLVM and clang make code.
 #pragma once
 #include <llvm-c/Target.h>
 

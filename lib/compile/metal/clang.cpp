@@ -1,6 +1,5 @@
-// Compiles Metal for this computer's CPU with clang, not Apple's compiler. ThreadSanitizer's instrumentation calls a
-// function such as `__tsan_read4` before every memory access; lib/emulate/metal defines these functions and checks the
-// address.
+// Compiles Metal for this computer's CPU with clang. ThreadSanitizer's instrumentation calls a function such as
+// `__tsan_read4` before every memory access; lib/emulate/metal defines these functions and checks the address.
 #include <algorithm>
 
 #include "lib/compile/backends.h"
@@ -18,12 +17,12 @@ std::string metal_by_clang(const CompileJob& job, Artifact what) {
                                 "-std=c++20", "-O2", "-fPIC", "-ffreestanding", "-nostdlib", "-fno-ident",
                                 "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-ffp-contract=off", "-fwrapv",
                                 "-fsigned-char", "-fno-strict-aliasing", "-gline-tables-only", kHideFolderOption,
-                                // these options keep every memory access of the source, so that each one is checked
+                                // keep every memory access of the source, so that each one is checked
                                 "-fno-vectorize", "-fno-slp-vectorize", "-Xclang", "-fsanitize=thread",
-                                // these options round half and bfloat after each operation
+                                // round half and bfloat after each operation
                                 "-Xclang", "-ffloat16-excess-precision=none", "-Xclang",
                                 "-fbfloat16-excess-precision=none"};
-  if (!arm) args.push_back("-mno-avx512bf16");  // the instructions of AVX512-BF16 flush small numbers to zero
+  if (!arm) args.push_back("-mno-avx512bf16");  // flushes small numbers to zero
   ClangEngine& clang = *clang_engine().value_or_throw();
   std::string object = take_result(clang.compile(metal_as_cpp(job.source), "kernel.metal", args, Form::Object));
   ByteWriter out;

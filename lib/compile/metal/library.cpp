@@ -1,6 +1,6 @@
-// The text of kMetalLibrary. Its semantics are those of the Metal Shading Language Specification: half and bfloat round
-// after every operation (by compiler flags, see clang.cpp), a vector of three elements is as large as one of four, and
-// a SIMD group has 32 threads.
+// The semantics are those of the Metal Shading Language Specification: half and bfloat round after every operation (by
+// compiler flags, see clang.cpp), a vector of three elements is as large as one of four, and a SIMD group has 32
+// threads.
 #include "lib/compile/metal/library.h"
 
 namespace tgc {

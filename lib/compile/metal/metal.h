@@ -15,7 +15,6 @@ struct MetalCode {
 
 // Compiles a Metal source with clang for this computer, as compile() does. `name` is the kernel's name in messages.
 Result<std::string> compile_metal(const std::string& name, const std::string& source);
-// Splits the result of compile_metal into its parts.
 Result<MetalCode> read_metal_code(std::string_view made);
 
 // Returns the source line of the instruction at offset `at`; 0 if the instruction has none.

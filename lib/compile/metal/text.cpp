@@ -9,7 +9,6 @@
 namespace tgc {
 namespace {
 
-// Metal's position attributes and the library's functions for them.
 using Meaning = std::pair<std::string_view, std::string_view>;
 constexpr Meaning kPositions[] = {
     {"threadgroup_position_in_grid", "group"},
@@ -96,7 +95,6 @@ class Reader {
 
  private:
   bool is(size_t i, std::string_view text) const { return i < tokens_.size() && tokens_[i].text == text; }
-  // Returns the source text from the token with index `from` up to the token with index `to`.
   std::string between(size_t from, size_t to) const {
     return std::string(source_.substr(tokens_[from].at, tokens_[to].at - tokens_[from].at));
   }

@@ -9,9 +9,9 @@ namespace tgc {
 
 struct MetalParameter {
   std::string name;
-  // true for "constant int& n", whose argument is the address of the value; false for a pointer to a buffer
+  // as "constant int& n", whose argument is the address of the value
   bool is_reference = false;
-  // name of the library function that gives the parameter its position, such as "thread_in_group"; else empty
+  // library function that gives the parameter its position, such as "thread_in_group"; else empty
   std::string position;
 };
 
@@ -20,14 +20,14 @@ struct MetalKernel {
   std::vector<MetalParameter> parameters;
 };
 
-// Finds the kernels of a source. Throws RejectedSource, with the line, for a parameter that tgc does not support.
+// Throws RejectedSource, with the line, for parameters that tgc does not support.
 std::vector<MetalKernel> metal_kernels(std::string_view source);
 
 // Returns the name of a kernel's function for one thread, of type metal::Entry (lib/emulate/metal/grid.h).
 std::string metal_entry(std::string_view kernel);
 
-// Returns C++: the library, the source with unchanged line numbers, and an entry function per kernel.
-// Throws RejectedSource for code that tgc does not support.
+// Returns C++: the library, the source with unchanged line numbers, and an entry function per kernel. Throws
+// RejectedSource for code that tgc does not support.
 std::string metal_as_cpp(std::string_view source);
 
 }  // namespace tgc
