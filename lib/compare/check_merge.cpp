@@ -10,7 +10,7 @@ using Json = nlohmann::ordered_json;
 
 Result<MergedCheck> merge_checks(const std::vector<std::string>& files) {
   std::string sum = R"({"records":0,"identical":0,"errors":0,"stages":{},"first_divergence":{}})";
-  std::vector<size_t> reports(files.size());  // number of reports in each file
+  std::vector<size_t> reports(files.size());
   const Status read = for_each_report(files, "tgc check --json", [&](size_t file, const std::string& report) {
     reports[file]++;
     for (const char* name : {"records", "identical", "stages"}) (void)Json::parse(report).at(name);

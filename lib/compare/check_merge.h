@@ -8,11 +8,11 @@
 namespace tgc {
 
 struct MergedCheck {
-  std::string json;  // the merged report, with the sums of the counts
+  std::string json;  // with the sums of the counts
   bool all_identical = false;  // all records that were not skipped are identical, and there is at least one
 };
 
-// Merges the reports in `files`. Fails if a file cannot be read, or does not contain exactly one report.
+// Fails if a file cannot be read, or does not contain exactly one report.
 Result<MergedCheck> merge_checks(const std::vector<std::string>& files);
 
 }  // namespace tgc

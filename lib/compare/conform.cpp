@@ -28,7 +28,7 @@ Diag missing_order(const std::string& file) {
           .expected = "a listing of print_uops, or JSON with a \"list\""};
 }
 
-// Reads a graph from a text of the record or from an answer. `producer` is the release of a text that names none.
+// `producer` is the release of a text that names none.
 Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file, std::string_view producer) {
   ReadReport report{.accepts_malformed = true, .producer = producer};
   return read_graph(graph, detect_kind(text), text, file, &report);
@@ -59,27 +59,26 @@ Result<std::string> listing(std::string_view text, const std::string& file, bool
   return without_trailing_newlines(print_uops(read_list->list));
 }
 
-// The process of the port, the implementation under test. Counts the failures since its last valid answer.
+// The process of the port. Counts the failures since its last valid answer.
 class Port {
  public:
   Port(const Session& session, const ConformPlan& plan)
       : program_(plan.command, plan.limit_seconds, session.cancel_check()) {}
 
-  // Sends a question to the port, and returns the answer, which is one line. Errors are those of
-  // Answerer::ask_question().
+  // Fails as Answerer::ask_question() does.
   Result<std::string> ask(const std::string& question) {
     auto line = program_.ask_question(question);
     if (!line) count(line.diag());
     return line;
   }
-  // To be called after a valid answer: sets the number of failures in a row to 0.
+  // To be called after a valid answer.
   void note_answer() { failures_in_a_row_ = 0, has_answered_ = true; }
-  // To be called after an invalid answer: counts the failure. Restarts the process, because the next line that it
-  // writes may not belong to the next question.
+  // To be called after an invalid answer. Restarts the process, because the next line that it writes may not belong to
+  // the next question.
   void note_invalid_answer(const Diag& diag) { program_.restart_process(), count(diag); }
 
-  // Returns why the run must end: too many failures in a row, fewer before the first valid answer. After the last
-  // question (`at_end`), one failure is enough if there was no valid answer. Returns "" if the run need not end.
+  // Returns why the run must end: too many failures in a row, fewer before the first valid answer; "" if it need not
+  // end. `at_end`: this was the last question.
   std::string why_stopped(bool at_end = false) const {
     if (failures_in_a_row_ < (has_answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
     if (!has_answered_) return "the command answers nothing: " + last_failure_;
@@ -122,7 +121,7 @@ class ConformRun {
       auto record = parse_golden_record(line, file.path());
       if (!record) return record.diag();
       if (plan_.comparison == ConformComparison::Values && is_runtime_kernel(*record, producer_)) {
-        runtime_kernels_++;  // skip the kernel: it cannot be run alone
+        runtime_kernels_++;  // it cannot be run alone
         continue;
       }
       for (const Question& q : questions_of(*record, file.header(), plan_.comparison == ConformComparison::Text)) {
@@ -138,8 +137,7 @@ class ConformRun {
     return Unit{};
   }
 
-  // Fails if plan.stage selected no question: the records do not have the stage (the error lists those that they
-  // have), or the stage is `source`, which is only compared as text.
+  // Fails if plan.stage selected no question.
   Status check_stage() const {
     if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
     const bool is_text = plan_.comparison == ConformComparison::Text;
@@ -197,8 +195,7 @@ class ConformRun {
     return Unit{};
   }
 
-  // Sends the question `q`, whose JSON is `asked`, and compares the answer with the expected result. Sets `difference`
-  // to the difference or the error.
+  // Sends the question `q`, whose JSON is `asked`. Sets `difference` to the difference or the error.
   AnswerVerdict verdict_on(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
                            std::string& difference) {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
@@ -222,7 +219,7 @@ class ConformRun {
     return AnswerVerdict::Different;
   }
 
-  // Returns true if two graphs are the same, except for facts that pyrender omits. `file` is the file of the first one.
+  // `file` is the file of `a`.
   bool same_structure(std::string_view a, std::string_view b, const std::string& file) const {
     Graph graph;
     auto sides = read_alike(graph, {a, file, producer_}, {b, "the answer", producer_});
@@ -231,7 +228,7 @@ class ConformRun {
 
   struct Answer {
     std::string made;   // the graph, list or source in the answer
-    std::string error;  // the error in the answer; if it and `made` are empty, the port does not support the stage
+    std::string error;  // if it and `made` are empty, the port does not support the stage
   };
   Answer read_answer(const std::string& line, bool of_source) const {
     const std::string_view wanted = of_source ? "source" : "graph";
@@ -268,7 +265,7 @@ class ConformRun {
     return out;
   }
 
-  // Returns the difference between the answer and the expected answer; "" if there is none.
+  // Returns "" if there is no difference.
   Result<std::string> compare(const GoldenRecord& r, const Question& q, const std::string& answer,
                               const std::string& file) {
     const bool to_the_letter = plan_.comparison == ConformComparison::Text;
@@ -290,7 +287,7 @@ class ConformRun {
     // Accept tinygrad's own text, although it omits facts that q.expected_json has.
     if (to_the_letter && detect_kind(q.expected_json) != InputKind::Json && answer == q.expected_text)
       return std::string();
-    // Compare the graphs, too: pyrender omits dtypes, so that different graphs may have the same text.
+    // pyrender omits dtypes, so that different graphs may have the same text
     return catch_failures([&]() -> std::string {
       Graph graph;
       const std::string_view expected = q.expected_json.empty() ? q.expected_text : q.expected_json;
@@ -300,8 +297,7 @@ class ConformRun {
     });
   }
 
-  // Returns the largest value of each variable of a kernel, so that the comparison covers as much of the arrays as
-  // possible.
+  // The largest values, so that the comparison covers as much of the arrays as possible.
   static VariableValues largest_values(UOp ast) {
     VariableValues out;
     for (UOp u : toposort(ast))
@@ -309,7 +305,6 @@ class ConformRun {
     return out;
   }
 
-  // Reads a kernel at any stage, to run it in REF. Imports a kernel of another release.
   Result<InputGraph> load(const Session& imports, std::string_view text, const std::string& file,
                           const std::string& stage = "") const {
     auto in = load_text(Settings(), detect_kind(text), text, file, true, producer_);
@@ -320,7 +315,7 @@ class ConformRun {
     return imported;
   }
 
-  // Runs the answer and the AST of the record in REF, on the same inputs, and compares the results.
+  // Runs the answer and the AST of the record in REF, on the same inputs.
   Result<std::string> compare_values(const GoldenRecord& r, const Question& q, const std::string& answer,
                                      const std::string& file) {
     if (r.target.empty())
@@ -339,7 +334,7 @@ class ConformRun {
                                    .compare = {.reference_device = file + "#" + r.id}});
     if (report.is_kernel_fault) return report.error + "\n";  // the answer is at fault, because the record's AST runs
     if (!report.error.empty()) return Diag{report.error};
-    report.repeat_command.clear();  // drop the command that repeats the run, because `tgc run` does not have the answer
+    report.repeat_command.clear();  // `tgc run` does not have the answer
     return report.passed() ? std::string() : report.text(1, plan_.diff_style.use_color);
   }
 
@@ -348,8 +343,8 @@ class ConformRun {
   const ConformPlan& plan_;
   Port& port_;
   ConformReport& out_;
-  std::string producer_;  // the release that made the records of the current file
-  const StageRow* row_;  // the stage plan.stage of tgc's own pipeline; null if that pipeline has no such stage
+  std::string producer_;  // of the records of the current file
+  const StageRow* row_;  // of plan.stage; null if tgc's own pipeline has no such stage
   std::set<std::string> recorded_stages_;
   size_t failures_ = 0;
 };
@@ -385,7 +380,7 @@ class NativeGraphs {
     if (begun) c_.emplace(std::move(*begun));
   }
 
-  // Returns the graph after `stage` as JSON; "" if the compilation has stopped at this stage or an earlier one.
+  // Returns the graph after `stage` as JSON; "" if the compilation has stopped.
   std::string after(const std::string& stage, std::string_view recorded) {
     const StageRow* row = find_row(stage);
     if (!c_ || !row || !c_->run_through(*row)) return c_.reset(), "";
@@ -399,7 +394,7 @@ class NativeGraphs {
   }
 
  private:
-  std::optional<Compilation> c_;  // unset once the compilation has stopped, or if the AST cannot be compiled
+  std::optional<Compilation> c_;  // unset once the compilation has stopped
 };
 
 }  // namespace

@@ -1,10 +1,6 @@
-// `tgc conform`: tests another implementation of tinygrad's compiler (a "port") stage by stage. For a recorded
-// stage, the port receives tinygrad's graph before the stage, and its answer is compared with tinygrad's graph after
-// the stage. The next question starts from tinygrad's graph again, even if the answer was wrong.
-//
-// README.md describes the questions and answers, which are one line of JSON each. If a port crashes, exceeds the time
-// limit, or writes invalid or unsolicited output, only this question fails: tgc restarts the port for the next
-// question.
+// `tgc conform`: tests another implementation of tinygrad's compiler (a "port") stage by stage. For a recorded stage,
+// the port receives tinygrad's graph before the stage, and its answer is compared with tinygrad's graph after the
+// stage. README.md describes the questions and answers, which are one line of JSON each.
 #pragma once
 #include <set>
 #include <string>
@@ -19,82 +15,78 @@
 namespace tgc {
 
 // How answers are compared: as text, as graphs, or by the values that they compute in REF. Sources are only compared as
-// text. A comparison as text includes facts that pyrender omits, such as the dtype of a LOAD, if the answer has them
-// and tgc can compute them for tinygrad's graph.
+// text. A comparison as text includes facts that pyrender omits, such as the dtype of a LOAD, if both sides have them.
 enum class ConformComparison : uint8_t { Text, Structure, Values };
-// The verdict on an answer. Unchanged: with --as=values, the answer is the question's graph, and tinygrad changes
-// nothing in the stage, either; this says little about the port. NotSupported: the port lacks the stage. Error: the
-// port failed, or the answer is an error or invalid.
+// Unchanged: with --as=values, the answer is the question's graph, and tinygrad changes nothing in the stage, either.
+// NotSupported: the port lacks the stage. Error: the port failed, or the answer is an error or invalid.
 enum class AnswerVerdict : uint8_t { Same, Unchanged, Different, NotSupported, Error };
 constexpr bool conforms(AnswerVerdict v) { return v == AnswerVerdict::Same || v == AnswerVerdict::Unchanged; }
-std::string_view name_of(AnswerVerdict verdict);  // returns the verdict as text, such as "not supported"
+std::string_view name_of(AnswerVerdict verdict);  // such as "not supported"
 
 struct ConformPlan {
   std::string command;  // the shell command that runs the port
   ConformComparison comparison = ConformComparison::Text;
-  std::string stage;   // the only stage to ask about (a name, slug or alias); empty for all stages
+  std::string stage;   // the only stage to ask about (a name, slug or alias); empty: all
   GraphMap graph_map;  // converts the JSON of answers to tinygrad's ops and dtypes
   DiffStyle diff_style = {};
-  size_t max_shown = 3;                 // number of differences to report in detail
+  size_t max_shown = 3;                 // differences to report in detail
   std::set<std::string> baseline = {};  // if not empty: report details only for these answers (AnswerRecord::key())
-  double limit_seconds = 60;            // time limit for one answer, in seconds
+  double limit_seconds = 60;            // for one answer
   bool keeps_differences = false;       // store AnswerRecord::difference
 };
 
 struct ConformCounts {
   size_t num_same = 0, num_unchanged = 0, num_different = 0, num_not_supported = 0, num_errors = 0;
-  std::string first_wrong_record;  // the first record with a wrong answer, such as "add.0 (CPU:CLANG)"
+  std::string first_wrong_record;  // such as "add.0 (CPU:CLANG)"
   size_t num_compared() const { return num_same + num_different + num_errors; }
   size_t num_asked() const { return num_compared() + num_unchanged + num_not_supported; }
   size_t& count_of(AnswerVerdict verdict);
 };
 
-// Reads a baseline, which ConformReport::write_baseline() wrote, and returns the keys of the answers that conformed.
-// Fails if the file cannot be read, is no baseline, or is of another comparison than `as` (--as).
+// Returns the keys of the answers that conformed, from a file of ConformReport::write_baseline(). Fails if the file is
+// no baseline of the comparison `as` (--as).
 Result<std::set<std::string>> read_baseline(const std::string& file, const std::string& as);
 
 struct ConformReport {
   struct AnswerRecord {
     std::string id, target, stage;
     AnswerVerdict verdict;
-    std::string file;             // name of the recording's file
-    uint32_t line = 0;            // number of the record's line in `file`
-    std::string difference = {};  // the difference or error as text, if ConformPlan::keeps_differences is set
+    std::string file;             // of the recording
+    uint32_t line = 0;            // of the record in `file`
+    std::string difference = {};  // or error, if ConformPlan::keeps_differences is set
     std::string key() const { return id + "\t" + target + "\t" + stage; }  // identifies the question in a baseline
   };
 
-  std::vector<std::pair<std::string, ConformCounts>> stage_counts;  // counts by stage, in the order of the questions
-  std::vector<AnswerRecord> answers;                                // answers, in the order of the questions
-  std::vector<std::string> shown_differences;                       // the first differences in detail, as text
-  std::string comparison_name = "text";                             // the comparison, as --as names it
+  std::vector<std::pair<std::string, ConformCounts>> stage_counts;  // by stage, in the order of the questions
+  std::vector<AnswerRecord> answers;                                // in the order of the questions
+  std::vector<std::string> shown_differences;                       // the first ones in detail
+  std::string comparison_name = "text";                             // as --as names it
   std::string end_reason;                                           // why the run ended early; empty if it did not
-  // The differences from a baseline, which lists the answers of an older run that conformed.
   struct BaselineDiff {
     // answers that conformed in the baseline and do not now: "add.0 (CPU:CLANG): expander is different now"
     std::vector<std::string> worse_answers;
-    size_t num_better = 0;               // number of right answers that the baseline does not have
-    size_t num_not_asked = 0;            // number of entries of the baseline about which this run did not ask
+    size_t num_better = 0;               // right answers that the baseline does not have
+    size_t num_not_asked = 0;            // entries of the baseline about which this run did not ask
   };
   std::optional<BaselineDiff> baseline_diff;
 
   ConformCounts total_counts() const;
-  // Sets baseline_diff from a file that write_baseline() wrote. Fails if the file does not exist, cannot be read, is no
-  // baseline, has no answers, or is of another comparison.
+  // Sets baseline_diff. Fails if `file` is no baseline of this comparison, or has no entries.
   Status compare_to_baseline(const std::string& file);
   // Writes the answers that conform to a file, and keeps entries of the existing file that this run did not ask about.
   // Fails if there is no entry, if the existing file is no baseline of this comparison, or if it cannot be written.
   Status write_baseline(const std::string& file) const;
-  // Returns the report as text; with terminal colors if `paint` is set.
+  // With terminal colors if `paint` is set.
   std::string text(bool paint = false) const;
   std::string json() const;
-  // Returns a CI report with a case for each answer. Skips stages that the port does not support and, if `baseline` is
-  // not empty, wrong answers that `baseline` does not list.
+  // Returns a report with a case for each answer. Skipped are stages that the port does not support and, if `baseline`
+  // is not empty, wrong answers that `baseline` does not list.
   CiReport ci(const std::set<std::string>& baseline) const;
 };
 
-// Asks the port about the stages of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
-// stage does not exist, or if a file or graph cannot be read. Ends early, with ConformReport::end_reason, after several
-// failures of the port in a row (fewer before its first valid answer), or if the session is cancelled.
+// Asks the port about the stages of the records in `goldens` (each is FILE or FILE#ID). Fails if an input cannot be
+// read, or has no such record or stage. Ends early, with ConformReport::end_reason, after several failures of the port
+// in a row, or if the session is cancelled.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
 
 // A question to the port about one stage of a record. The stage `linear` turns the graph into a linear list, and
@@ -104,15 +96,14 @@ struct Question {
 
   std::string stage;
   std::string before_text;      // the graph or list before the stage, in any format
-  std::string_view expected_text;  // the expected result; refers to text in the record
-  ExpectedKind expected_kind = ExpectedKind::Graph;  // what the expected result is
-  std::string expected_json = {};  // the expected graph with facts that pyrender omits, usually JSON; empty if unknown
+  std::string_view expected_text;  // refers to text in the record
+  ExpectedKind expected_kind = ExpectedKind::Graph;
+  std::string expected_json = {};  // the expected graph with facts that pyrender omits; empty if unknown
 };
 
-// Returns the questions about `r`, which must outlive them. Recorded pyrender texts lack facts such as the dtype
-// of a LOAD. tgc therefore compiles records of 0.12.0 again and uses its own graphs, which have all facts, as long as
-// these print like the recorded graphs. A record with a list has a question `linear`, if the graph before it was
-// recorded, and, if `with_source` is set and the record has a source, `source`.
+// Returns the questions about `r`, which must outlive them. Recorded pyrender texts lack facts such as the dtype of a
+// LOAD. tgc therefore compiles records of 0.12.0 again and uses its own graphs as long as these print like the recorded
+// graphs. A source is only asked for if `with_source` is set.
 std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source);
 
 }  // namespace tgc

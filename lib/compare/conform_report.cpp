@@ -164,7 +164,7 @@ std::string ConformReport::json() const {
     json.key("stages").object([&] {
       for (auto& [stage, c] : stage_counts) json.key(stage).object([&] { counts(c); });
     });
-    json.key("list").array([&] {  // only answers that are different or an error
+    json.key("list").array([&] {
       for (const AnswerRecord& a : answers)
         if (a.verdict == AnswerVerdict::Different || a.verdict == AnswerVerdict::Error)
           json.start_line().object([&] {

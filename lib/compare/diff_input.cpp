@@ -22,21 +22,20 @@ namespace tgc {
 namespace {
 
 struct DiffInput {
-  bool is_graph = false;   // true: the input is the graph in `text`; false: it consists of `runs`
+  bool is_graph = false;   // the input is the graph in `text`, and not `runs`
   std::string text, file;
-  std::string producer = {};  // the release of a graph whose text names no release; empty if unknown
+  std::string producer = {};  // the release of a graph whose text names none; empty if unknown
   std::vector<Run> runs;
 };
 
-// The stage whose results are compared.
 struct CommonStage {
-  std::string name;    // name of the stage, for example "expander"
-  std::string target;  // the target that the header of a graph input names; may be empty
-  bool is_text = false;  // true: the stage's result is compared line by line; false: as a graph
+  std::string name;    // such as "expander"
+  std::string target;  // that the header of a graph names
+  bool is_text = false;  // the result is compared line by line, and not as a graph
 };
 
-// The pairs of runs to compare, and the numbers of runs without a partner. Runs with equal id and target are paired in
-// order. If each input has one run, the two are a pair even with different ids or targets.
+// The pairs of runs to compare, and the numbers of runs without a partner. Runs with equal ids and matching targets are
+// paired in order. If each input has one run, the two are a pair in any case.
 struct RunPairs {
   std::vector<std::pair<const Run*, const Run*>> pairs;
   size_t only_a = 0, only_b = 0;
@@ -60,13 +59,12 @@ Result<DiffInput> read_records(const Session& session, GoldenReader reader, cons
   return side;
 }
 
-// Runs the stages of `c` up to and including `row`. Returns the result of `row` as text, in the format of recordings.
+// Runs the stages of `c` up to and including `row`. Returns the result of `row` in the format of recordings.
 Result<std::string> text_at(Compilation& c, const StageRow& row) {
   if (auto status = c.run_through(row); !status) return status.diag();
   return row.is_graph_stage() ? pyrender(c.current_graph()) : c.row_output(row);
 }
 
-// Appends the kernels of the schedule of `c` to the run `to`, in the format of recordings.
 void add_kernels(Compilation& c, Run& to) {
   auto& schedule = c.schedule();
   auto kernels = schedule ? golden_kernels(*schedule) : Result<std::vector<GoldenKernel>>(schedule.diag());
@@ -97,16 +95,14 @@ Result<Run> run_by_tgc(const Run& recorded) {
     const StageRow* row = find_row(t.stage);
     if (!row || row->kind == StageRow::Kind::Ast) continue;
     auto text = text_at(*c, *row);
-    if (!text && !c->next_row()) return out;  // a stage failed: the run ends before this stage
+    if (!text && !c->next_row()) return out;  // a stage failed: the run ends before it
     if (text) out.texts.push_back({t.stage, std::move(*text), t.is_graph});
   }
   if (kernels) add_kernels(*c, out);
   return out;
 }
 
-
-// Opens an input: a graph in any format, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote. Warns
-// if a file is truncated. Fails if a file cannot be read or no record matches.
+// Opens an input: a graph in any format, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote.
 Result<DiffInput> open_diff_input(const Session& session, const std::string& spec) {
   std::error_code error;
   if (std::filesystem::is_directory(spec, error)) {
@@ -132,7 +128,7 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
 }
 
 // Returns the result of `stage` in the only run of `side` or, if it has several, in the only run with the target
-// `target`. Returns a graph unchanged. Fails if there is not exactly one such run, or if the run lacks the stage.
+// `target`. Returns a graph unchanged.
 Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::string& target) {
   if (side.is_graph) return side;
   if (side.runs.size() > 1 && !target.empty())
@@ -150,7 +146,7 @@ Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::
 }
 
 // Compiles the AST of each run by tgc's own stages, with the settings and target of the run. Returns runs with tgc's
-// results after the same stages. A run ends before the stage that fails. Fails, for example, if `side` is a graph.
+// results after the same stages. A run ends before the stage that fails.
 Result<DiffInput> made_by_tgc(const DiffInput& side) {
   if (side.is_graph)
     return Diag{.message = "a graph alone has nothing to be compared with",
@@ -165,8 +161,7 @@ Result<DiffInput> made_by_tgc(const DiffInput& side) {
   return out;
 }
 
-// Returns the stage to compare: `asked` (--stage) or, if it is empty, the stage that the graph names, or the AST. Fails
-// for an unknown stage, for a graph that cannot be read, or if `asked` is set although neither input has runs.
+// Returns the stage to compare: `asked` (--stage) or, if it is empty, the stage that the graph names, or the AST.
 Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked) {
   if (!asked.empty() && a.is_graph && b.is_graph)
     return Diag{.message = "--stage=" + asked + " picks a stage of a run, and both sides are one graph",
@@ -197,7 +192,6 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   return unknown;
 }
 
-// Returns a copy of the input in which each run has only the stage `stage`.
 DiffInput only_stage(DiffInput side, const std::string& stage) {
   for (Run& run : side.runs) std::erase_if(run.texts, [&](const RunText& t) { return t.stage != stage; });
   return side;
@@ -280,8 +274,8 @@ class DiffRun {
     return finish(diff.is_same());
   }
 
-  // If ASTs of kernels differ, or only one recording has a kernel, prints the command that compares the recordings of
-  // schedules, because the difference begins there. Does nothing if a recording of schedules is missing.
+  // If ASTs of kernels differ, or only one recording has a kernel, the difference began in the schedules, so names the
+  // command that compares their recordings.
   void note_schedules(const ReplayDiff& diff) const {
     const std::string a = InputName::parse(a_).schedules(), b = InputName::parse(b_).schedules();
     auto has_other_ast = [](const ReplayPair& pair) { return pair.stage == "ast"; };
@@ -296,7 +290,7 @@ class DiffRun {
     if (paired.pairs.empty()) throw Failure("nothing was compared: the two sides have no record in common");
     size_t different = 0;
     std::map<std::string, size_t> first;
-    std::vector<std::string> diffs;  // JSON texts of the diffs
+    std::vector<std::string> diffs;
     for (auto [a, b] : paired.pairs) {
       RunDiff diff = diff_runs(*a, *b, options_, renames()).value_or_throw();
       if (!diff.is_same) different++, first[diff.first_different_stage]++;
@@ -342,9 +336,9 @@ class DiffRun {
   const std::string &a_, &b_;
   const DiffPlan& plan_;
   DiffOptions options_;
-  std::optional<Renames> renames_;  // the renames in the file of --renames; unset without the option
+  std::optional<Renames> renames_;  // unset without the option --renames
   DiffReport out_{.ci = diff_ci_report()};
-  std::string stage_;  // the stage to compare, unless runs are compared as a whole
+  std::string stage_;
 };
 
 }  // namespace

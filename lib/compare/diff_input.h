@@ -10,26 +10,25 @@
 namespace tgc {
 
 struct DiffPlan {
-  std::string ignored_differences = {};    // --ignore: the differences to ignore
-  std::string stage = {};     // the stage to compare; empty: all stages of runs, or the stage that a graph names
+  std::string ignored_differences = {};    // --ignore
+  std::string stage = {};     // empty: all stages of runs, or the stage that a graph names
   std::string renames_file = {};   // --renames: a file (renames.h) or "none"; empty: the built-in renames.def
   DiffStyle diff_style = {};
   bool sources_only = false;  // for recordings: compare only the kernels' sources
-  bool as_json = false;       // DiffReport::text is JSON instead of text for people
+  bool as_json = false;
   bool is_quiet = false;      // leave DiffReport::text empty, unless as_json is set
-  size_t max_shown = 20;      // for recordings: number of differences that are shown in detail
+  size_t max_shown = 20;      // for recordings: differences that are shown in detail
 };
 
 struct DiffReport {
   bool is_same = false;
-  std::string text;  // the report, as text for people or as JSON
+  std::string text;  // for people or JSON
   CiReport ci;
 };
 
 // Compares two inputs: graphs in any format, golden records (FILE or FILE#ID), or folders that `tgc dump -o` wrote. If
-// `b` is empty, compares the records of `a` with tgc's own compilation of their ASTs. Compares inputs for which
-// are_recordings() is true by process replay (process_replay.h), unless the plan names a stage. Warns if a file is
-// truncated. Fails if a file cannot be read, if an option is invalid, or if nothing can be compared.
+// `b` is empty, compares the records of `a` with tgc's own compilation of their ASTs. Fails if an input or option is
+// invalid, or if nothing can be compared.
 Result<DiffReport> diff_inputs(const Session& session, const std::string& a, const std::string& b,
                                const DiffPlan& plan);
 

@@ -24,12 +24,12 @@ namespace {
 // ---- the first pass over a file: names and hashes of all records, without graphs
 
 struct Entry {
-  // `name`: of a kernel its function; of a schedule the function of tinygrad that made it; may be empty
+  // of a kernel its function; of a schedule the function of tinygrad that made it
   std::string id, target, name;
-  std::string asked_by;  // the lines of the program for which the kernel was made; empty if not recorded
-  std::string nodes;  // number of nodes of the AST, as text
+  std::string asked_by;  // the lines of the program for which the kernel was made
+  std::string nodes;  // of the AST, as text
   size_t source = 0;  // hash of the source without the kernel's name; 0 if there is no source
-  size_t ast = 0;  // hash of the text of the AST
+  size_t ast = 0;  // hash of the text
   size_t whole = 0;  // hash of all texts that are compared
 };
 
@@ -37,14 +37,13 @@ struct Index {
   std::string file;  // FILE or FILE#ID
   GoldenHeader header;
   std::vector<Entry> entries;
-  std::optional<Diag> cut;  // the error of a truncated file; unset if the file is complete
+  std::optional<Diag> cut;  // the error of a truncated file
 };
 
 size_t mix(size_t h, std::string_view text) {
   return (h ^ std::hash<std::string_view>()(text)) * 0x9E3779B97F4A7C15ull;
 }
 
-// Returns the source with each occurrence of the kernel's name replaced by "KERNEL".
 std::string without_name(std::string source, const std::string& name) {
   if (name.empty()) return source;
   for (size_t at = source.find(name); at != source.npos; at = source.find(name, at + 6))
@@ -54,7 +53,7 @@ std::string without_name(std::string source, const std::string& name) {
 
 Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_only) {
   Entry e;
-  std::string_view source;  // the source as a JSON string, with its quotes
+  std::string_view source;  // as a JSON string, with its quotes
   std::string function;
   JsonScanner in(line.text, file, line.line);
   in.object([&](std::string_view key) {
@@ -102,10 +101,8 @@ std::set<std::string> targets_of(const Index& index) {
   return out;
 }
 
-// Returns for each record of A the index of its partner in B, or kNone. Pairs records with the same target and equal
-// keys, in order. Tries these keys one after another: id and AST; AST; source; program lines and name; program lines;
-// node count and name; name; id (if a recording or the record has no program lines); for schedules, the innermost
-// program line, the id, and the position.
+// Returns for each record of A the index of its partner in B, or kNone. Pairs records with matching targets and equal
+// keys, in order. Tries one key after another, from id and AST to, for schedules, the position.
 std::vector<size_t> partners(const Index& a, const Index& b) {
   std::vector<size_t> of_a(a.entries.size(), kNone);
   std::vector<bool> taken(b.entries.size());
@@ -209,22 +206,22 @@ class PairDiff {
     return Unit{};
   }
 
-  // Returns the op of a node's line: "MUL" for "%4 = MUL dtypes.int (%2, 16)".
+  // Returns "MUL" for "%4 = MUL dtypes.int (%2, 16)".
   static std::string op_in(std::string_view line) {
     size_t at = line.find("= ");
     line.remove_prefix(at == line.npos ? 0 : at + 2);
     return std::string(line.substr(0, line.find(' ')));
   }
 
-  // Returns the kinds of changes of a node as texts without node numbers, by which changes are counted: "EXPAND
-  // removed", "STACK: dtype a -> b", "SHRINK: source 2".
+  // Returns the kinds of changes of a node as texts without node numbers, such as "EXPAND removed", "STACK: dtype a ->
+  // b", "SHRINK: source 2".
   static std::vector<std::string> causes_of(const NodeChange& c) {
     const std::string op = op_in(c.before.empty() ? c.after : c.before);
     if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
     if (is_renumbering(c)) return {"renumbered buffers"};
     std::vector<std::string> out;
     for (const Difference& d : c.differences) {
-      constexpr std::string_view kInside = "kernel: ";  // prefix of a change in the graph inside a KERNEL
+      constexpr std::string_view kInside = "kernel: ";  // a change in the graph inside a KERNEL
       if (d.property.starts_with(kInside)) {
         const std::string what = d.property.substr(kInside.size());
         const bool is_one_sided = what == "added" || what == "removed";
@@ -361,11 +358,11 @@ bool same(const Rewrite& x, const Rewrite& y) { return x.before == y.before && x
 
 bool is_machinery(const Rewrite& m) { return m.source_place.starts_with("uop/ops.py:"); }
 
-// One of the two recordings: the matches in the stage, and the stage's result.
+// The matches of one recording in the stage, and the stage's result.
 struct Side {
   std::vector<Rewrite> matches;
-  std::set<std::string> places;  // places of the rules that matched
-  UOpMap<uint8_t> rewritten;     // the nodes that a match replaced
+  std::set<std::string> places;
+  UOpMap<uint8_t> rewritten;
   UOpMap<uint8_t> left;          // the nodes that are left in the stage's result
 
   Side(std::vector<Rewrite> all, const std::string& stage, UOp result)
@@ -379,8 +376,6 @@ struct Side {
     for (UOp u : toposort(result)) left[u] = 1;
   }
 
-  // Returns the matches without those of rules in uop/ops.py, which only substitute nodes and remove tags for other
-  // rules.
   std::vector<Rewrite> of_rules() const {
     std::vector<Rewrite> out;
     std::ranges::copy_if(matches, std::back_inserter(out), [](const Rewrite& m) { return !is_machinery(m); });

@@ -1,7 +1,7 @@
-// Process replay: compares two recordings of one program, made before and after a change of tinygrad. Counts the equal
-// kernels and schedules. For each differing pair, finds the first stage that differs, the difference, and the
-// responsible rule. Pairs records by content first and by position last, so that a new kernel does not shift the pairs.
-// The recordings may be of different releases. Reads each file twice, with few records in memory.
+// Process replay: compares two recordings of one program, made before and after a change of tinygrad. For each
+// differing pair, finds the first stage that differs, the difference, and the responsible rule. Pairs records by
+// content first and by position last, so that a new kernel does not shift the pairs. The recordings may be of different
+// releases.
 #pragma once
 #include <map>
 #include <string>
@@ -30,28 +30,28 @@ struct ReplayPair {
   std::string stage;            // the first stage whose results differ, or "source"
   bool is_same_source = false;  // the sources are equal although a stage differs
   // The rule that caused the difference, such as "uop/symbolic.py:217", or the name of tgc's own rule; "A -> B" if rule
-  // B matched in place of rule A. Empty if it is unknown.
+  // B matched in place of rule A. Empty if unknown.
   std::string rule;
   std::string first_match;               // if `rule` is empty: the rule of the first match that differs; may be empty
-  std::map<std::string, size_t> op_counts;     // by op: number of nodes that differ
-  std::map<std::string, size_t> cause_counts;  // number of differences by kind: "EXPAND removed", "STACK: dtype A -> B"
-  // the difference as text, or, with ReplayDiffPlan::as_json, as a JSON member: "diff":{...}; of sources "lines":"..."
+  std::map<std::string, size_t> op_counts;     // nodes that differ, by op
+  std::map<std::string, size_t> cause_counts;  // differences by kind: "EXPAND removed", "STACK: dtype A -> B"
+  // text or, with ReplayDiffPlan::as_json, a JSON member: "diff":{...}; of sources "lines":"..."
   std::string difference_text;
 };
 
 struct ReplayDiff {
   std::string producer_a, producer_b;
   size_t num_same = 0, num_different = 0, num_only_a = 0, num_only_b = 0;
-  size_t num_same_source() const;  // number of differing pairs with equal sources
+  size_t num_same_source() const;  // of differing pairs with equal sources
   std::vector<std::string> names_same, names_only_a, names_only_b;
-  std::vector<ReplayPair> differing_pairs;  // the differing pairs, in the order of recording A
+  std::vector<ReplayPair> differing_pairs;  // in the order of recording A
 
   bool is_same() const { return !num_different && !num_only_a && !num_only_b; }
   std::string text(size_t show) const;
   // Returns the counts, also by stage, rule, op and cause, the differing pairs ("list") and the differences ("diffs").
   std::string as_json() const;
-  // Returns a CI report with a case for each kernel or schedule. The file and line of a failure are those of the rule
-  // in the source tree of tinygrad or, if the rule's place is unknown, `file`.
+  // Returns a report with a case for each kernel or schedule. The file and line of a failure are those of the rule in
+  // the source tree of tinygrad or, if the rule's place is unknown, `file`.
   CiReport ci(const std::string& file) const;
 };
 
@@ -60,20 +60,19 @@ struct ReplayDiff {
 // 0.12.0 in more detail.
 bool are_recordings(const std::string& a, const std::string& b);
 
-// Compares two recordings, each given as FILE or FILE#ID. Warns if a file is truncated. Fails if a file cannot be read,
-// if one recording is of kernels and the other of schedules, or if they have no record in common.
+// Compares two recordings, each given as FILE or FILE#ID. Fails if a file cannot be read, if one recording is of
+// kernels and the other of schedules, or if they have no record in common.
 Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
                                    const ReplayDiffPlan& plan);
 
-// The rule that made two recordings of one graph differ.
 struct ReplayCulprit {
   std::string rule;         // as ReplayPair::rule
   std::string first_match;  // if `rule` is empty: the rule of the first match that differs; may be empty
 };
 // Finds the culprit from the rule matches that both records have. `stage` is the first stage whose results differ;
-// `result_a` and `result_b` are its results, in one Graph. The culprit is a rule that matched in one recording only,
-// preferably at a node that the other recording has in the stage, or else a rule that rewrote the same node
-// differently. Skips the rules of uop/ops.py, which substitute nodes and remove tags for other rules.
+// `result_a` and `result_b` are its results, in one Graph. The culprit is a rule that matched in one recording only or,
+// if there is none, a rule that rewrote the same node differently. Skips the rules of uop/ops.py, which substitute
+// nodes and remove tags for other rules.
 ReplayCulprit find_culprit(const GoldenRecord& a, const GoldenRecord& b, const std::string& producer,
                            const std::string& stage, UOp result_a, UOp result_b);
 

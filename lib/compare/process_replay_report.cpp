@@ -1,4 +1,3 @@
-// Formats the result of process replay: as text with the first differences and a summary, as JSON, and as a CI report.
 #include <algorithm>
 
 #include "lib/compare/process_replay.h"
@@ -21,7 +20,7 @@ Counts count_of(const ReplayDiff& d, auto add) {
 Counts by_stage(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
 }
-// Counts pairs by the first stage that differs, for the text report, which also explains the entry "ast".
+// Explains the entry "ast".
 Counts by_place(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;
@@ -33,7 +32,7 @@ Counts by_rule(const ReplayDiff& d) {
 Counts by_first_match(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.first_match]++; });
 }
-// Returns the number of pairs by cause. A pair may have several causes.
+// A pair may have several causes.
 Counts by_cause(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     for (auto& [cause, n] : p.cause_counts) out[cause]++;
@@ -56,8 +55,8 @@ std::string table(std::string_view title, const Counts& counts) {
   return out;
 }
 
-// Joins causes that occur together to one text: "PERMUTE in place of EXPAND, RESHAPE" if a PERMUTE was added, and an
-// EXPAND and a RESHAPE were removed.
+// Joins causes that occur together: "PERMUTE in place of EXPAND, RESHAPE" if a PERMUTE was added, and an EXPAND and a
+// RESHAPE were removed.
 std::string describe(const std::vector<std::string>& causes) {
   constexpr size_t kMost = 8;
   std::string added, removed, others;
@@ -85,7 +84,6 @@ size_t changes_in(const ReplayPair& p) {
   return n;
 }
 
-// Returns the first lines of a difference, indented, and "..." if there are more.
 std::string indented_beginning(const std::string& detail) {
   constexpr size_t kMost = 12;
   std::string out;
@@ -100,7 +98,8 @@ std::string indented_beginning(const std::string& detail) {
 // Returns a table with groups of causes that occur together, the most frequent group first. A group has the most
 // frequent cause that is in no group yet, and each cause that occurs almost only, and almost always, together with it.
 // A row has the number of pairs with the first cause, the group, the number of pairs that have no cause outside the
-// group, and the pair with the fewest changes. Below the first row stands the difference of that pair.
+// group, and the pair with the fewest changes. If there are several pairs, the difference of this pair follows the
+// first row.
 std::string causes_table(const ReplayDiff& d) {
   constexpr size_t kMost = 12;
   Counts left = by_cause(d);
@@ -218,7 +217,7 @@ CiReport ReplayDiff::ci(const std::string& file) const {
     const size_t arrow = p.rule.rfind("-> ");  // in "A -> B", the second recording has B
     auto [rule_file, line] = file_and_line(std::string_view(p.rule).substr(arrow == p.rule.npos ? 0 : arrow + 3));
     if (!rule_file.empty()) test.file = "tinygrad/" + rule_file, test.line = line;
-    // omit a difference that begins with a quote, because it is JSON
+    // a difference that begins with a quote is JSON
     if (!p.difference_text.starts_with('"')) test.details = p.difference_text;
     out.add_case(std::move(test));
   }

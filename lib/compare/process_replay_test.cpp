@@ -1,5 +1,3 @@
-// Tests how process replay pairs the records of two recordings, finds the rule that made a difference, and summarizes
-// differences.
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <fstream>

@@ -25,10 +25,8 @@ namespace tgc {
 
 namespace {
 
-// ---- keys by which lines of two pyrender texts are compared, independent of the names of nodes
-
 // Returns one key per line of the text: a hash of the line, in which each name is replaced by the key of the line that
-// defines the name. Lines with equal keys build equal nodes. The key of a line depends only on its node's subgraph.
+// defines the name. Lines with equal keys build equal nodes.
 std::vector<uint64_t> graph_line_keys(std::string_view text) {
   auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   auto is_word = [&](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; };
@@ -56,10 +54,8 @@ std::vector<uint64_t> graph_line_keys(std::string_view text) {
   return keys;
 }
 
-// ---- the check of one record
-
-// kRecordOutputs: the outputs of a kernel, besides graphs, that a record may have. The other constants are further
-// names that CheckPlan::wanted_stages may contain besides stages.
+// kRecordOutputs: the outputs of a kernel, besides graphs, that a record may have. The others are further names in
+// CheckPlan::wanted_stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs",
                            kResume = "resume";
@@ -81,7 +77,6 @@ class RecordCheck {
   }
 
  private:
-  // Returns true if the plan selects the stage or output `name`.
   bool wanted(std::string_view name) const {
     return plan_.wanted_stages.contains(name) || (plan_.wanted_stages.contains(kGraphs) && !is_output(name));
   }
@@ -91,7 +86,7 @@ class RecordCheck {
   }
 
   void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
-  // Reports `name` as the first stage or output that differs, unless an earlier one was reported.
+  // Does nothing if an earlier difference was reported.
   void diverge(std::string_view name, const std::string& explanation = {}) {
     if (!report_.first_difference.empty()) return;
     report_.first_difference = name;
@@ -134,8 +129,8 @@ class RecordCheck {
     }
     if (r_.linear && plan_.wanted_stages.contains(kText)) check_listing(*r_.linear);
   }
-  // Checks two stages of the plan. "text": the graph that the parameter `text` describes must be written as `printed`,
-  // tinygrad's own text, which may omit facts. "forms": writing and reading it in all formats must give `text` again.
+  // "text": the graph in `text` must be written as `printed`, tinygrad's own text, which may omit facts. "forms":
+  // writing and reading it in all formats must give `text` again.
   void check_text(const std::string& what, std::string_view text, std::string_view printed) {
     Graph graph(settings_);
     ReadReport report{.producer = producer_};
@@ -152,7 +147,7 @@ class RecordCheck {
       else compare(kForms, *written, text, true);
     }
   }
-  // Reads and writes a graph that was recorded as JSON. The text must not change.
+  // Reading and writing a graph that was recorded as JSON must not change its text.
   void check_nodes(const std::string& what, std::string_view json) {
     if (!plan_.wanted_stages.contains(kText)) return;
     Graph graph(settings_);
@@ -177,8 +172,8 @@ class RecordCheck {
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
     if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
   }
-  // Describes the first difference between `graph` and `read`, the graph that was read from the pyrender text of
-  // `graph`; "" if they are equal.
+  // Describes the first difference between `graph` and `read`, which was read from the pyrender text of `graph`; "" if
+  // they are equal.
   static std::string difference_of_reading(UOp graph, UOp read) {
     auto difference = first_difference(graph, read);
     if (!difference) return {};
@@ -205,7 +200,7 @@ class RecordCheck {
   }
   void check_listing(const std::string& text) {
     Graph graph(settings_);
-    // accept malformed graphs, because a listing shows a constant source by its value, not by its line
+    // a listing shows a constant source by its value, not by its line
     ReadReport report{.accepts_malformed = true, .producer = producer_};
     auto listing = read_graph(graph, InputKind::Uops, text, r_.id + " (linear)", &report);
     if (!listing) return failed(kText, listing.diag());
@@ -263,7 +258,7 @@ class RecordCheck {
     as_expected_ = after != nullptr;
     return Unit{};
   }
-  // Begins a new compilation of text_, tinygrad's graph after the last stage so far that has a recorded text.
+  // Begins a new compilation of text_.
   void restart(std::string_view what) {
     if (auto status = begin(text_, text_ == r_.ast ? nullptr : after_, what); !status) stop(status.diag().text());
   }
@@ -311,7 +306,7 @@ class RecordCheck {
       if (name != kText && name != kForms && name != kResume) return true;
     return false;
   }
-  // Returns false if the plan compares neither the stage `name` nor anything after it, so that the check can end.
+  // Returns false if the plan compares neither the stage `name` nor anything after it.
   bool more_wanted(std::string_view name) const {
     if (plan_.wanted_stages.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
     bool reached = false;
@@ -355,10 +350,10 @@ class RecordCheck {
     compare(s.name, *ours, *s.text, true);
   }
 
-  // Checks a record of a graph on which tinygrad failed: tgc must also fail, after the last recorded stage.
+  // tinygrad failed on this graph: tgc must also fail, after the last recorded stage.
   void check_refusal() {
     if (plan_.runs_isolated && is_kernel()) restart("before the refusal");
-    else if (plan_.runs_isolated)  // start from the AST, because a schedule needs the state of all stages
+    else if (plan_.runs_isolated)  // a schedule needs the state of all stages
       if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
     // An earlier failure, which the report has already, or a graph that cannot be loaded has ended the compilation.
     if (!c_) return plan_.runs_isolated ? skipped("refusal", why_stopped_) : void();
@@ -380,7 +375,7 @@ class RecordCheck {
       if (!wanted(name)) continue;
       const RecordedStage* recorded = stages_.find_stage(name);
       auto expected = recorded ? recorded->text : std::nullopt;
-      if (!expected && !(name == "source" && r_.source_error)) continue;  // the record does not have this output
+      if (!expected && !(name == "source" && r_.source_error)) continue;
       if (!c_) skipped(name, why_stopped_);
       else check_output(name, expected);
     }
@@ -416,13 +411,13 @@ class RecordCheck {
   const CheckPlan& plan_;
   const std::string_view producer_;
   RecordReport report_;
-  RewriteObserver observer_;  // the observer for --traced, which does nothing; must outlive c_
-  std::optional<Compilation> c_;  // the compilation; unset after a failure, which why_stopped_ describes
+  RewriteObserver observer_;  // for --traced; must outlive c_
+  std::optional<Compilation> c_;  // unset after a failure, which why_stopped_ describes
   std::string why_stopped_;
-  const StageRow* after_ = nullptr;  // the last stage so far that has a recorded text
-  std::string_view text_;  // tinygrad's graph after the stage `after_`, as text
+  const StageRow* after_ = nullptr;  // the last of tgc's stages so far that has a recorded text
+  std::string_view text_;  // the last recorded text so far, of the AST or of a graph after a stage
   std::optional<bool> optimize_;  // whether the optimizer chooses opts for the AST; set by the first begin()
-  bool as_expected_ = false;  // tgc's graph after the stage `after_` has the text text_
+  bool as_expected_ = false;  // tgc's current graph is known to have the text `text_`
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Checks golden records. check_record() runs the native pipeline on a record's AST, and compares the results with the
-// recorded texts; a RecordChecker does this with the native or a live pipeline.
+// Checks golden records: compiles a record's AST again by the native or a live pipeline, and compares the results with
+// the recorded texts.
 #pragma once
 #include <set>
 #include <string>
@@ -11,46 +11,43 @@
 
 namespace tgc {
 
-// The plan of a check: the outputs to compare, and the ways to compare them.
 struct CheckPlan {
   std::set<std::string, std::less<>> wanted_stages;  // names of --stages; `graphs`: all stages that make a graph
   bool runs_isolated = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's
   bool is_traced = false;    // attach a rewrite observer; it disables fast paths that bypass rules
   bool explains_difference = false;   // explain the first difference in RecordReport::explanation
-  bool use_color = false;     // use terminal colors in the explanation
+  bool use_color = false;
 };
 
 // Parses the list of --stages. An empty list selects all graph stages and outputs, without the pseudo-stages `text`,
 // `forms`, `spec` and `resume`. Fails for an unknown name.
 Result<CheckPlan> make_check_plan(std::string_view stages);
 
-// The result of one comparison. Error: tgc fails in this stage and tinygrad did not, or tgc cannot compare the results;
-// with a live pipeline, also: only one of the two tinygrads refuses the graph.
-// Skipped: the stage was not run, for example because an earlier stage failed, or tgc does not know the stage.
+// Error: tgc fails in this stage and tinygrad did not, or tgc cannot compare the results; with a live pipeline, also:
+// only one of the two tinygrads refuses the graph. Skipped: the stage was not run, such as after a failure.
 enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
 struct CheckItem {
-  std::string name;  // name of the stage or output
+  std::string name;  // of the stage or output
   CheckVerdict verdict;
 };
 
 struct RecordReport {
   std::string id, target;
-  uint32_t line = 0;             // number of the record's line in its file, from 1; 0 if unknown
-  std::vector<CheckItem> items;  // results in the order of comparison; several may have the same name, such as `text`
+  uint32_t line = 0;             // of the record in its file, from 1; 0 if unknown
+  std::vector<CheckItem> items;  // in the order of comparison; several may have the same name, such as `text`
   // the first stage or output that differs from tinygrad's, or that has no result; empty if there is none
   std::string first_difference;
   std::string explanation;  // the error or, with CheckPlan::explains_difference, how `first_difference` differs
   std::string skip_reason;  // why tgc cannot compile the record; empty if it can, or need not
 
   bool is_identical() const { return first_difference.empty() && skip_reason.empty(); }
-  // Returns true if anything was compared; false if the record was skipped, or has none of the texts that the plan
-  // selects.
+  // Returns false if the record was skipped, or has none of the texts that the plan selects.
   bool is_compared() const;
 };
 
-// Checks `record`. `settings` are those of the recording, from the header of the file and from the record. `producer`
-// is the header's; empty for 0.12.0.
+// `settings` are those of the recording, from the header of the file and from the record. `producer` is the header's;
+// empty for 0.12.0.
 RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan,
                           std::string_view producer = {});
 

@@ -87,7 +87,7 @@ std::string records_json(std::span<const RecordList> lists) {
     json.key("files").array([&] {
       for (const RecordList& list : lists) {
         std::string text = list.json();
-        text.pop_back();  // remove the newline
+        text.pop_back();
         json.start_line().raw(text);
       }
     });

@@ -1,4 +1,4 @@
-// `tgc records`: lists the golden records of a file, so that the user can select one as FILE#ID. Compiles nothing.
+// `tgc records`: lists the golden records of a file, so that the user can select one as FILE#ID.
 #pragma once
 #include <span>
 #include <string>
@@ -10,28 +10,28 @@ namespace tgc {
 
 struct ListedRecord {
   std::string id;
-  std::string target;       // target of a kernel, such as "CUDA:CUDA:sm_80"; device of a schedule, if recorded
-  int64_t num_nodes = 0;    // number of nodes of the AST; 0 if not recorded
-  std::string kernel_ids;   // the ids of a schedule's kernels, such as "k.5, k.6"; empty if not recorded
+  std::string target;       // such as "CUDA:CUDA:sm_80"; device of a schedule, if recorded
+  int64_t num_nodes = 0;    // of the AST; 0 if not recorded
+  std::string kernel_ids;   // of a schedule, such as "k.5, k.6"
   std::string description;  // name of the kernel's function; "3 kernels" for a schedule; "refused" if tinygrad failed
-  std::string error = {};   // first line of tinygrad's error; empty if it compiled the record
-  std::string made_for;     // the user's operation, such as "relu (model.py:12::forward)"; empty if not recorded;
-                            // "tinygrad's runtime" if `is_runtime`
-  bool is_runtime = false;  // true for a kernel of tinygrad's runtime (lib/driver/recorded_facts.h)
+  std::string error = {};   // first line of tinygrad's error
+  std::string made_for;     // the user's operation, such as "relu (model.py:12::forward)"; "tinygrad's runtime" if
+                            // `is_runtime`
+  bool is_runtime = false;  // a kernel of tinygrad's runtime (lib/driver/recorded_facts.h)
 };
 
 struct RecordList {
   std::string file;
-  std::string producer;  // the release that made the recording, such as "tinygrad 0.12.0"
+  std::string producer;  // such as "tinygrad 0.12.0"
   std::string level;     // "kernel" or "tensor"
   std::vector<ListedRecord> records;
 
-  std::string text() const;  // returns a table with one line per record
-  std::string json() const;  // returns a JSON object with one line per record
+  std::string text() const;  // a table with one line per record
+  std::string json() const;
 };
 
-// Lists the records of `file` (FILE, FILE#ID or "-" for standard input) in order. Warns if the file is truncated. Fails
-// if the file cannot be read as a recording, or if no record has the ID.
+// Lists the records of `file` (FILE, FILE#ID or "-" for standard input) in order. Fails if the file cannot be read as a
+// recording, or if no record has the ID.
 Result<RecordList> list_records(const Session& session, const std::string& file);
 
 // Return the lists of several files: as tables, each below the name of its file, or as the JSON object {"files":[...]}.

@@ -41,13 +41,13 @@ class NativeRecordChecker : public RecordChecker {
   }
 };
 
-// Checks the record on the line `line`. Returns nullopt if the plan does not select the record.
+// Returns nullopt if the plan does not select the record.
 Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, const GoldenLine& line,
                                                const std::string& file, const GoldenHeader& header,
                                                const ReplayPlan& plan) {
   auto record = parse_golden_record(line, file);
   if (!record) return record.diag();
-  bool passes = plan.record_filter.empty();  // searched in the device, too, because tensor records have no target
+  bool passes = plan.record_filter.empty();  // tensor records have no target
   for (const std::string* text : {&record->id, &record->target, &record->device})
     passes |= text->find(plan.record_filter) != text->npos;
   if (!passes) return std::optional<RecordReport>();
@@ -57,8 +57,7 @@ Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, con
   return std::optional(std::move(*report));
 }
 
-// Checks golden records of any release against a live pipeline: finds out if the user's tinygrad still compiles them to
-// the same results.
+// Finds out if the user's tinygrad still compiles golden records of any release to the same results.
 class LiveRecordChecker : public RecordChecker {
  public:
   explicit LiveRecordChecker(const Session& session) : session_(session) {}
@@ -66,9 +65,8 @@ class LiveRecordChecker : public RecordChecker {
   // Fails for the pseudo-stages, which need no tinygrad.
   Result<CheckPlan> make_plan(std::string_view stages) const override;
   // Compiles the AST of `record` in the session's live pipeline, for the record's target and with its settings, and
-  // compares the results that `plan` selects: graphs after stages, listing, source, launch facts, and the kernels of a
-  // schedule. Reads graphs before comparing them, so that their format does not matter. Fails if the pipeline gives no
-  // answer, for example because the session is cancelled.
+  // compares the results that `plan` selects. Reads graphs before comparing them, so that their format does not matter.
+  // Fails if the pipeline gives no answer.
   Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
                              const CheckPlan& plan) const override;
 
@@ -302,7 +300,7 @@ class LiveCheck {
   void check(const RecordedStage& recorded, const RecordedStage* made) {
     if (!wanted(recorded)) return;
     const std::string name = recorded.kind == RecordedStage::Kind::Kernel ? std::string(kKernels) : recorded.name;
-    if (!recorded.text && !full_text(recorded_, recorded)) return;  // tinygrad could not print the graph
+    if (!recorded.text && !full_text(recorded_, recorded)) return;
     if (!made) return settle(name, CheckVerdict::Different, "  this tinygrad does not make it\n");
     if (!recorded.is_graph()) {
       const bool same = recorded.text == made->text;
@@ -317,7 +315,7 @@ class LiveCheck {
     if (!their_text || !our_text) return settle(name, CheckVerdict::Different, "  tgc cannot print the graphs\n");
     if (recorded_.target.empty())
       for (std::string* text : {&*their_text, &*our_text}) *text = with_numbered_buffers(*text, buffers_, false);
-    const bool same = *their_text == *our_text;  // compare texts, because readers may add facts to one of the graphs
+    const bool same = *their_text == *our_text;  // readers may add facts to one of the graphs
     settle(name, same ? CheckVerdict::Same : CheckVerdict::Different, same ? "" : difference(*their_text, *our_text));
   }
 
@@ -335,7 +333,7 @@ class LiveCheck {
     return out;
   }
 
-  // Returns the root of the graph after a stage. All graphs are in one Graph, in which equal nodes are the same node.
+  // All graphs are in one Graph, in which equal nodes are the same node.
   Result<UOp> root_of(const GoldenRecord& record, const RecordedStage& s) {
     auto text = full_text(record, s);
     if (!text) text = s.text;

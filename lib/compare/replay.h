@@ -17,28 +17,26 @@ std::unique_ptr<RecordChecker> make_record_checker(const Session& session);
 
 struct ReplayPlan {
   CheckPlan check_plan;
-  std::string id;             // id of the only record to check; empty: all. An #ID in the INPUT takes precedence
+  std::string id;             // of the only record to check; empty: all. An #ID in the INPUT takes precedence
   std::string record_filter;  // check only records with this text in their id, target or device
-  Shard shard = {};           // check only the records of this shard (by line number)
+  Shard shard = {};           // by line number
 };
 
 using OnReport = std::function<void(const std::string& file, const RecordReport& report)>;
 
 // Calls `on_report` with the report of each record of `spec` (FILE or FILE#ID) that the plan selects, in file order and
-// one at a time. Fails if a file or record cannot be read, if the pipeline cannot compile the records, if no record has
-// the id, or if the session is cancelled.
+// one at a time. Fails if a record cannot be read or compiled, if no record has the id, or if the session is cancelled.
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report);
 
-// Returns tinygrad's default settings with the recorded values. Does not read the environment. Fails for an invalid
-// value.
+// Returns tinygrad's default settings with the recorded values, without the environment. Fails for an invalid value.
 Result<Settings> settings_of_recording(const GoldenSettings& recorded);
 // Reads a graph from `text` with recorded settings. `name` is the file name in messages. Fails for an invalid setting
 // or text.
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
 
-CiReport empty_check_report();                                           // returns an empty CI report of `tgc check`
-CiCase ci_case(const std::string& file, const RecordReport& report);  // returns the CI case of one record
+CiReport empty_check_report();                                           // of `tgc check`
+CiCase ci_case(const std::string& file, const RecordReport& report);
 
 // A map that iterates over its keys in the order of insertion.
 template <class T>
@@ -56,19 +54,17 @@ class Tally {
   std::vector<std::pair<std::string, T>> items_;
 };
 
-// Counts the results of checks, for the table and JSON of `tgc check`.
 class ReplaySummary {
  public:
   void add_report(const RecordReport& report);
 
   size_t num_records() const { return num_records_; }
   size_t num_identical() const { return num_identical_; }
-  // Fails if nothing was compared. `is_filtered` says that ReplayPlan::record_filter was set, which the error then
-  // names.
+  // Fails if nothing was compared. `is_filtered`: ReplayPlan::record_filter was set.
   Status check_compared(bool is_filtered) const;
   bool all_identical() const { return num_identical_ + num_skipped_ == num_records_; }
-  std::string text() const;  // returns the counts as a table
-  std::string json() const;  // returns the counts of records and, for each stage, of verdicts as a JSON object
+  std::string text() const;
+  std::string json() const;
 
  private:
   struct Counts {

@@ -35,7 +35,6 @@ TEST_CASE("replay: #ID selects a record of its own file, and a run that compares
   CHECK(counted({kKernels}, "", "", true).num_identical() == all.num_records());  // an observer must not change results
   CHECK_FALSE(counted({kKernels}, "", "nosuch").check_compared(true).ok());
   const std::string tensors = test_path("golden/tensor.jsonl.gz");
-  // all records of the file are for CPU
   CHECK(counted({tensors}, "kernels", "CPU").num_records() == counted({tensors}, "kernels").num_records());
   Cancel cancel;
   Session cancelled{.cancel = &cancel};

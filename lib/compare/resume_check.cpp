@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// Returns the result of a compilation as text: list and source of a kernel, kernels of a tensor graph, or the error.
+// Returns list and source of a kernel, kernels of a tensor graph, or the error.
 std::string outcome(Compilation& c) {
   if (c.is_tensor_graph()) {
     auto& schedule = c.schedule();

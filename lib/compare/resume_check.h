@@ -1,5 +1,4 @@
-// The pseudo-stage `resume` of `tgc check`: checks that texts of `tgc dump` can be read, and compile to the same
-// result.
+// The pseudo-stage `resume` of `tgc check`: texts of `tgc dump` must be readable, and compile to the same result.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,8 +8,8 @@
 namespace tgc {
 
 struct ResumeReport {
-  size_t num_same = 0;       // number of successful round trips: writing, reading and comparing a graph in one format
-  std::string failed_stage;  // the first stage after which a round trip failed; empty if none failed
+  size_t num_same = 0;       // successful round trips: writing, reading and comparing a graph in one format
+  std::string failed_stage;  // the first stage after which a round trip failed
   std::string difference;    // the format that failed, and the error or difference
   bool passed() const { return failed_stage.empty(); }
 };

@@ -21,7 +21,7 @@ Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
   using Kind = StageRow::Kind;
   auto stages = pipeline.stages();
   if (!stages) return stages.diag();
-  std::list<ListedStage> own;  // the stages of this pipeline, each once
+  std::list<ListedStage> own;  // each once
   StageByName own_by_name;
   for (const Pipeline::Stage& s : *stages) {
     if (s.row->kind == Kind::Ast) continue;
@@ -48,7 +48,7 @@ Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
   return Unit{};
 }
 
-// Returns a text that says what a stage or an output does; "" for an unknown stage.
+// Returns "" for an unknown stage.
 std::string_view about_stage(std::string_view name) {
   if (auto purpose = purpose_of_stage(name); !purpose.empty()) return purpose;
   const StageRow* own = find_row(name);
@@ -100,7 +100,7 @@ namespace {
 struct Row {
   const StageRow* stage;
   bool bottom_up;
-  std::optional<size_t> rules;  // number of rules; nullopt if the stage has no rule set
+  std::optional<size_t> rules;  // nullopt if the stage has no rule set
 };
 
 std::vector<Row> rows() {

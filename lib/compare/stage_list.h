@@ -8,27 +8,26 @@
 namespace tgc {
 
 struct ListedStage {
-  std::string name;   // name of the stage or output, such as "expander"; "kernels" for the kernels of a schedule
+  std::string name;   // such as "expander"; "kernels" for the kernels of a schedule
   std::string level;  // "tensor", "kernel" or "program"
-  size_t num_records = 0;                  // number of records that have the stage
-  std::optional<size_t> num_changed = {};  // number of records whose graph the stage changes; unset for an output
+  size_t num_records = 0;                  // that have the stage
+  std::optional<size_t> num_changed = {};  // records whose graph the stage changes; unset for an output
 };
 
 struct RecordedStageList {
   std::string producer;
   size_t num_records = 0;
-  std::list<ListedStage> stages;  // in the order of the records; a list, because stages are inserted in the middle
+  std::list<ListedStage> stages;  // in the order of the records
 
   std::string text() const;
   std::string json() const;
 };
 
-// Lists the stages of the pipelines of an INPUT: the recorded stages of a recording; for another input, the stages by
-// which tgc or the live pipeline compiles it. Fails if the input cannot be read or compiled.
+// Lists the recorded stages of a recording; for another input, the stages by which tgc or the live pipeline compiles
+// it. Fails if the input cannot be read or compiled.
 Result<RecordedStageList> list_recorded_stages(const Session& session, const std::string& spec);
 
-// `tgc stages`: return the stages of tgc's own pipeline in order, with alias, level, number of rules and what they do,
-// as text or JSON.
+// Return the stages of tgc's own pipeline in order, with alias, level, number of rules and what they do.
 std::string stage_list_text();
 std::string stage_list_json();
 

@@ -29,8 +29,8 @@ std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, 
 
 namespace {
 
-// The two functions count the names in an arg or a dtype that the release does not have. Such names are no errors,
-// because readers accept any name.
+// Count the names in an arg or a dtype that the release does not have. Such names are no errors, because readers accept
+// any name.
 void note_names(StructureReport& out, Release release, Arg a) {
   if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !has_name(release, a.text()))
     out.unknown_names[std::string(a.text())]++;
@@ -50,7 +50,7 @@ void note_names(StructureReport& out, Release release, DType d) {
     out.unknown_names[std::string(d.scalar().repr())]++;
 }
 
-// Returns the number of operands that an arithmetic op must have; 0 for other ops, which may have any number.
+// Returns 0 for other ops, which may have any number.
 size_t operands_of(UOp u) {
   if (u.in(ops::Unary)) return 1;
   if (u.in(ops::Binary) || u.in({Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD})) return 2;

@@ -11,11 +11,11 @@
 
 namespace tgc {
 
-// The first node that violates the specification or, if there is none, the first node that tgc's stages cannot handle.
+// The first node that violates the specification, or that tgc's stages cannot handle.
 struct InvalidNode {
   UOp node;
-  size_t position = 0;         // index of the node in the verified nodes
-  const Rule* rule = nullptr;  // the rule of the specification that rejects the node; null if there is none
+  size_t position = 0;         // index in the verified nodes
+  const Rule* rule = nullptr;  // of the specification; null if none rejects the node
   std::string text;            // the error message
 };
 
@@ -31,9 +31,9 @@ std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, 
 // Also counts names that the graph's release does not have.
 struct StructureReport {
   size_t num_nodes = 0;
-  std::vector<std::string> node_errors;         // errors, such as "node 4: Ops.ADD stands before one of its sources"
-  std::vector<size_t> error_positions;          // for each error: the index of its node
-  std::map<std::string, size_t> unknown_names;  // number of uses of each name (op, dtype, ...) that the release lacks
+  std::vector<std::string> node_errors;         // such as "node 4: Ops.ADD stands before one of its sources"
+  std::vector<size_t> error_positions;          // by error: the index of its node
+  std::map<std::string, size_t> unknown_names;  // uses of each name (op, dtype, ...) that the release lacks
 
   bool ok() const { return node_errors.empty(); }
   std::string text(const std::string& name) const;

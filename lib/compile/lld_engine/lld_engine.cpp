@@ -55,7 +55,7 @@ struct Folder {
   }
 };
 
-// Throws std::runtime_error with lld's message if linking fails.
+// Throws std::runtime_error if linking fails.
 std::string link(std::string_view object) {
   static std::mutex one_at_a_time;  // lld has global state
   std::lock_guard lock(one_at_a_time);
