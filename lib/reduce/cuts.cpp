@@ -10,9 +10,9 @@ namespace tgc {
 
 namespace {
 
-constexpr int64_t kMostStored = 1 << 16;  // limit for the elements of a buffer that replaces a node
+constexpr int64_t kMostStored = 1 << 16;  // elements of a buffer that replaces a node
 
-// Returns the loops (RANGEs and SPECIALs) that the node depends on.
+// RANGEs and SPECIALs.
 std::vector<UOp> loops_of(UOp u) {
   auto ranges = ranges_of(u);
   std::vector<UOp> out(ranges.begin(), ranges.end());
@@ -38,13 +38,12 @@ UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size
   return out ? out : g.constant(index, int64_t(0));
 }
 
-// Returns the element dtype of an array that stores the values of the node `u`.
 DType stored_dtype(UOp u) {
   DType scalar = u.dtype().scalar();
   return scalar.is(Scalar::Index) ? dtypes::int32 : scalar;
 }
 
-// Returns the type that a loop of the type `type` must have after it is moved out of a reduction.
+// Returns the type of a loop after it is moved out of a reduction.
 AxisType outer(AxisType type) {
   bool reduces = type == AxisType::REDUCE || type == AxisType::GROUP_REDUCE;
   return reduces ? AxisType::LOOP : type == AxisType::UNROLL ? AxisType::UPCAST : type;

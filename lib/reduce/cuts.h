@@ -10,8 +10,7 @@
 
 namespace tgc {
 
-// Returns true if a cut may store the values of `u` in an array: `u` computes numbers or vectors of numbers, and is no
-// constant, loop, variable, or op such as WMMA whose vectors have a fixed layout.
+// Returns true if a cut may store the values of `u`, numbers or vectors of numbers, in an array.
 bool is_storable(UOp u);
 // Returns the dtype of the graph's indices: dtypes.index, or int32 if no node has that dtype.
 DType index_dtype_of(UOp root);
@@ -23,20 +22,18 @@ UOp stored_value(UOp root);
 // Returns the case reduced to a kernel that stores only `u`; a case without a root if no such kernel exists.
 TestCase case_storing_only(const TestCase& c, UOp u);
 // Returns a load of the value of `u` from the buffer that kernel_storing_only() fills; the empty UOp if it cannot be
-// loaded. All elements of a vector become its element 0. `has_loads` says that the stage of the kernel has LOADs, and
-// not only INDEXes.
+// loaded. All elements of a vector become its element 0. `has_loads`: the kernel has LOADs, and not only INDEXes.
 UOp load_of_stored_value(UOp u, int64_t buffer, DType index, bool has_loads);
-int64_t first_free_buffer(UOp root);  // returns the smallest number that is larger than those of all buffers
-// Returns the case with each node of `parts` replaced by a load from a buffer. REF computes the contents of the buffers
-// with the values `variables` and the options `in_ref`. Keeps nodes that cannot be stored or computed. Returns a case
-// without a root if it keeps all of them.
+int64_t first_free_buffer(UOp root);  // larger than those of all buffers
+// Returns the case with each node of `parts` replaced by a load from a buffer, whose contents REF computes with
+// `variables` and the options `in_ref`. Keeps nodes that cannot be stored or computed. Returns a case without a root if
+// it keeps all of them.
 TestCase replace_by_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
                       const ExecuteOptions& in_ref);
 
-// Delta debugging (Zeller's ddmin) on the nodes of a test case: removes sets of nodes from the case `given` until no
-// single node can be removed. A removed node `u` is replaced by replacement(u) (steps.h). may_fail() decides whether a
-// smaller case is accepted; it is usually the prefilter. Returns `given`, followed by all accepted cases, each of which
-// was made from the previous one.
+// Delta debugging (Zeller's ddmin): removes sets of nodes from the case `given` until no single node can be removed. A
+// removed node `u` is replaced by replacement(u) (steps.h). may_fail() decides whether a smaller case is accepted.
+// Returns `given`, followed by all accepted cases, each of which was made from the previous one.
 std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
                             const std::function<bool(const TestCase&)>& may_fail);
 

@@ -19,10 +19,10 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Smallest time limit for tinygrad in seconds. A limit is needed because tinygrad hangs for some candidates.
+// A limit is needed because tinygrad hangs for some candidates.
 constexpr double kLeastSeconds = 2;
 
-// Returns the cache key of a case: a text of all that the interestingness test's answer depends on.
+// Returns a text of all that the interestingness test's answer depends on.
 std::string identity(const TestCase& c) {
   std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
   for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.member);
@@ -155,7 +155,7 @@ FailureSignature::Kind InterestingnessTest::symptom_in(const TestCase& c) const 
                                                                              : it->second.symptom;
 }
 
-// Returns the failure of `c`. If `same` is not null, does not bisect a failure that differs from it without that.
+// If `same` is not null, bisects only failures that may be the same.
 Result<ObservedFailure> InterestingnessTest::examine_case(const TestCase& c, const ObservedFailure* same,
                                                           FailingInputs& failing) {
   FaultScope fault(c.fault);
@@ -223,7 +223,7 @@ InputGraph InterestingnessTest::compiled_case(const TestCase& c, bool with_rewri
 
 // Returns the first stage whose text differs from tinygrad's, and the rewrite that causes the difference.
 ObservedFailure InterestingnessTest::find_difference(const TestCase& c) {
-  Session here{.jobs = 1, .cancel = session_.cancel};  // one job, because the seeded fault is set for this thread only
+  Session here{.jobs = 1, .cancel = session_.cancel};  // the seeded fault is set for this thread only
   auto verdict = find_divergence(here, c.input_graph(), tinygrad_, initial_failure_.symptom.cause_key);
   if (!verdict || verdict->kind == Verdict::Kind::Same) return {};
   ObservedFailure out{

@@ -21,11 +21,11 @@ namespace tgc {
 struct Criterion {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
   // For Kind::Script: a shell command, in which {} is replaced by the name of a file with the candidate. For
-  // Kind::Differs: the Python or the command that runs tinygrad (lib/live/tinygrad_process.h). Else empty.
+  // Kind::Differs: the Python or the command that runs tinygrad.
   std::string script_command;
 };
 
-// The failure that was found in a test case. A candidate must have the same failure as the initial case.
+// The failure that was found in a test case.
 struct ObservedFailure {
   FailureSignature symptom;
   std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty without a bisection
@@ -33,7 +33,7 @@ struct ObservedFailure {
   uint64_t rewrite_number = 0;
   void set_blamed(const Verdict& verdict);
   bool names_rewrite() const;
-  std::string text() const;  // returns a text such as "wrong: rewrite mul-distribute, postopt symbolic"
+  std::string text() const;  // such as "wrong: rewrite mul-distribute, postopt symbolic"
 };
 
 // Returns true if the session has a live pipeline of another release than 0.12.0.
@@ -63,21 +63,21 @@ class InterestingnessTest {
   bool has_prefilter() const { return prefilter_ && prefilter_->is_useful(); }
   // Returns true if tgc's own stages compile the cases, so that a case can begin after a stage.
   bool has_stages() const { return has_stages_; }
-  // Returns true if cases are tried with newly drawn arrays, too, so that the arrays of a case do not matter.
+  // Returns true if cases are tried with newly drawn arrays, too.
   bool draws_arrays() const { return is_wrong_live_; }
 
   // Returns the kind of failure that find_initial_failure() or is_interesting() found for `c`; if they found none, the
   // kind of the initial case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
 
-  // Returns the arrays that showed the failure of `c`; these are the arrays of `c`, unless others were drawn for it.
+  // Returns the arrays that showed the failure of `c`: its own, unless others were drawn for it.
   std::vector<ReproArray> inputs_of(const TestCase& c) const;
   // Returns the values of the variables with which find_initial_failure() found the failure.
   const VariableValues& variables() const { return options_.input.variables; }
 
   const ObservedFailure& failure() const { return initial_failure_; }
-  size_t num_calls() const { return num_calls_; }  // number of cases that were examined ("tries")
-  size_t num_prefiltered() const { return num_prefiltered_; }  // number of cases that the prefilter examined
+  size_t num_calls() const { return num_calls_; }  // cases that were examined ("tries")
+  size_t num_prefiltered() const { return num_prefiltered_; }  // cases that the prefilter examined
 
  private:
   bool is_criterion_met(const FailureSignature& symptom) const;
@@ -95,22 +95,22 @@ class InterestingnessTest {
   RunOptions options_;
   Criterion criterion_;
   const bool is_wrong_live_;  // a live pipeline of another release than 0.12.0 computes wrong values
-  TinygradProcess tinygrad_;  // used only for Kind::Differs
+  TinygradProcess tinygrad_;  // for Kind::Differs
   ObservedFailure initial_failure_;
   bool has_stages_ = true;
   bool accepts_crashes_ = false;  // a crash counts as the same failure as wrong values
   bool shows_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
-  // find_initial_failure() sets the prefilter and the validity checks.
+  // Set by find_initial_failure().
   std::optional<Prefilter> prefilter_;
   std::optional<ValidityChecks> validity_;
   std::atomic<size_t> num_calls_ = 0, num_prefiltered_ = 0;
   mutable std::mutex mutex_;
   struct CachedAnswer {
     Answer answer;
-    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // kind of the failure if `answer` is Yes
-    std::vector<ReproArray> inputs = {};  // the arrays that showed the failure, if they are not those of the case
+    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // if `answer` is Yes
+    std::vector<ReproArray> inputs = {};  // that showed the failure, if they are not those of the case
   };
-  // by identity(), a text of everything on which the answer depends
+  // by identity()
   std::map<std::string, CachedAnswer> cached_answers_;
 };
 

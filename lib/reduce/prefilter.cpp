@@ -18,7 +18,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// An ApplicationLog that also records which applications the seeded fault changed.
+// Also records which applications the seeded fault changed.
 class FaultLog : public ApplicationLog {
  public:
   UOp choose_result(const Hit& hit, UOp before, UOp after) override {
@@ -40,7 +40,7 @@ std::string without_digits(std::string_view text) {
   return out;
 }
 
-// Returns the parts of the source that the compiler's message `said` quotes. Removes digits, because a reduction
+// Returns the parts of the source that the compiler's message `said` quotes, without digits, because a reduction
 // changes the numbers in names.
 std::vector<std::string> quoted_of(const std::string& said, const std::string& source) {
   std::vector<std::string> out;

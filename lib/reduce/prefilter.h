@@ -46,7 +46,7 @@ class Prefilter {
   FailureSignature symptom_;
   std::map<std::string, std::string> blamed_;
   VariableValues variables_;
-  std::vector<std::string> quoted_parts_;  // the parts of the source that the compiler's message quotes, without digits
+  std::vector<std::string> quoted_parts_;  // that the compiler's message quotes, without digits
   CheckedProperty checked_property_ = CheckedProperty::Nothing;
 };
 

@@ -18,11 +18,11 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-constexpr size_t kFew = 6;        // a candidate of at most this many nodes is not reduced along other chains
+constexpr size_t kFew = 6;        // a candidate of at most so many nodes is not reduced along other chains
 constexpr size_t kSmall = 400;    // with a prefilter, a case of fewer nodes needs no large cuts
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 
-// The reduction of one kernel. The functions throw Failure.
+// The functions throw Failure.
 class Reduction {
  public:
   Reduction(const Session& session, InputGraph& in, const RunOptions& options, const Criterion& criterion,
@@ -50,7 +50,7 @@ class Reduction {
     if (interesting_.has_prefilter()) try_other_chains(given);
     report_.was_interrupted = session_.is_cancelled();
     end();
-    (void)take_fault_warnings();  // drop the warnings about candidates
+    (void)take_fault_warnings();  // about candidates
   }
 
  private:
@@ -70,7 +70,7 @@ class Reduction {
     const ObservedFailure& failure = interesting_.failure();
     if (auto it = failure.blamed.find("stage"); it != failure.blamed.end()) return it->second;
     const std::string& said = failure.symptom.message;  // begins with "stage 'expander': ..."
-    if (failure.symptom.kind == Kind::Differs) return "";  // tinygrad compiles from the AST, so no stage is known
+    if (failure.symptom.kind == Kind::Differs) return "";  // tinygrad compiles from the AST
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
   }
@@ -78,7 +78,6 @@ class Reduction {
 
   // ---- chains of cases that the prefilter accepts, of which the interestingness test tests only some
 
-  // A chain of test cases, each made smaller from the previous one.
   using CaseChain = std::vector<TestCase>;
   // The beginning of a chain. If `replacement` is set, ddmin makes the next cases; then single steps make further ones.
   struct ChainStart {
@@ -247,13 +246,12 @@ class Reduction {
     return found.has_value() || untested_slice_.has_value();
   }
 
-  // Makes the slice again with the interestingness test, because the prefilter accepted a slice that does not fail.
+  // The prefilter accepted a slice that does not fail.
   void slice_with_test() {
     trusts_prefilter_ = false;
     if (!slice_to_rewrite()) begin_at_stage();
   }
 
-  // ---- accepting smaller cases
   void take(TestCase c) {
     c.inputs = interesting_.inputs_of(c);
     best_ = std::move(c);
@@ -263,7 +261,7 @@ class Reduction {
   bool is_smaller_than(const TestCase& a, const TestCase& b) const {
     if (!a.root) return false;
     std::vector<double> one = size_of(a), other = size_of(b);
-    if (interesting_.draws_arrays()) one.pop_back(), other.pop_back();  // ignore the size of arrays that are not used
+    if (interesting_.draws_arrays()) one.pop_back(), other.pop_back();  // arrays that are not used do not count
     return one < other;
   }
   bool is_smaller(const TestCase& c) const { return is_smaller_than(c, best_); }
@@ -393,7 +391,7 @@ class Reduction {
   }
 
   // ---- the last steps
-  // Applies all of `steps`, each of which simplifies one property. If the result does not fail, tries each half.
+  // Applies all of `steps`. If the result does not fail, tries each half.
   void make_plain(std::span<const Simplification> steps) {
     if (steps.empty() || stopped()) return;
     TestCase c = best_;

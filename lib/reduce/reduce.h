@@ -9,18 +9,18 @@
 namespace tgc {
 
 struct ReduceReport {
-  size_t nodes_before = 0, nodes_after = 0;  // number of nodes of the original kernel; of the reduced kernel
-  size_t num_calls = 0;                      // number of cases that the interestingness test examined ("tries")
-  size_t num_prefiltered = 0;                // number of cases that the prefilter examined
-  double wall_seconds = 0;                   // wall time of the reduction
-  std::string verdict;                       // text of the failure that the reduction preserves
-  bool was_interrupted = false;              // the reduction was cancelled; the result is the smallest case so far
-  std::string bundle_text;                   // text of a repro bundle of the reduced kernel
-  std::string error = {};                    // why the reduction failed; empty if it did not
+  size_t nodes_before = 0, nodes_after = 0;  // of the original kernel; of the reduced kernel
+  size_t num_calls = 0;                      // cases that the interestingness test examined ("tries")
+  size_t num_prefiltered = 0;                // cases that the prefilter examined
+  double wall_seconds = 0;
+  std::string verdict;                       // of the failure that the reduction preserves
+  bool was_interrupted = false;              // the result is the smallest case so far
+  std::string bundle_text;                   // a repro bundle of the reduced kernel
+  std::string error = {};                    // why the reduction failed
 
   int exit_code() const { return error.empty() ? 0 : 2; }
   std::string text() const;
-  std::string json() const;  // returns the report as one line of JSON
+  std::string json() const;  // one line of JSON
 };
 
 // Parses the failure that --while names, such as "wrong" or "cmd SCRIPT {}". Fails for another name, or a script
@@ -31,9 +31,8 @@ Result<Criterion> parse_criterion(const std::string& text);
 // ReduceReport::error.
 ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Criterion& criterion);
 
-// Reduces a kernel, or one kernel of a tensor graph. For Kind::Wrong, this is the first kernel whose results differ
-// from those of REF for the arrays of the tensor graph. For other kinds, it is the first kernel that fails with random
-// arrays.
+// Reduces a kernel, or one kernel of a tensor graph: for Kind::Wrong, the first one whose results differ from those of
+// REF for the arrays of the tensor graph; for other kinds, the first one that fails with random arrays.
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options,
                           const Criterion& criterion);
 // Reduces one kernel of the ONNX model in the file `path`, chosen as for a tensor graph.

@@ -109,8 +109,6 @@ Result<Criterion> parse_criterion(const std::string& text) {
               .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"};
 }
 
-// ---- the report as text and as JSON
-
 std::string ReduceReport::text() const {
   std::string looked = num_prefiltered ? " (" + std::to_string(num_prefiltered) + " candidates prefiltered)" : "";
   return formatted("%zu nodes of %zu, after %zu %s%s in %.2f s%s\n", nodes_after, nodes_before, num_calls,

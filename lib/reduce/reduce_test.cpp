@@ -1,4 +1,3 @@
-// Tests reductions of failing kernels, and the parts of a reduction: the prefilter, validity checks, steps and cuts.
 #include "lib/reduce/reduce.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +19,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// a kernel for the product of a 12 x 8 matrix and an 8 x 16 matrix
+// the product of a 12 x 8 matrix and an 8 x 16 matrix
 constexpr const char* kMatmul =
     "i = UOp.range(12, 0, AxisType.LOOP)\n"
     "j = UOp.range(16, 1, AxisType.LOOP)\n"
@@ -75,7 +74,7 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     REQUIRE(report.error == "");
     CHECK(report.nodes_after <= report.nodes_before);
     CHECK(report.nodes_after <= 12);
-    CHECK(report.num_calls <= 12);  // few, because the prefilter rejects most candidates
+    CHECK(report.num_calls <= 12);  // the prefilter rejects most candidates
     CHECK(report.num_prefiltered > 0);
     InputGraph reduced = loaded(InputKind::Repro, report.bundle_text);
     REQUIRE(reduced.read_report.repro->seeded_fault.starts_with(rule));
@@ -125,7 +124,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   REQUIRE(rule.is_useful());
   CHECK(rule.may_fail(c));
   c.fault->application = 1000;
-  CHECK(!rule.may_fail(c));  // the rule applies less than 1000 times, so the fault has no effect
+  CHECK(!rule.may_fail(c));  // the rule applies less than 1000 times
   c.fault->application = 1;
   UOp constant = c.graph->constant(dtypes::float32, 1.0), memory = the(Op::DEFINE_GLOBAL, c.root);
   UOp at = c.graph->constant(dtypes::index, int64_t(0));
@@ -151,7 +150,6 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   CHECK(!merged.may_fail(loops("j", ".end(i, j)")));
   CHECK(!merged.may_fail(loops("i*33+j", "")));
 
-  // The prefilter must accept only kernels with an access of the failing kind that may be out of bounds.
   Prefilter bounds(session, c, {Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
   REQUIRE(bounds.is_useful());
   CHECK(!bounds.may_fail(c));
@@ -395,7 +393,7 @@ TEST_CASE("replace_by_buffers() and kernel_storing_only() make sound kernels tha
   CHECK(first_free_buffer(cut.root) == 6);
   UOp k = reduction.src(1);
   UOp once = replace_nodes(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
-  CHECK(!the(Op::REDUCE, once));  // removed, because its only range became a constant
+  CHECK(!the(Op::REDUCE, once));  // its only range became a constant
   CHECK(size_of(replace_root(c, once)) < size_of(c));
 }
 

@@ -22,8 +22,8 @@ size_t levels_of(const pat::PatNode* p) {
   return below + (p->alternatives ? 0 : 1);
 }
 
-// Returns true if the node is index algebra: it computes integers or bools without loads. A slice keeps such nodes,
-// because rules depend on their bounds.
+// Returns true if the node computes integers or bools without loads. A slice keeps such nodes, because rules depend on
+// their bounds.
 bool is_algebra(UOp u) {
   DType scalar = u.dtype().scalar();
   bool counts = scalar.is(Scalar::Index) || dtypes::is_int(scalar) || dtypes::is_bool(scalar);
@@ -31,7 +31,7 @@ bool is_algebra(UOp u) {
 }
 
 struct Region {
-  std::vector<UOp> loops;  // the loops in the region
+  std::vector<UOp> loops;
   std::vector<UOp> parts;  // the lowest nodes of the region, which loads may replace
 };
 
@@ -89,7 +89,7 @@ std::optional<Compilation> compiled_before(const Session& session, const TestCas
   return std::move(*compilation);
 }
 
-// Returns the case with the current graph of the compilation. A seeded fault affects the next application of its rule.
+// A seeded fault affects the next application of its rule.
 TestCase current(Compilation& compilation, const TestCase& c) {
   TestCase out = c;
   out.graph = std::make_shared<Graph>(c.graph->settings());
@@ -167,7 +167,7 @@ size_t RewriteSlice::graph_depth() const {
 TestCase RewriteSlice::case_around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const {
   DType index = index_dtype_of(input_.root);
   std::vector<UOp> kept = region_below(rewritten_node_, depth).loops;
-  Replacements fixed;  // replaces loops outside of the region by their first iteration
+  Replacements fixed;  // loops outside of the region by their first iteration
   for (UOp u : toposort(rewritten_node_))
     if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
       fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));

@@ -1,5 +1,5 @@
-// RewriteSlice: slices a kernel to the nodes around a rewrite. The slice is a kernel that stores
-// only the rewritten node. Nodes below those that the rule's pattern matches are replaced by elements of arrays.
+// RewriteSlice: slices a kernel to the nodes around a rewrite. The slice is a kernel that stores only the rewritten
+// node. Nodes below those that the rule's pattern matches are replaced by elements of arrays.
 #pragma once
 #include <optional>
 
@@ -9,29 +9,29 @@
 
 namespace tgc {
 
-// Returns the case with the graph that is the input of `stage`. A seeded fault then affects the first application of
-// its rule in `stage`. Returns nullopt if an earlier stage fails, or if `stage` is no kernel stage.
+// Returns the case with the input of `stage` as its graph. A seeded fault then affects the first application of its
+// rule in `stage`. Returns nullopt if an earlier stage fails, or if `stage` is no kernel stage.
 std::optional<TestCase> case_before_stage(const Session& session, const TestCase& c, const std::string& stage);
 
 class RewriteSlice {
  public:
-  // Returns the slice for application number `application` (from 1) of a rule in a stage. If the rewritten node has ops
-  // that only the stage itself makes, so that the stage's input cannot have them, returns the slice of the rewrite that
-  // contains this one. Returns nullopt if there is neither.
+  // Returns the slice for application number `application` (from 1) of a rule in a stage. If the stage's input cannot
+  // have the rewritten node, because only the stage makes its ops, returns the slice of the rewrite that contains this
+  // one. Returns nullopt if there is neither.
   static std::optional<RewriteSlice> find_rewrite(const Session& session, const TestCase& c, const std::string& stage,
                                                   const std::string& rule, uint64_t application);
   // Returns the slice for the last rewrite before `stage` failed; nullopt if there is none.
   static std::optional<RewriteSlice> find_last(const Session& session, const TestCase& c, const std::string& stage);
 
-  // Returns the slice of the rewrite that contains this one; nullopt if this rewrite is not nested, or if the stage's
-  // input cannot have the node that the outer rewrite replaces.
+  // Returns the slice of the rewrite that contains this one; nullopt if there is none, or if the stage's input cannot
+  // have the node that the outer rewrite replaces.
   std::optional<RewriteSlice> outer_slice() const;
-  // returns the number of levels of the rule's pattern; for a slice that outer_slice() made, graph_depth()
+  // levels of the rule's pattern; for a slice that outer_slice() made, graph_depth()
   size_t pattern_depth() const { return pattern_depth_; }
-  size_t graph_depth() const;  // returns the number of levels of the graph of the rewritten node, itself included
+  size_t graph_depth() const;  // levels of the graph of the rewritten node, itself included
   // Returns a case that stores only the rewritten node. Nodes `depth` levels below it become elements of arrays, except
-  // index algebra, vectors and nodes that cannot be stored. Returns a case without a root if no kernel can store the
-  // rewritten node, or if no node becomes an element of an array although some should. Throws Failure.
+  // index algebra, vectors and nodes that cannot be stored. Returns a case without a root if there is no such kernel.
+  // Throws Failure.
   TestCase case_around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
 
  private:
@@ -40,8 +40,8 @@ class RewriteSlice {
                                                         const std::string& stage, Find find);
 
   TestCase input_;
-  UOp rewritten_node_;  // the rewritten node
-  UOp outer_node_;      // the node of the rewrite that contains this one; null if there is none
+  UOp rewritten_node_;
+  UOp outer_node_;      // of the rewrite that contains this one
   size_t pattern_depth_ = 1;
 };
 

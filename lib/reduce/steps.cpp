@@ -12,7 +12,6 @@ namespace {
 
 bool is_number(UOp u) { return u.is(Op::CONST) && !u.is_invalid(); }
 
-// Returns a constant with the value `value` and the dtype of `u`.
 UOp constant_for(UOp u, int value) {
   DType d = u.dtype();
   Const c = dtypes::is_float(d) ? Const(double(value)) : dtypes::is_bool(d) ? Const(value != 0) : Const(value);
@@ -303,18 +302,18 @@ Candidates simpler_nodes(const TestCase& c, UOp u) {
   else if (!u.in({Op::SINK, Op::INDEX}))
     for (UOp s : nearest_of_its_dtype(u)) become(s);
   if (!is_storable(u)) return out;
-  if (u.num_src() > 0) {  // try another load of the same dtype
+  if (u.num_src() > 0) {  // another load of the same dtype
     for (UOp other : toposort(c.root))
       if (other.in({Op::LOAD, Op::INDEX}) && other.dtype() == u.dtype() && !(other == u) && other.id() < u.id()) {
         become(other);
         break;
       }
     bool is_bool = dtypes::is_bool(u.dtype());
-    if (!is_bool) become(constant_for(u, 2));  // try 2 first, because rules fold 1 and 0
+    if (!is_bool) become(constant_for(u, 2));  // 2 first, because rules fold 1 and 0
     become(constant_for(u, 1));
     if (is_bool || u.dtype().is(Scalar::Index)) become(constant_for(u, 0));
   }
-  if (u.is(Op::REDUCE) && u.num_src() > 1) become(u.with_src(std::vector<UOp>{u.src(0)}));  // drop the REDUCE's loops
+  if (u.is(Op::REDUCE) && u.num_src() > 1) become(u.with_src(std::vector<UOp>{u.src(0)}));  // drop the loops
   return out;
 }
 

@@ -1,5 +1,5 @@
-// The single steps of a reduction, which make a case smaller. Most of them change one node or one property. A reduction
-// is complete when no step gives another failing case.
+// The single steps of a reduction, which make a case smaller. A reduction is complete when no step gives another
+// failing case.
 #pragma once
 #include <functional>
 #include <span>
@@ -11,20 +11,19 @@ namespace tgc {
 // Returns a copy of the case in a new Graph with these settings.
 TestCase copy_with_settings(const TestCase& c, const Settings& settings);
 
-// Steps that make candidates. A step that is impossible returns a case without a root.
+// A step that is impossible returns a case without a root.
 using Candidates = std::vector<std::function<TestCase()>>;
 
 // Returns the KernelInfo of the case's SINK without opts; after a stage, a new KernelInfo with a standard name.
 Arg info_without_opts(const TestCase& c);
-// A step that simplifies one property of a case but keeps the structure of the graph: settings, opts, rare dtypes,
-// large numbers, or sizes of buffers. Returns a case without a root, or an equal one, if there is nothing to simplify.
-// simplifications() returns all these steps, beginning with those that change least.
+// A step that simplifies one property of a case but keeps the structure of the graph. Returns a case without a root, or
+// an equal one, if there is nothing to simplify. simplifications() returns all these steps, beginning with those that
+// change least.
 using Simplification = TestCase (*)(const TestCase& c);
 std::span<const Simplification> simplifications();
 
-// Returns the case with each node in `values` replaced by a constant.
 TestCase replace_by_constants(const TestCase& c, std::span<const UOp> values);
-// Returns a step for each store, which keeps only this store; no steps if there is only one store.
+// Returns a step for each store, which keeps only this store; none if there is only one store.
 Candidates single_stores(const TestCase& c);
 // Returns the node that replaces the removed node `u`: the first source with the dtype of `u` (for a RANGE, its size)
 // or, if there is none, the constant 1; the empty UOp if neither is possible.
@@ -32,8 +31,7 @@ UOp replacement_of(UOp u);
 // Returns the node that replaces `u` in a case that runs: the result of replacement_of(), but for a RANGE or SPECIAL
 // the number of its second iteration (0 if there is only one).
 UOp runnable_replacement_of(UOp u);
-// Returns steps that make the node `u` simpler. They replace it by another node with its dtype or by a constant,
-// shorten or remove loops, or drop some of its sources.
+// Returns steps that make the node `u` simpler, such as replacing it by another node with its dtype or by a constant.
 Candidates simpler_nodes(const TestCase& c, UOp u);
 // Returns all steps: most of those on the whole case, then those at nodes, beginning with the nodes that dominate the
 // most others, then those that change all dtypes or buffers. `c` must outlive them.

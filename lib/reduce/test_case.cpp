@@ -17,7 +17,7 @@ namespace tgc {
 
 namespace {
 
-// Returns 1 for a rare dtype and 0 for a common one, so that a case with common dtypes counts as smaller.
+// Returns 1 for a rare dtype and 0 for a common one.
 double rarity(DType d) {
   if (!d.is_value() && !d.is_ptr()) return 0;
   DType scalar = d.base().scalar();
@@ -34,7 +34,6 @@ double magnitude(const Arg& a) {
   return std::log2(1 + v) + (c.is_float() && v != std::floor(v) ? 1 : 0);
 }
 
-// Removes the arrays of buffers that the graph does not have.
 void drop_unused_inputs(TestCase& c) {
   std::vector<std::string> names;
   for (UOp u : toposort(c.root))

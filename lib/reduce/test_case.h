@@ -1,5 +1,4 @@
-// TestCase: the graph of a kernel, with its settings, target, device, arrays and seeded fault. The interestingness test
-// (interestingness.h) decides whether a smaller case fails in the same way.
+// TestCase: the graph of a kernel, with its settings, target, device, arrays and seeded fault.
 #pragma once
 #include <memory>
 #include <optional>
@@ -17,14 +16,14 @@
 namespace tgc {
 
 struct TestCase {
-  std::shared_ptr<Graph> graph;    // the graph and the settings of the case
+  std::shared_ptr<Graph> graph;
   UOp root;                        // the SINK; the empty UOp if a function could not make the case
   GraphInfo info;                  // name, stage and target; for a live pipeline, the recorded settings, too
   std::string device;              // value of --device
-  std::vector<ReproArray> inputs;  // arrays with fixed values; all other inputs are random
-  std::optional<FaultSpec> fault;  // the seeded fault; unset if there is none
+  std::vector<ReproArray> inputs;  // with fixed values; other inputs are random
+  std::optional<FaultSpec> fault;
 
-  InputGraph input_graph() const;  // returns a copy in a new Graph, like one that was read from a bundle
+  InputGraph input_graph() const;  // a copy in a new Graph, like one that was read from a bundle
   size_t num_nodes() const;
 };
 
@@ -34,9 +33,8 @@ struct FaultScope {
   ~FaultScope() { set_fault_of_thread(std::nullopt); }
 };
 
-bool is_ast(const TestCase& c);  // returns true if the graph is an AST, before the first stage
-// Returns a copy of the case in a new Graph, because threads cannot share a Graph. A case without a root is returned
-// unchanged.
+bool is_ast(const TestCase& c);  // before the first stage
+// Returns a copy in a new Graph, because threads cannot share a Graph. A case without a root is returned unchanged.
 TestCase in_own_graph(const TestCase& c);
 // Returns the case with the root `root`, and without arrays that this graph does not use.
 TestCase replace_root(const TestCase& c, UOp root);
@@ -50,20 +48,18 @@ using Replacements = std::vector<std::pair<UOp, UOp>>;
 // uses its replacement. With `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
 UOp replace_nodes(UOp root, const Replacements& pairs, bool ends_loops = true);
 
-// Returns the ops of `root` and of all nodes below it.
 OpSet ops_of(UOp root);
 // Returns the nodes of the graph `root`, each with the number of nodes that it dominates (itself included), the largest
 // number first.
 std::vector<std::pair<UOp, size_t>> nodes_by_dominated_count(UOp root);
 
-// Returns the test case with which a reduction of `in` begins: a copy of the graph in a new Graph, the target, opts and
-// seeded fault, and the arrays (from the options or a bundle, else random; none if REF cannot run the kernel). If
-// `runs_nowhere`, the case is only compiled, and needs no device. Throws Failure for a linear list, an unknown device
-// or target, arrays that cannot be read or do not fit, and a malformed --opts or TGC_FAULT.
+// Returns the test case with which a reduction of `in` begins. Its arrays are those of the options or a bundle, else
+// random; none if REF cannot run the kernel. If `runs_nowhere`, the case is only compiled, and needs no device. Throws
+// Failure for a linear list, or an invalid option, array or TGC_FAULT.
 TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere);
 
-// Returns the session without --opts, --from and --target, because each test case has its own, and without a listener
-// for progress.
+// Returns the session without --opts, --from and --target, which each test case has itself, and without a receiver of
+// messages.
 Session without_overrides(const Session& session);
 
 }  // namespace tgc

@@ -36,7 +36,7 @@ class ValidityChecks {
   ExecuteOptions ref_options_;
   bool has_stores_, is_bounded_;
   mutable std::mutex mutex_;
-  // true if the initial case has an access out of bounds; unset until it is needed
+  // unset until it is needed
   mutable std::optional<bool> initial_leaves_buffers_;
 };
 
