@@ -1,5 +1,4 @@
-// Helpers of commands that work on many graphs: collecting failures, copying a graph before it is compiled, and
-// dividing the graphs into shards.
+// Helpers of commands that work on many graphs.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,17 +10,17 @@
 
 namespace tgc {
 
-// Runs an operation on many graphs. If the operation fails on a graph, counts the failure, warns of it if it is one of
-// the first failures, and continues with the next graph. A failure on a graph whose record has an error of tinygrad is
-// counted separately and causes no warning.
+// Runs an operation on many graphs. If it fails on a graph, counts the failure, warns of the first ones, and continues
+// with the next graph. A failure on a graph whose record has an error of tinygrad is counted separately and causes no
+// warning.
 class FailureCollector {
  public:
   explicit FailureCollector(const Session& session) : session_(session) {}
 
-  // Calls `each` with every graph of an INPUT (see for_each_graph). If there were failures, reports their
-  // number as a note. Errors: the input cannot be read; `each` failed on all graphs; the session is cancelled.
+  // Calls `each` with every graph of an INPUT (see for_each_graph), and notes the number of failures. Fails if the
+  // input cannot be read, if `each` failed on all graphs, or if the session is cancelled.
   Status for_each(const std::string& spec, const std::string& kernel, const std::function<Status(InputGraph)>& each);
-  // Does the same, but calls `each` with the pipeline of each graph (see tgc::for_each_pipeline).
+  // As for_each(), but calls `each` with the pipeline of each graph.
   Status for_each_pipeline(const std::string& spec, const std::string& kernel,
                            const std::function<Status(Pipeline&)>& each);
   // Returns true if `each` failed on a graph whose record has no error of tinygrad.
@@ -35,8 +34,8 @@ class FailureCollector {
   std::optional<Diag> first_failure_;
 };
 
-// Copies `in` into a new Graph with `settings` and begins to compile the copy for `target`. A copy is needed because
-// facts are cached per Graph and can change later rewrites, so compiling one Graph twice may give two results.
+// Copies `in` into a new Graph with `settings` and begins to compile the copy for `target`. Facts are cached per Graph
+// and can change later rewrites, so compiling one Graph twice may give two results.
 Result<Compilation> compile_copy(const Session& session, const InputGraph& in, const std::string& target,
                                  const Settings& settings);
 
@@ -44,7 +43,7 @@ Result<Compilation> compile_copy(const Session& session, const InputGraph& in, c
 struct Shard {
   uint64_t shard_number = 1, num_shards = 1;
 
-  // Parses "2/4", the second of four shards.
+  // Parses "2/4", the second of four shards. Fails for another text.
   static Result<Shard> parse(const std::string& text);
   // Returns true if the item with the number or hash `n` is in this shard.
   bool has_record(uint64_t n) const { return n % num_shards == shard_number - 1; }

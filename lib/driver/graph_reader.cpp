@@ -16,8 +16,8 @@
 namespace tgc {
 namespace {
 
-// Returns the text of the recorded graph after `stage`, or of the AST if `stage` is empty, as a view of `record`.
-// `stage` is the record's name of the stage, its slug, or tgc's alias.
+// Returns the recorded text after `stage`, or of the AST if `stage` is empty, as a view of `record`. `stage` is the
+// record's name of the stage, its slug, or tgc's alias.
 Result<std::string_view> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
   const RecordedStages stages(record);
   const RecordedStage* found = stages.find_stage(stage.empty() ? "ast" : stage);
@@ -32,7 +32,7 @@ Result<std::string_view> text_after(const GoldenRecord& record, std::string_view
 }
 
 // Sets the seeded fault `text`, which a repro bundle names ("": none), for this thread. A fault that the environment
-// sets takes precedence. Fails if `text` is no fault.
+// sets takes precedence.
 Status take_fault(const std::string& text) {
   set_fault_of_thread(std::nullopt), set_llvm_fault_of_thread(std::nullopt);
   auto asked = fault_of_environment();
@@ -45,7 +45,7 @@ Status take_fault(const std::string& text) {
   return Unit{};
 }
 
-// Returns the id of a record if `line` begins with {"id":"...", as exporters write it; else an empty text.
+// Returns the id of a record if `line` begins with {"id":"...; else an empty text.
 std::string_view id_at_begin(std::string_view line) {
   for (std::string_view part : {"{", "\"id\"", ":", "\""}) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
@@ -55,7 +55,7 @@ std::string_view id_at_begin(std::string_view line) {
   return line.substr(0, std::min(line.find_first_of("\"\\"), line.size()));
 }
 
-// Reads the graphs of golden records. With FILE#ID and --kernel=N, reads kernel N of the schedule in the record ID.
+// With FILE#ID and --kernel=N, reads kernel N of the schedule in the record ID.
 class RecordReader : public GraphReader {
  public:
   RecordReader(const Session& session, const InputName& name, const std::string& kernel, GoldenReader records)
@@ -92,8 +92,8 @@ class RecordReader : public GraphReader {
   }
 
  private:
-  // Parses `line`, which has record `number` of the file, and returns the record if it is selected; else nullopt. A
-  // selected record may be skipped because of its target, or because it is a kernel of tinygrad's runtime.
+  // Returns the record on `line`, number `number` of the file, if it is selected; else nullopt. A selected record may
+  // be skipped because of its target, or because it is a kernel of tinygrad's runtime.
   Result<std::optional<GoldenRecord>> record_if_selected(const GoldenLine& line, size_t number) {
     const std::optional<GoldenRecord> none;
     const bool by_id = !wanted_number_ && !wanted_id_.empty();
@@ -132,7 +132,7 @@ class RecordReader : public GraphReader {
     return none;
   }
 
-  // Returns true if wanted_id_ is the id of the record or the name of the kernel's function: `tgc records` lists both.
+  // wanted_id_ is the id of the record or the name of the kernel's function: `tgc records` lists both.
   bool is_wanted(const GoldenRecord& r) const {
     return names_record(wanted_id_, r.id, r.target) ||
            (r.program && names_record(wanted_id_, r.program->function_name, r.target));
@@ -141,19 +141,18 @@ class RecordReader : public GraphReader {
     return may_name_record(wanted_id_, line) || line.text.find("\"" + wanted_name_ + "\"") != line.text.npos;
   }
 
-  // Reports how many kernels of tinygrad's runtime were skipped since the last report.
+  // Counts since the last report.
   void note_runtime_kernels() {
     if (runtime_kernels_) session_.report_note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
     runtime_kernels_ = 0;
   }
 
-  // Returns a suggestion for the error that no record has the wanted id: the same id with other targets, or similar
-  // ids; if there are none, the first ids of the file.
+  // Suggests the same id with other targets, or similar ids; if there are none, the first ids of the file.
   std::string suggest_ids() const {
     if (other_ids_.empty()) return "the id of a record";
     std::vector<std::string_view> ids(other_ids_.begin(), other_ids_.end());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-    std::string same;  // the targets of records with the wanted id
+    std::string same;
     for (std::string_view id : ids)
       if (id.starts_with(wanted_id_.substr(0, wanted_id_.rfind('@') + 1)))
         same.append(same.empty() ? "" : " or ").append(id);
@@ -200,15 +199,14 @@ class RecordReader : public GraphReader {
   const std::string wanted_id_ = !name_.id.empty() ? name_.id : kernel_;              // empty: all records
   const std::string wanted_name_ = wanted_id_.substr(0, wanted_id_.rfind('@'));       // without the target
   const std::optional<size_t> wanted_number_ = name_.id.empty() ? parse_number<size_t>(kernel_) : std::nullopt;
-  size_t number_ = 0;                   // number of records read so far
-  std::vector<std::string> other_ids_;  // ids of the records before the first match, for the error if none matches
+  size_t number_ = 0;                   // records read so far
+  std::vector<std::string> other_ids_;  // of the records before the first match, for the error if none matches
   std::optional<size_t> found_;         // position of the first matching record in the file
   bool done_ = false, several_ = false;
-  std::string skipped_target_;          // the target of a record that was skipped because of --target; "": none was
-  size_t runtime_kernels_ = 0;          // number of kernels of tinygrad's runtime skipped since the last note
+  std::string skipped_target_;          // of a record that was skipped because of --target
+  size_t runtime_kernels_ = 0;          // skipped since the last note
 };
 
-// Reads the graphs of a text in order: a single graph, or several graphs with other lines around them.
 class TextReader : public GraphReader {
  public:
   TextReader(const Session& session, const InputName& name, const std::string& kernel, InputKind kind, std::string text)
@@ -233,7 +231,6 @@ class TextReader : public GraphReader {
   }
 
  private:
-  // Returns the next graph of a text with several graphs, or the one that --kernel selects by number or name.
   Result<std::optional<InputGraph>> next_of_several() {
     const size_t count = texts_.graphs.size();
     while (number_ < count) {
@@ -255,8 +252,8 @@ class TextReader : public GraphReader {
 
   const InputKind kind_;
   const std::string text_;
-  GraphTexts texts_;    // the graphs in text_; empty if text_ as a whole is one graph
-  size_t number_ = 0;   // number of graphs of texts_ that were read or skipped so far
+  GraphTexts texts_;    // empty if text_ as a whole is one graph
+  size_t number_ = 0;   // graphs of texts_ that were read or skipped so far
   bool done_ = false;   // a graph was read
 };
 
@@ -287,7 +284,6 @@ class ModelReader : public GraphReader {
   }
 
  private:
-  // Returns the next kernel; with --kernel, the next one with that number or name.
   Result<std::optional<InputGraph>> next_kernel(const GraphCompiler& compiler) {
     while (number_ < kernels_->size()) {
       GoldenRecord& record = (*kernels_)[number_++];
@@ -300,7 +296,7 @@ class ModelReader : public GraphReader {
     return Diag{.message = "the model has no kernel '" + kernel_ + "'", .file = name_.display_name()};
   }
 
-  // Builds the tensor graph of the ONNX model; each input of the model becomes a buffer.
+  // Each input of the model becomes a buffer.
   Result<InputGraph> build() const {
     return catch_failures([&] {
       InputGraph out;
@@ -341,9 +337,9 @@ class ModelReader : public GraphReader {
   }
 
   const OnnxModel model_;
-  std::optional<std::vector<GoldenRecord>> kernels_;  // the kernels that a live pipeline made; nullopt if tgc's own
-                                                      // frontend reads the model
-  size_t number_ = 0;  // number of kernels that were returned or skipped, or of graphs that were built, so far
+  std::optional<std::vector<GoldenRecord>> kernels_;  // that a live pipeline made; nullopt if tgc's own frontend reads
+                                                      // the model
+  size_t number_ = 0;  // kernels that were returned or skipped, or graphs that were built, so far
   bool found_ = false;
 };
 

@@ -1,6 +1,5 @@
-// GraphReader: reads the graphs of one INPUT, and selects the graphs that FILE#ID and --kernel name. Compiles nothing,
-// except that a live pipeline makes the kernels of a model. GraphSource (source.h) chooses the reader, and lets the
-// session's pipeline compile what the reader returns.
+// GraphReader: reads the graphs of one INPUT, and selects the graphs that FILE#ID and --kernel name. GraphSource
+// (source.h) chooses the reader, and lets the session's pipeline compile what the reader returns.
 #pragma once
 #include <memory>
 #include <optional>
@@ -21,9 +20,9 @@ class GraphReader {
   virtual ~GraphReader() = default;
 
   // Returns the next graph that FILE#ID and --kernel select; nullopt at the end. Fails if the graph cannot be read or
-  // made, or if FILE#ID or --kernel selects no graph that the reader accepts.
+  // made, or if nothing is selected.
   virtual Result<std::optional<InputGraph>> next_graph() = 0;
-  // Returns the header of the golden records that the reader reads; null if the INPUT is something else.
+  // Returns null if the INPUT is no file of golden records.
   virtual const GoldenHeader* header() const { return nullptr; }
   // Returns the value of --kernel if it selects a kernel in the schedule of the graph that next_graph() returned; ""
   // for all kernels.
@@ -35,8 +34,8 @@ class GraphReader {
   bool accepts_runtime_kernels = false;  // see GraphSource::accept_runtime_kernels
 
  protected:
-  // Reads the graph in `text` with the settings `recorded` or, if there are none, with the settings that the text
-  // names. `file` is for messages. `producer` is that of the recording, if there is one.
+  // Reads the graph in `text` with the settings `recorded` or, if there are none, with those that the text names.
+  // `file` is for messages. `producer` is that of the recording.
   Result<InputGraph> read_text(InputKind kind, std::string_view text, const std::string& file,
                                const std::map<std::string, std::string>& recorded = {}, std::string_view producer = {},
                                bool is_tensor_graph = false) const;

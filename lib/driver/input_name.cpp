@@ -55,7 +55,7 @@ std::string InputName::schedules() const {
 Result<bool> is_model_file(const std::string& path) {
   if (path == "-") return false;
   int file = open_input(path);
-  if (file < 0) return false;  // not an error here, because the code that reads the file reports it
+  if (file < 0) return false;  // the code that reads the file reports it
   char head[16];
   ssize_t size = ::read(file, head, sizeof head);
   ::close(file);

@@ -8,15 +8,14 @@
 
 namespace tgc {
 
-// The parts of an INPUT "FILE#ID" or "FILE#ID@TARGET".
 struct InputName {
   std::string file = "-";
   std::string id;      // ID or ID@TARGET of a golden record (names_record); empty: all records
   // Splits FILE#ID. A "#" in the name of an existing file is part of the name.
   static InputName parse(const std::string& spec);
 
-  std::string display_name() const;  // returns the file's name for messages: "<stdin>" for "-"
-  std::string stem() const;          // returns the file's name without folder and extensions; "kernel" for "-"
+  std::string display_name() const;  // for messages: "<stdin>" for "-"
+  std::string stem() const;          // without folder and extensions; "kernel" for "-"
   // Returns the text that replaces {} in names of output files: the input's path without its last extension; or, for
   // one record (`is_record`, or an id) and for standard input, a file name made from `graph`, the graph's name.
   std::string without_extension(const std::string& graph, bool is_record) const;
@@ -25,22 +24,21 @@ struct InputName {
   std::string schedules() const;
 };
 
-// Returns true if the file is an ONNX model; false for "-", and if the file cannot be opened. Error: reading it fails.
+// Returns false for "-", and if the file cannot be opened. Fails if it cannot be read.
 Result<bool> is_model_file(const std::string& path);
 
 // Parses the values of --var, each such as "n=3". Fails if a text is not NAME=INTEGER or if a name occurs twice.
 Result<VariableValues> parse_variables(const std::vector<std::string>& texts);
 
-// Reads the golden records that an INPUT names: all records of FILE, or those of FILE#ID.
 class NamedRecords {
  public:
-  // Reads records with `reader`, and selects those that `id` names (names_record), or all records if `id` is empty.
+  // Selects the records that `id` names (names_record), or all records if `id` is empty.
   NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), record_id_(std::move(id)) {}
   static Result<NamedRecords> open(const InputName& name);
 
   const GoldenReader& reader() const { return reader_; }
-  // Reads the line of the next selected record into `line`; returns false at the end (see GoldenReader). Lines that
-  // may_name_record rejects are not parsed.
+  // Reads the line of the next selected record into `line`; returns false at the end. Lines that may_name_record
+  // rejects are not parsed.
   Result<bool> next_line(GoldenLine& line);
 
  private:

@@ -40,8 +40,8 @@ namespace {
 bool is_volatile(UOp u) { return u.is(Op::PARAM) && u.arg().repr().find("volatile=True") != std::string::npos; }
 bool is_unbounded_loop(UOp u) { return u.is(Op::RANGE) && u.dtype() == dtypes::void_; }
 
-// Returns true if the kernel is tinygrad 0.14's signal_prog, which stores an int for another thread. Only the name and
-// the tag of this kernel differ from those of other kernels.
+// Returns true for tinygrad 0.14's signal_prog, which stores an int for another thread. Only the name and the tag of
+// this kernel differ from those of other kernels.
 bool is_signal(UOp sink) {
   return sink.is(Op::SINK) && !sink.tag().is_none() && sink.arg().repr().find("'signal_prog'") != std::string::npos;
 }
@@ -58,7 +58,7 @@ bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer) {
   if (record.is_runtime) return true;
   const std::string_view ast = record.ast;
   auto has = [&](std::string_view word) { return ast.find(word) != ast.npos; };
-  // do not parse a record without these words, as most are: it cannot be a kernel of the runtime
+  // do not parse a record without these words: it cannot be a kernel of the runtime
   if (record.target.empty() || !(has("CALL") || has("volatile") || has("signal_prog"))) return false;
   Graph graph;
   ReadReport report{.accepts_malformed = true, .producer = producer};

@@ -1,5 +1,4 @@
-// Facts about records that are known without compiling them: the device, whether tinygrad refused the graph, whether
-// the record is a kernel of tinygrad's runtime, and which targets of two recordings are the same.
+// Facts about records that are known without compiling them.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -13,19 +12,17 @@
 
 namespace tgc {
 
-// Returns the device on which a tensor graph was recorded, as a target: that of the graph's first output, "CUDA" for
-// one on "CUDA:1". Returns "" if the device is unknown, the CPU or one for which tgc has no target, or if the graph is
-// not a tensor graph.
+// Returns the device of a tensor graph's first output, as a target: "CUDA" for "CUDA:1". Returns "" for the CPU, for an
+// unknown device, and for kernels.
 std::string recorded_device(const InputGraph& in);
 
 // ---- records that have nothing to run or compare
 
-// Returns the first line of a message. Of a long line, returns the beginning and "...".
+// Of a long line, returns the beginning and "...".
 std::string first_line(std::string_view message);
 
-// Fails if the record of `in` has nothing to run or compare: because tinygrad raised an error while it compiled (the
-// message quotes the first line of this error), or because the record of a kernel has neither a linear list nor a
-// source. Succeeds if `in` has no record.
+// Fails if the record of `in` has nothing to run or compare: because tinygrad raised an error while it compiled, or
+// because the record of a kernel has neither a linear list nor a source. Succeeds if `in` has no record.
 Status check_compiled(const InputGraph& in);
 
 // ---- the kernels that tinygrad's runtime compiles for itself
@@ -65,7 +62,7 @@ class CommonTargets {
         larger_counts_[std::string(kind)] = std::max(larger_counts_[std::string(kind)], count);
     }
   }
-  // Returns a key for `target`. Two targets are treated as the same if their keys are equal.
+  // Two targets are treated as the same if their keys are equal.
   std::string key_of(const std::string& target) const {
     std::string kind(device_and_renderer(target));
     auto known = larger_counts_.find(kind);

@@ -123,7 +123,6 @@ Status check_renderer(std::string_view name) {
   return std::ranges::find(names, name) != names.end() ? Status(Unit{}) : unknown_name_error("renderer", name, names);
 }
 
-// Returns an error if the rule, shortcut, renderer, op or fault in LLVM that the fault names does not exist.
 Status check_fault(const FaultSpec& fault) {
   using Kind = FaultSpec::Kind;
   std::vector<std::string_view> names;

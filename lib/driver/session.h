@@ -1,7 +1,5 @@
 // Session: the user's overrides, the options of compilers, the number of threads, the receiver of messages, the cancel
-// flag and the live pipeline. A front end (a command, a page, a test) fills a Session once and passes it to every
-// operation. The settings, the target and the opts are computed from the Session for each graph separately, so no graph
-// affects the next one.
+// flag and the live pipeline. A front end fills a Session once and passes it to every operation.
 #pragma once
 #include <atomic>
 #include <cmath>
@@ -18,20 +16,18 @@
 
 namespace tgc {
 
-// Receives the messages of an operation. The default methods do nothing. Several threads may call the methods at the
-// same time.
+// Receives the messages of an operation. Several threads may call the methods at the same time.
 class Events {
  public:
   virtual ~Events() = default;
-  virtual void on_progress(std::string_view /*what*/) {}  // receives text such as "412 records, 412 identical"
-  virtual void on_warning(const Diag& /*what*/) {}        // receives a problem that is not an error
-  virtual void on_note(const std::string& /*what*/) {}    // receives a message that is no problem
-  virtual void on_debug(const std::string& /*text*/) {}   // receives the text of DEBUG, which ends with a newline
-  virtual bool has_colors() const { return false; }       // true if messages may have colors
+  virtual void on_progress(std::string_view /*what*/) {}  // such as "412 records, 412 identical"
+  virtual void on_warning(const Diag& /*what*/) {}        // a problem that is not an error
+  virtual void on_note(const std::string& /*what*/) {}    // a message that is no problem
+  virtual void on_debug(const std::string& /*text*/) {}   // the text of DEBUG, which ends with a newline
+  virtual bool has_colors() const { return false; }       // messages may have colors
 };
 
-// A request to stop, made by any thread or a signal handler. Long operations check it between their steps, such as
-// graphs, attempts or kernels.
+// A request to stop, made by any thread or a signal handler, which long operations check between their steps.
 class Cancel {
  public:
   Cancel() = default;
@@ -56,44 +52,39 @@ class Cancel {
   std::atomic<bool> is_requested_{false};
   const Cancel* parent_ = nullptr;
   Clock::time_point end_time_ = Clock::time_point::max();
-  double thread_end_seconds_ = INFINITY;  // the value of thread_seconds() at which to stop; infinite for TimeKind::Wall
+  double thread_end_seconds_ = INFINITY;  // the value of thread_seconds() at which to stop
 };
 
 struct Session {
   Overrides overrides = {};
   unsigned jobs = 1;           // maximum number of threads
   CompileOptions compile_options = {};
-  Events* events = nullptr;    // receiver of messages; null: messages are dropped
+  Events* events = nullptr;    // null: messages are dropped
   Cancel* cancel = nullptr;
-  std::shared_ptr<TinygradPool> live_pool = {};  // the live pipeline, which compiles all graphs; null: tgc compiles
+  std::shared_ptr<TinygradPool> live_pool = {};  // compiles all graphs; null: tgc compiles
 
-  // Returns the compiler of the session's graphs: the live pipeline's, if there is one, else tgc's own. The compiler
-  // keeps a copy of `overrides`.
+  // Returns the live pipeline's compiler, if there is one, else tgc's own. It keeps a copy of `overrides`.
   std::shared_ptr<const GraphCompiler> compiler() const;
   // See GraphCompiler::settings_for().
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
-  // Starts the live pipeline that overrides.live_command names; does nothing if overrides.live_command is empty. Fails
-  // if the command runs no tinygrad.
+  // Starts the live pipeline that overrides.live_command names, if any. Fails if the command runs no tinygrad.
   Status start_live_pipeline();
-  // Returns the target of a graph that names no target: the user's override, else the target of the environment
-  // (DEV=NAME, NAME=1, ...), else CPU.
+  // Returns the target of a graph that names no target: the user's override, else target_of_environment(), else CPU.
   std::string default_target() const;
-  // Returns the target of `in`: the override, else the target that `in` names, else the default or, for a tensor graph,
-  // "".
+  // See GraphCompiler::target_for().
   std::string target_for(const InputGraph& in) const;
-  // Returns the parameters of a Compilation of `in`. Errors: an unknown target.
+  // Fails for an unknown target.
   Result<JobSpec> job_for(const InputGraph& in) const;
-  // Returns the pipeline of `in`, a graph that a GraphSource returned. It is the live pipeline if the session has one;
-  // else the native pipeline if tgc's own stages compile `in` (GraphCompiler::can_compile), or the recorded pipeline.
+  // Returns the pipeline of `in`, a graph that a GraphSource returned: the live pipeline if the session has one; else
+  // the native pipeline if tgc's own stages compile `in` (GraphCompiler::can_compile), or the recorded pipeline.
   Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const;
-  // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
 
   void report_progress(std::string_view what) const { if (events) events->on_progress(what); }
   void warn(const Diag& what) const { if (events) events->on_warning(what); }
   void report_note(const std::string& what) const { if (events) events->on_note(what); }
   bool is_cancelled() const { return cancel && cancel->is_requested(); }
-  // Returns a callback that returns is_cancelled(). The session must outlive the callback.
+  // The session must outlive the callback.
   std::function<bool()> cancel_check() const { return [this] { return is_cancelled(); }; }
 };
 
@@ -103,17 +94,15 @@ struct Session {
 // and CPU_LLVM, CUDA_PTX, NV_PTX and AMD_LLVM its renderer. Returns "" if these variables select no device.
 std::string target_of_environment();
 
-// Returns a warning for each known environment variable that is set but has no effect in tgc: a variable of tinygrad
-// that tgc does not implement, such as VIZ, or one that tinygrad 0.12.0 does not have either, such as CLANG.
+// Returns a warning for each known environment variable that is set but has no effect in tgc, such as VIZ.
 std::vector<std::string> ignored_variables();
 
-// Checks that TGC_FAULT (lib/rewrite/fault.h), if it is set, is well formed and that the rules and other names in it
-// exist. The error about an unknown name suggests the nearest names.
+// Checks that TGC_FAULT (lib/rewrite/fault.h), if it is set, is well formed and that the names in it exist.
 Status check_fault_of_environment();
 // Returns the new warnings about requested faults that had no effect (take_fault_warnings).
 std::vector<std::string> fault_warnings();
 
-// Returns true if TRACK_MATCH_STATS is set: then the command prints the rules' match statistics when it ends.
+// If TRACK_MATCH_STATS is set, the command prints the rules' match statistics when it ends.
 bool tracks_match_stats();
 
 }  // namespace tgc

@@ -19,7 +19,6 @@ namespace {
 
 const std::string kKernels = test_path("golden/kernels.jsonl.gz");
 
-// A temporary file that the destructor removes.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& name, const std::string& text)
@@ -42,7 +41,6 @@ InputGraph first_of(const Session& session, const std::string& spec, const std::
   return std::move(**graph);
 }
 
-// Returns a graph as JSON that names its target and settings.
 std::string json_of(const std::string& target, const std::string& settings) {
   Graph graph;
   auto root = read_pyrender(
@@ -61,7 +59,7 @@ TEST_CASE("Session: settings and target are computed for each graph, and overrid
   Session plain;
   InputGraph one = first_of(plain, a.path()), other = first_of(plain, b.path());
   CHECK(one.graph->settings().NOOPT == 1);
-  CHECK(other.graph->settings().NOOPT == 0);  // the settings of the first graph do not apply to the second one
+  CHECK(other.graph->settings().NOOPT == 0);
   CHECK(plain.job_for(one)->target == "CUDA:PTX:sm_80");
   CHECK(plain.job_for(other)->target == "CPU");
   Session asks{.overrides = {.target = "METAL", .settings_texts = {"NOOPT=0"}}};
@@ -133,7 +131,7 @@ TEST_CASE("Cancel: a CPU time limit does not count other processes, and the oute
   const double own = thread_seconds();
   Cancel limit(&whole, 0.02, Cancel::TimeKind::Thread), other(&whole, 1000, Cancel::TimeKind::Thread);
   while (!limit.is_requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));  // 0.02 s of CPU time, or 0.2 s of wall time
+  CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));
   CHECK_FALSE(other.is_requested());
   whole.request_cancel();
   CHECK(other.is_requested());

@@ -24,8 +24,8 @@ class GraphSource {
   const InputName& name() const { return name_; }
   // Returns the header of golden records; null for another kind of INPUT.
   const GoldenHeader* header() const { return reader_->header(); }
-  // Returns the next graph; nullopt at the end. If the session has a live pipeline (Session::live_pool), it compiles
-  // the graph first. Errors: the graph cannot be read or compiled; no graph is selected.
+  // Returns the next graph; nullopt at the end. If the session has a live pipeline, it compiles the graph first. Fails
+  // if the graph cannot be read or compiled, or if no graph is selected.
   Result<std::optional<InputGraph>> next_graph();
   // Makes next_graph() return graphs with malformed nodes instead of an error.
   void accept_malformed() { reader_->accepts_malformed = true; }
