@@ -31,7 +31,7 @@ struct Compilation::State {
   std::optional<KernelOutputs> outputs;
   std::optional<Result<Schedule>> schedule;
   Watcher* watcher = nullptr;
-  std::unique_ptr<Fault> fault;  // the seeded fault (TGC_FAULT) in rules; the graph points to it
+  std::unique_ptr<Fault> fault;  // the graph points to it
   std::unique_ptr<ShortcutFault> in_shortcut;
   std::optional<Diag> failure;
   double seconds = 0;
@@ -100,7 +100,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::Kind> in_rules) {
   return Unit{};
 }
 
-// Registers the faults of TGC_FAULT in renderers and LLVM, so that take_fault_warnings() reports those without effect.
+// Lets take_fault_warnings() report faults in renderers and LLVM that have no effect.
 Status expect_behind_graphs() {
   for (FaultSpec::Kind in : {FaultSpec::Kind::Renderer, FaultSpec::Kind::Llvm}) {
     auto faults = fault_of_environment(in);

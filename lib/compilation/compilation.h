@@ -39,14 +39,14 @@ class Watcher {
   virtual ~Watcher() = default;
   virtual void begin_compilation(Compilation& /*what*/) {}
   virtual void begin_stage(const StageRow& /*row*/, UOp /*input*/) {}
-  virtual void end_stage(const StageRow& /*row*/, UOp /*result*/) {}  // `result` is empty if the row failed
+  virtual void end_stage(const StageRow& /*row*/, UOp /*result*/) {}
   virtual void end_compilation(Compilation& /*what*/) {}
 };
 
 class Compilation {
  public:
-  // Begins a compilation before the first stage, or after the stage that `graph.info.stage` names. Fails if an
-  // argument is invalid or does not fit the others, or if TGC_FAULT is invalid.
+  // Begins a compilation before the first stage, or after the stage that `graph.info.stage` names. Fails if an argument
+  // or TGC_FAULT is invalid.
   static Result<Compilation> begin(InputGraph graph, JobSpec spec);
   Compilation(Compilation&&) noexcept;
   Compilation& operator=(Compilation&&) noexcept;
@@ -58,7 +58,7 @@ class Compilation {
   const JobSpec& spec() const;
   Graph& graph() const;
   bool is_tensor_graph() const;
-  const Target& target() const;         // only for a kernel
+  const Target& target() const;
   UOp ast() const;                      // the graph before the first step
   UOp current_graph() const;            // for a linear list, the last node
   const StageRow* input_stage() const;  // the stage that made the input; null if the input names none or is an AST
@@ -78,19 +78,19 @@ class Compilation {
   // Runs all rows up to and including `row`. Skips stages that do not apply to this graph.
   Status run_through(const StageRow& row);
 
-  // ---- outputs; a function that returns a Result first runs the stages that it needs
+  // ---- outputs; functions that return a Result first run the stages that they need
   Result<std::string> row_output(const StageRow& row);  // text or bytes
-  // The functions from here up to name_counts() may only be called for a kernel.
+  // The functions from here up to name_counts() are only for a kernel.
   const Result<std::vector<UOp>>& list();
   const Result<std::string>& source();                    // the text that the target's renderer prints
   Result<KernelOutputs*> outputs();                       // owned by the Compilation
   Result<CompileJob> compile_job();
   const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts plus this kernel; not for linear lists
-  // The functions from here up to tensor_job() may only be called for a tensor graph.
+  // The functions from here up to tensor_job() are only for a tensor graph.
   const Result<Schedule>& schedule();      // fails if the input is the result of a stage, or if a step fails
   Result<std::string> schedule_as_json();
-  Sha256 schedule_key();                   // the key of tinygrad's schedule cache; to be called after schedule()
-  double schedule_seconds() const;         // wall time of the tensor graph's steps so far
+  Sha256 schedule_key();                   // tinygrad's key of the schedule cache; requires schedule()
+  double schedule_seconds() const;
   const TensorJob& tensor_job() const;
   // ---- kernels of a tensor graph. Kernel 3 of the schedule of NAME is named NAME.3. Items that only copy or view are
   // not kernels. After schedule(), several threads may call kernel(), because each kernel has its own Graph.
@@ -106,10 +106,10 @@ class Compilation {
   // stages of a tensor graph again. Fails for a linear list, and after an error.
   Result<Compilation> fork() const;
 
-  // Returns the input graph, and removes the watcher.
+  // Removes the watcher.
   InputGraph take_input() &&;
 
-  // Sets the watcher; null removes it. Calls end_compilation() of the previous one, then begin_compilation().
+  // Null removes the watcher. Calls end_compilation() of the previous one, then begin_compilation().
   void set_watcher(Watcher* watcher);
 
  private:
@@ -119,8 +119,8 @@ class Compilation {
   std::unique_ptr<State> state_;
 };
 
-// Runs the stages of a kernel and its linear list; or the stages of a tensor graph, its schedule, and then its kernels.
-// Fails for a linear list.
+// Runs all stages of a kernel, and makes its linear list; or runs the stages of a tensor graph, its schedule and its
+// kernels. Fails for a linear list.
 Status run_watched(Compilation& compilation, Watcher& watcher);
 inline Status run_watched(Compilation&& compilation, Watcher& watcher) { return run_watched(compilation, watcher); }
 

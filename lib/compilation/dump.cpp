@@ -48,7 +48,6 @@ class Dump {
     return plan_.on_compiled ? plan_.on_compiled(c_) : Unit{};
   }
 
-  // Returns true if `row` is an output of this graph, and not of its kernels.
   bool is_ours(const StageRow& row) const {
     return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;
   }
@@ -119,7 +118,7 @@ class Dump {
     }
     return add(row, row.extension, std::move(text));
   }
-  // The default format, print_uops, has a header only with `self_describing`.
+  // print_uops, the default format, has a header only with `self_describing`.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
     Format format = plan_.format.value_or(Format::Uops);
     GraphInfo info = format == Format::Uops && !plan_.self_describing ? GraphInfo() : info_at(row);

@@ -1,4 +1,4 @@
-// Makes the texts that `tgc dump` prints: graphs after stages, and outputs.
+// Makes the texts that `tgc dump` prints.
 #pragma once
 #include <functional>
 #include <optional>
@@ -24,8 +24,7 @@ struct DumpPlan {
   // Called with each compilation after its texts are made. May step the compilation further. An error ends the dump. If
   // set, kernels are compiled one at a time, even if equal to an earlier one.
   std::function<Status(Compilation&)> on_compiled = {};
-  // Called after each kernel of a tensor graph, by one thread at a time, with the numbers of finished and of all
-  // kernels.
+  // Called after each kernel of a tensor graph, by one thread at a time.
   std::function<void(size_t done, size_t of)> progress = {};
 
   bool is_wanted(const StageRow& row) const { return wanted_rows.contains(&row); }
@@ -38,7 +37,7 @@ Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format
 struct DumpText {
   std::string graph_name;
   const StageRow* row;
-  std::string extension;  // without the dot
+  std::string extension;
   std::string text;
 
   std::string file_name(const std::string& stem) const;  // returns "STEM.NN.STAGE.EXT"

@@ -55,7 +55,7 @@ void add_keeper(StorageReason& reason, UOp bufferize) {
   if (k.is_removable) add_cost(reason, k.num_buffers, k.reduces_buffer);
 }
 
-// Returns the numbers of nodes in `tag`, indices into TensorJob::numbered_nodes.
+// `tag` has indices into TensorJob::numbered_nodes.
 std::vector<size_t> numbers_of(Arg tag) {
   std::vector<size_t> out;
   if (tag.is_tuple())

@@ -1,4 +1,4 @@
-// Explains why the values that a schedule's kernels compute have buffers.
+// Explains why the values that kernels compute have buffers.
 #pragma once
 #include <string>
 
@@ -9,7 +9,7 @@ namespace tgc {
 
 struct StorageReason {
   std::string reason_text;
-  std::string remedy;       // what would make the scheduler fuse the kernels that store and read the value
+  std::string remedy;
   bool is_final = false;    // the buffer is stored whatever computing the value again would cost
 };
 // Returns the texts for `why`, a word of GoldenStoredValue::Reason. `op` is the op of the value, such as

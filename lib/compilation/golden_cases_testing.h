@@ -1,4 +1,3 @@
-// Reads and compiles the golden records of testdata/golden. For *_test.cpp files.
 #pragma once
 #include <doctest/doctest.h>
 

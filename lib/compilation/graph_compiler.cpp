@@ -14,7 +14,6 @@ namespace tgc {
 
 namespace {
 
-// Returns true if `stage` is no stage of tgc's own pipeline, but similar to the name of one.
 bool is_misspelt_stage(const std::string& stage) {
   if (stage.empty() || find_row(stage)) return false;
   std::vector<std::string_view> names;
@@ -111,8 +110,8 @@ class OwnCompiler : public GraphCompiler {
     return settings;
   }
 
-  // Returns the settings other than DEBUG that differ from tinygrad's defaults; for the CPU, also CPU_COUNT, which
-  // depends on the machine.
+  // The settings other than DEBUG that differ from tinygrad's defaults; for the CPU, also CPU_COUNT, which depends on
+  // the machine.
   GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const override {
     const Settings& settings = in.graph->settings();
     GoldenSettings out;

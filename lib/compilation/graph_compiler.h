@@ -1,5 +1,5 @@
-// GraphCompiler: compiles the graphs of a session, either by tgc's own stages (graph_compiler.cpp) or by the user's
-// tinygrad (live_compiler.cpp). Session::compiler() (lib/driver) makes it.
+// GraphCompiler: compiles graphs, either by tgc's own stages (graph_compiler.cpp) or by the user's tinygrad
+// (live_compiler.cpp).
 #pragma once
 #include <functional>
 #include <map>
@@ -18,12 +18,11 @@ namespace tgc {
 class Pipeline;
 class TinygradPool;
 
-// The user's options for reading and compiling graphs. If `target`, `settings_texts`, `opts` or `from_stage` is empty,
-// the input decides.
+// The user's options for reading and compiling graphs. Without `target`, `opts` or `from_stage`, the input decides.
 struct Overrides {
-  std::string target;              // DEVICE[:RENDERER[:ARCH]]
+  std::string target;
   std::vector<std::string> settings_texts;   // KEY=VALUE each, by tinygrad's names
-  std::string opts;                // "[Opt(...), ...]"
+  std::string opts;
   // The stage that made the input graph. Of a golden record, the graph after this stage is read.
   std::string from_stage;
   std::vector<std::string> size_texts;  // NAME=SIZE each: a model's symbolic dimensions
@@ -45,7 +44,7 @@ struct Overrides {
 
 struct CompilerChoices {
   Overrides overrides;
-  std::string default_target;  // of graphs that name no target
+  std::string default_target;
   CompileOptions compile_options;
   std::function<void(const std::string&)> note;
 };
@@ -58,7 +57,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // ---- settings and targets
   // Returns tinygrad's defaults, overridden by the environment, by the settings that `producer` (empty: 0.12.0)
   // recorded, if it is 0.12.0, and by --set. Fails for an unknown setting or an invalid value. The live compiler
-  // ignores --set, and such recorded settings.
+  // ignores --set, and invalid recorded settings.
   virtual Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer = {}) const = 0;
   // Returns the target of `in`: the override, else that of `in`, else the default; "" for a tensor graph without one.
   std::string target_for(const InputGraph& in) const;
@@ -70,8 +69,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // ---- graphs as they are read
   // Returns false if --target excludes the record. `producer` is the tinygrad release that made the record.
   virtual bool takes_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
-  // Returns `in`, which was read from a file, with GraphInfo::settings set and, with --from, GraphInfo::stage. Fails if
-  // a stage's name is unknown or seems misspelt, or if an option has no effect on the graph.
+  // Completes `in`, which was read from a file: sets GraphInfo::settings and, with --from, GraphInfo::stage. Fails if
+  // an option does not fit the graph, or if a stage's name seems misspelt.
   Result<InputGraph> take(InputGraph in, const GoldenSettings& recorded) const;
   // Prepares `in` for commands: with --live, the user's tinygrad compiles it. Imports the graph if the session imports
   // graphs. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if `in` is a kernel,
@@ -87,7 +86,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const = 0;
   Result<Compilation> begin(InputGraph in) const;
   // Returns the record that a live pipeline makes of `in`, a kernel's AST or a tensor graph of the running release.
-  // Fails without a live pipeline, if it does not take the graph or the options, and if tinygrad does not answer.
+  // Fails without a live pipeline, or if it cannot make the record.
   virtual Result<GoldenRecord> record_of(const InputGraph& in) const = 0;
   // Returns the graph of `record`, which record_of() made of a graph of `file`; imported, if the session imports
   // graphs.
@@ -115,14 +114,12 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual Status check_foreign(const InputGraph&) const { return Unit{}; }
   virtual Status check_import(const InputGraph&) const { return Unit{}; }
   Result<InputGraph> imported_if_wanted(InputGraph in) const;
-  // Fails unless `kernel` is "0" or the name of `in`, a kernel.
   static Status check_kernel(const InputGraph& in, const std::string& kernel);
 
   const CompilerChoices choices_;
 };
 
 std::shared_ptr<const GraphCompiler> own_compiler(CompilerChoices choices);
-// The processes `tinygrad` compile.
 std::shared_ptr<const GraphCompiler> live_compiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad);
 
 // Returns the request to a tinygrad process to run the stages after graph.info.stage on `graph`.

@@ -28,7 +28,7 @@ bool looks_like_tensor_graph(UOp root) {
 
 namespace {
 
-// Returns true if `in` is the tensor graph of a value without a SINK, as `print(t.uop)` prints it.
+// `print(t.uop)` prints such a value without a SINK.
 bool is_tensor_value(const InputGraph& in) {
   return in.is_tensor_graph && in.list.empty() && in.info.stage.empty() && !in.root.is(Op::SINK) &&
          in.root.dtype() != dtypes::void_;

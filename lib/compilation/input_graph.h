@@ -1,4 +1,3 @@
-// InputGraph: a graph that was read from a file or passed by a caller, with the metadata of the input.
 #pragma once
 #include <memory>
 #include <optional>
@@ -22,22 +21,19 @@ struct InputGraph {
   std::string made_for;
   // for an ONNX model: label and outputs of each node
   std::vector<std::pair<std::string, std::vector<UOp>>> onnx_nodes;
-  std::unordered_map<UOp, std::string> buffer_names;              // for an ONNX model: its inputs and initializers
+  std::unordered_map<UOp, std::string> buffer_names;              // its inputs and initializers, for an ONNX model
   std::string text, file;        // the text that was read, and the name of its file
   ReadReport read_report;
   std::shared_ptr<const GoldenRecord> record;  // of the graph or its tensor graph
 
-  // Returns an error about `node`, with the line and column of the node in `text`.
   Diag diag_at(UOp node, std::string message) const;
 };
 
 // Returns a shared_ptr that does not own `graph`.
 inline std::shared_ptr<Graph> borrow_graph(Graph& graph) { return {std::shared_ptr<Graph>(), &graph}; }
 
-// Returns the error for a graph of another tinygrad release, which tgc's own stages cannot compile.
 Diag foreign_graph_error(std::string_view producer, const std::string& file);
 
-// Returns whether `root` seems to be a tensor graph, by the ops under it.
 bool looks_like_tensor_graph(UOp root);
 
 // Reads one graph from a text that is no file of golden records. Adds the SINK that a tensor's value lacks, unless
@@ -48,9 +44,9 @@ Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::stri
 // Returns the target for a tinygrad device: "CUDA" for "CUDA:1"; "CPU" if tgc has no target for the device.
 std::string target_of_device(std::string_view device, const Settings& settings);
 
-// The original of an imported graph, as an extension of the Graph.
+// The original of an imported graph, an extension of the Graph.
 struct ImportedFrom {
-  std::shared_ptr<Graph> graph;                  // the original graph; null if the graph was not imported
+  std::shared_ptr<Graph> graph;                  // null if the graph was not imported
   std::string producer;                          // the release that made the original, such as "tinygrad 0.14.0"
   std::shared_ptr<const ImportOrigins> origins;
   std::optional<Diag> import_error = {};         // set if the graph of another release cannot be imported
@@ -65,8 +61,8 @@ std::string producer_of(const InputGraph& in);
 // (runtime/ops_cpu.py:cpu_exec).
 bool runs_threads_in_turn(const InputGraph& in);
 
-// Imports `in`, a kernel of another release, with `settings` and known_target(). If it cannot be imported, returns `in`
-// with ImportedFrom::import_error set.
+// Imports `in`, a kernel of another release. If it cannot be imported, returns `in` with ImportedFrom::import_error
+// set.
 InputGraph import_input(InputGraph in, const Settings& settings);
 
 // Returns the longest prefix of `target` (DEVICE:RENDERER:ARCH of another release) that names a target of tgc; "CL:CL"

@@ -47,7 +47,6 @@ class CostCounter {
     return size > 0 ? double(size) * buffer.dtype().base().itemsize() : INFINITY;
   }
 
-  // Adds the bytes of the elements that `index` addresses to `to`, by buffer.
   void add_access(UOp index, std::unordered_map<UOp, double>& to) {
     while (index.is(Op::CAST) && index.num_src()) index = index.src(0);
     if (!index.is(Op::INDEX) || index.num_src() < 2 || !index.src(0).is(Op::DEFINE_GLOBAL)) return;

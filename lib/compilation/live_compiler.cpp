@@ -28,7 +28,7 @@ class LiveCompiler : public GraphCompiler {
   LiveCompiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad)
       : GraphCompiler(std::move(choices)), tinygrad_(std::move(tinygrad)) {}
 
-  // Does not apply --set: the running tinygrad does.
+  // The running tinygrad applies --set.
   Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer) const override {
     auto settings = Settings::from_environment();
     if (settings && release_of(producer) == Release::v0_12)
@@ -161,8 +161,8 @@ class LiveCompiler : public GraphCompiler {
     });
   }
 
-  // Compiles kernel number `kernel` of `schedule`, a tensor graph that compile() returned, for the device that the
-  // kernel or else the schedule names. Fails if there is no such kernel, or if it is a copy.
+  // Compiles kernel number `kernel` of `schedule`, which compile() returned. Fails if there is no such kernel, or if it
+  // is a copy.
   Result<InputGraph> kernel_of(const InputGraph& schedule, const std::string& kernel) const {
     return catch_failures([&] {
       const GoldenRecord& record = *schedule.record;

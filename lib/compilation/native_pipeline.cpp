@@ -11,7 +11,7 @@ namespace {
 
 bool is_traced(const StageRow& row) { return has_rewrites(row) && (!row.output || row.is(OutputKind::List)); }
 
-// Suppresses one rewrite of a compilation, as if its rule had not matched. `number` counts from 1.
+// Suppresses rewrite number `number` (from 1) of a compilation, as if its rule had not matched.
 class LeaveOut : public RewriteOverride {
  public:
   LeaveOut(Graph& graph, uint64_t number) : inner_(rewrite_override_of(graph)), left_(number) {
@@ -161,7 +161,7 @@ class NativePipeline : public Pipeline {
     if (copy && left_out_) leave_out_.push_back(std::make_unique<LeaveOut>(copy->graph(), left_out_));
     return copy;
   }
-  // Returns a compilation of the input that has run no stage: first begun_, later a copy.
+  // Returns a compilation of the input that has run no stage.
   Result<Compilation*> unused() {
     if (!std::exchange(is_used_, true)) return &begun_;
     auto copy = copied();

@@ -10,10 +10,8 @@ namespace tgc {
 
 class NodeMethods {
  public:
-  // `methods` have the numbers of the nodes that they made. `in` must outlive this object.
   NodeMethods(const InputGraph& in, std::vector<GoldenMetadata> methods);
 
-  // Returns the indices of the methods that made `u`, a node of in.root.
   std::vector<size_t> indices_of(UOp u) const;
   const GoldenMetadata& operator[](size_t i) const { return methods_[i]; }
 

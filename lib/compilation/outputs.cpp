@@ -78,7 +78,7 @@ Result<std::string> linear(KernelOutputs& k) {
 
 Result<std::string> source(KernelOutputs& k) { return k.source(); }
 
-// Returns a variable as JSON with Python's blanks: ["i", 1, 32].
+// As JSON with Python's blanks: ["i", 1, 32].
 std::string variable_text(UOp var) {
   auto text = [](const Arg& a) {
     if (a.is_str()) return "\"" + std::string(a.text()) + "\"";

@@ -36,7 +36,6 @@ class KernelOutputs {
       : job_(&job), sink_(sink), target_(job.target), compile_options_(std::move(compile)) {}
   KernelOutputs(const Target& target, std::vector<UOp> list, CompileOptions compile = {})
       : target_(target), compile_options_(std::move(compile)), list_(std::move(list)) {}
-  // Returns outputs that are all the error `why`.
   static KernelOutputs failed_outputs(const Target& target, const Diag& why) {
     KernelOutputs out(target, std::vector<UOp>());
     out.list_ = why;
@@ -75,7 +74,7 @@ struct OutputStage {
   std::string_view name;
   std::string_view alias;
   OutputKind kind;
-  std::string_view extension;  // without the dot
+  std::string_view extension;
   std::string_view help_text;
   Result<std::string> (*make)(KernelOutputs&);
   bool is_bytes = false;

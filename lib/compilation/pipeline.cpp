@@ -6,9 +6,9 @@ namespace tgc {
 namespace {
 
 struct AbilityText {
-  std::string_view lacks;                                // such as "has no rewrites"
+  std::string_view lacks;
   bool recording = false, live = false, native = false;  // the kinds of pipelines that may have the ability
-  std::string_view other = {};                           // something else that helps, such as an option
+  std::string_view other = {};
 };
 
 AbilityText text_of(Ability ability) {

@@ -33,7 +33,7 @@
 namespace tgc {
 
 enum class Ability : uint8_t {
-  Rewrites,       // the rewrites of the stages are known
+  Rewrites,
   Compile,        // compilation(): tgc's own stages, with its options, compilers and seeded faults
   LeaveOut,
   Attempts,
@@ -57,7 +57,7 @@ class Pipeline {
     UOp input;                               // in the release's own nodes
     UOp result;                              // empty if there is none or it is not known
     std::optional<Diag> error = {};
-    std::vector<UOp> list = {};              // only in the row "linear"
+    std::vector<UOp> list = {};
     std::span<const Rewrite> rewrites = {};  // in order, nested ones included
     // the recorded stage; null in a native pipeline, or if it was not recorded
     const GoldenStage* recorded_stage = nullptr;
@@ -92,11 +92,10 @@ class Pipeline {
     const StageRow* row;
     std::optional<bool> changes_graph = {};  // unset for rows that are not stages
   };
-  // Returns what --stage can select, except outputs of compilers.
   virtual Result<std::vector<Stage>> stages() = 0;
   // Returns the rows of the stages and of the linear list. The first call compiles or reads all of them.
   virtual Result<std::span<const Row>> rows() = 0;
-  // Returns the graph before the first stage. To be called after rows().
+  // To be called after rows().
   virtual UOp ast() const = 0;
   // Returns the row's graph or list in tgc's IR. Fails if the row has no graph, or one that cannot be imported.
   virtual Result<ImportedGraph> imported_graph(const Row& row) = 0;
@@ -118,8 +117,6 @@ class Pipeline {
   virtual UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) = 0;
   virtual Result<std::unique_ptr<Pipeline>> without_rewrite(const Rewrite& rewrite) = 0;
 
-  // ---- outputs
-  // Returns the texts that `stages` selects.
   virtual Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) = 0;
   virtual Result<std::string> source() = 0;
 
@@ -127,13 +124,11 @@ class Pipeline {
   // Sends the rewrites of the selected stages as events. The native pipeline also sends those of a tensor graph's
   // kernels, and ignores `later`. Other pipelines rename stages and nodes by `later`, if it is not null.
   virtual Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease* later = nullptr) = 0;
-  // Adds the attempts and matches of the rules in the selected stages to the RuleStats.
   virtual Status count_rules(RuleStats&, StageSelection&) { return missing_ability(Ability::Attempts); }
   // Returns a Compilation of the input, which has run no stage.
   virtual Result<Compilation> compilation() { return missing_ability(Ability::Compile); }
 
   // ---- the kernels of a tensor graph
-  // Returns the numbers of the schedule's items that kernel() can return.
   virtual Result<std::vector<size_t>> kernel_numbers() = 0;
   virtual Result<std::unique_ptr<Pipeline>> kernel(size_t number) = 0;
   // Calls `take` with the input of each kernel, up to the first error.

@@ -13,7 +13,7 @@ bool overlap(const GoldenBuffer& a, const GoldenBuffer& b) {
   return a.base == b.base && (a.offset == b.offset || (a.offset < b.offset + b.size && b.offset < a.offset + a.size));
 }
 
-// Returns the kernels that read the result of kernel `i` before another kernel overwrites it.
+// The kernels that read the result of kernel `i` before another kernel overwrites it.
 std::vector<size_t> readers_of(const std::vector<GoldenKernel>& kernels, size_t i) {
   std::vector<size_t> out;
   if (kernels[i].buffer_args.empty()) return out;
@@ -29,7 +29,7 @@ std::vector<size_t> readers_of(const std::vector<GoldenKernel>& kernels, size_t 
 
 bool is_copy(const GoldenKernel& k) { return k.stored_reasons && k.stored_reasons->node.starts_with("Ops.COPY "); }
 
-// Returns the reason for a CONTIGUOUS that a rule of the scheduler added for the op `op`.
+// The reason for a CONTIGUOUS that a rule of the scheduler added for `op`.
 StorageReason added_for(const std::string& op) {
   if (op.starts_with("REDUCE")) return storage_reason("split", "", "");
   if (op == "COPY") return {"a copy needs its source in memory, in one piece", "no operation before the copy", true};

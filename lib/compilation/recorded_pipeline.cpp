@@ -1,4 +1,3 @@
-// The Pipeline of a record or of one text without a record.
 #include <algorithm>
 #include <unordered_map>
 
@@ -233,7 +232,6 @@ class RecordedPipeline : public Pipeline {
     return read_graph(graph, detect_kind(text), text, "", &report).ok();
   }
 
-  // Returns the recorded graph or list `s` in the format of `plan`, with a header if the text is for a file.
   Result<std::string> written(const RecordedStage& s, const DumpPlan& plan) const {
     const bool is_default = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops) ==
                             (s.is_graph() ? Format::Pyrender : Format::Uops);
@@ -304,7 +302,7 @@ class RecordedPipeline : public Pipeline {
   CompileKernel compile_kernel_;
   const GoldenRecord* record_ = nullptr;  // null if `in_` is one text
   SidesImporter importer_;
-  std::shared_ptr<Graph> graph_;  // null until read() is called
+  std::shared_ptr<Graph> graph_;
   UOp ast_;
   std::vector<Rewrite> rewrites_;
   std::vector<Row> rows_;

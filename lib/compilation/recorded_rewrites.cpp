@@ -80,7 +80,7 @@ std::vector<std::span<const Rewrite>> split_by_stage(const GoldenRecord& record,
 
 namespace {
 
-// Returns a copy of the text that is never freed, because trace consumers keep views of it.
+// Copies the text and never frees the copy, because trace consumers keep views of it.
 std::string_view intern(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> texts;
@@ -99,8 +99,7 @@ TraceRule rule_of(const Rewrite& match) {
 
 }  // namespace
 
-// Applies recorded matches to a graph as a graph rewrite does, to find the nodes that the graph rewrite only rebuilds
-// with new sources.
+// Applies recorded matches to a graph, to find the nodes that the graph rewrite only rebuilds with new sources.
 class RewriteRebuilder {
  public:
   struct Rebuilt {
@@ -120,7 +119,7 @@ class RewriteRebuilder {
 
   int level() const { return level_; }
   std::span<const Rewrite* const> matches() const { return matches_; }
-  // Returns the result of applying the matches to `root`. To be called after run(root).
+  // To be called after run(root).
   UOp result(UOp root) const { return known_.find(root)->node; }
 
   void run(UOp root) {
@@ -199,8 +198,8 @@ class RewriteRebuilder {
   std::vector<const Rewrite*> matches_;
   UOpMap<size_t> match_of_;
   UOpMap<Known> known_;
-  UOpMap<size_t> exists_after_;  // by node: the number of matches after which the node exists
-  UOpSet open_;  // nodes whose sources are being handled
+  UOpMap<size_t> exists_after_;  // by node: the number of matches after which it exists
+  UOpSet open_;
   std::vector<std::vector<Rebuilt>> behind_;
 };
 

@@ -24,7 +24,7 @@ const StageRow& row_of_recorded(const GoldenRecord& record, size_t index);
 Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& record, std::string_view producer,
                                            std::string_view file);
 
-// Returns the rewrites of each stage of the record, in order. `rewrites` are those that read_rewrites() returned.
+// `rewrites` are those that read_rewrites() returned.
 std::vector<std::span<const Rewrite>> split_by_stage(const GoldenRecord& record, std::span<const Rewrite> rewrites);
 
 // Sets Rewrite::is_discarded of those rewrites of one stage for which it is certain: all, if the stage changed nothing;

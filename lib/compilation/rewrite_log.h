@@ -14,7 +14,6 @@
 
 namespace tgc {
 
-// Returns the file and line of a rule, such as "passes/symbolic/simple.cpp:131".
 inline std::string location_of(const Rule& rule) {
   return std::string(short_file(rule)) + ":" + std::to_string(rule.line);
 }
@@ -24,8 +23,8 @@ struct Rewrite {
   const StageRow* stage = nullptr;  // null outside of the stages
   const Rule* rule = nullptr;       // null if tinygrad made the rewrite
   const char* branch = nullptr;     // the branch (folding) of the rule that applied; null if the rule has only one
-  uint64_t rewrite_number = 0;      // position among all rewrites of the pipeline, from 1
-  uint64_t number_in_stage = 0;     // position among the rewrites by this rule in this stage, from 1
+  uint64_t rewrite_number = 0;      // among all rewrites of the pipeline, from 1
+  uint64_t number_in_stage = 0;     // among the rewrites by this rule in this stage, from 1
   // Depth of nesting: 0 in a graph rewrite that the stage starts, 1 in one that a rule of this graph rewrite starts. In
   // a recording, the number of rules that were running, which may be above 0 for all rewrites of a stage.
   int depth = 0;
@@ -33,15 +32,14 @@ struct Rewrite {
   UOp substitution_target = {};  // for a substitution: the replacement of `before`
   // of the innermost graph rewrite that applied the rule; empty if unknown
   std::string_view graph_rewrite_name = {};
-  uint32_t num_nodes_before = 0;        // in the graph when the rule was tried; 0 in recordings
-  // True if tinygrad is known to have discarded this rewrite, because the rule around it declined.
+  uint32_t num_nodes_before = 0;        // when the rule was tried; 0 in recordings
+  // tinygrad is known to have discarded this rewrite, because the rule around it declined.
   bool is_discarded = false;
   // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"
   std::string source_place = {};
 };
 using Application = Rewrite;
 
-// Returns the name of the rule, such as "add-zero", or its file and line in tinygrad, "uop/symbolic.py:217".
 inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.source_place; }
 
 // Returns the index of the first rewrite nested in list[whole]; `whole` if there is none. All rewrites from this index
@@ -149,12 +147,12 @@ class RewriteLog : public ApplicationWatcher, public RewriteObserver {
   std::vector<TopRewrite> top_rewrites_;
   std::vector<StageRun> stage_runs_;
   std::map<std::string_view, uint64_t> counts_in_stage_;
-  std::vector<std::string_view> open_rewrite_names_;  // the graph rewrites in progress, the outermost first
+  std::vector<std::string_view> open_rewrite_names_;  // of the graph rewrites in progress, the outermost first
 };
 
 using ApplicationLog = RewriteLog;
 
-// Suppresses each rewrite for which `leaves_out` returns true, as if the rule had not matched.
+// Suppresses rewrites as if their rules had not matched.
 class Veto : public ApplicationWatcher {
  public:
   using Test = std::function<bool(uint64_t number, const Hit& hit, UOp before)>;

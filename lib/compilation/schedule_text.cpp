@@ -12,7 +12,7 @@ namespace tgc {
 
 Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule) {
   std::vector<GoldenKernel> out;
-  std::unordered_map<size_t, int64_t> numbers;  // by base buffer: its number, in order of first use
+  std::unordered_map<size_t, int64_t> numbers;  // by base buffer, in order of first use
   for (const ScheduleItem& item : schedule.items) {
     GoldenKernel kernel;
     auto ast = pyrender(item.ast);
@@ -63,7 +63,6 @@ std::string_view name_of_item(const ScheduleItem& item) {
   return item.ast.is(Op::SINK) ? "kernel" : item.ast.is(Op::COPY) ? "copy" : name_of(item.ast.op());
 }
 
-// Returns the numbers of the buffers of `item` whose access has the flag `how`.
 std::vector<size_t> touched(const ScheduleItem& item, bool BufferAccess::*how) {
   auto accesses = accesses_of(item);
   std::vector<size_t> out;

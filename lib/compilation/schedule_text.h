@@ -1,4 +1,3 @@
-// Converts schedules to the GoldenKernels of golden records, to text and to JSON.
 #pragma once
 #include <map>
 #include <span>
@@ -13,7 +12,7 @@
 
 namespace tgc {
 
-// Returns the kernels of the schedule with their buffers. A view becomes its base buffer and an offset.
+// A view becomes its base buffer and an offset.
 Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule);
 
 // Returns a text for comparing schedules: of each kernel the AST, a line for each buffer ("BASE+OFFSET SIZE DTYPE") and
@@ -21,7 +20,7 @@ Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule);
 std::string kernels_text(const std::vector<GoldenKernel>& kernels, const std::map<std::string, int64_t>& var_vals);
 
 // Returns the schedule of a tensor graph as text for people. `key` is its cache key; made_for[i] is
-// InputGraph::made_for of kernel i; `made_for` is empty if none is recorded.
+// InputGraph::made_for of kernel i; `made_for` may be empty.
 std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,
                              std::span<const std::string> made_for = {});
 

@@ -16,12 +16,12 @@ namespace tgc {
 struct NameChoice {
   std::string_view name;
   std::string_view alias;
-  std::string slug;         // the name in file names; may be empty
+  std::string slug;         // may be empty
   bool is_in_spans = true;  // spans a..b can include it
 };
 
-// Returns the position of the comma that ends the word at `at` of a list, or the size of the list. A comma in
-// parentheses does not end a word: "padto (1,) 16".
+// Returns the position of the comma that ends the word at `at`, or the size of the list. Commas in parentheses end no
+// word: "padto (1,) 16".
 size_t end_of_word(std::string_view list, size_t at);
 
 // Returns the names that the comma-separated `list` selects, each once, in the order of `choices`. `a..b` selects from
@@ -29,7 +29,7 @@ size_t end_of_word(std::string_view list, size_t at);
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const NameChoice> choices,
                                                     std::string_view expected = "a stage that `tgc stages` lists");
 
-// Returns the error "unknown WHAT 'RDUCE', expected REDUCE, or EXPECTED", which suggests similar `names`.
+// Returns the error "unknown WHAT 'RDUCE', expected REDUCE, or EXPECTED", with similar `names`.
 Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,
                   std::string expected);
 

@@ -10,13 +10,13 @@
 namespace tgc {
 namespace {
 
-// Makes every shortcut except `goes_faithful` use its fast path. Corrupts the first results of the shortcut `faulty` in
+// Makes every shortcut except `goes_faithful` use its fast path. Corrupts the first results of `faulty` in
 // `faulty_way`.
 struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;
   ShortcutWay faulty_way = ShortcutWay::Quick;
-  std::map<const Shortcut*, size_t> quick, faithful;  // by shortcut: number of results
+  std::map<const Shortcut*, size_t> quick, faithful;  // number of results
   static constexpr size_t kMostFaults = 16;           // so that the run ends
 
   ShortcutWay choose_way(const Shortcut& what, ShortcutWay) override {
@@ -36,7 +36,7 @@ StageGraphs run_kernel(const Case& c, Graph& common, Trial& trial) {
 }
 
 TEST_CASE("shortcuts: the quick and the faithful way have equal results, and a fault in either is found") {
-  constexpr size_t kEnough = 12;  // number of golden records to compare for each shortcut
+  constexpr size_t kEnough = 12;  // golden records to compare for each shortcut
   auto cases = all_cases();
   std::map<const Shortcut*, std::vector<const Case*>> taken_in;
   for (const Case& c : cases) {

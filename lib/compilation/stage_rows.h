@@ -19,7 +19,7 @@ struct StageRow {
   std::string_view name;            // tinygrad's name if it has one, such as "postopt symbolic"
   std::string_view alias = {};      // such as "postopt"; may be empty
   std::string slug;                 // the name in file names, such as "postopt-symbolic"
-  std::string_view extension = {};  // of the row's files; empty for a graph, whose format decides
+  std::string_view extension = {};  // empty for a graph, whose format decides
   std::string_view help_text = {};  // empty for a recorded stage, see purpose_of_stage()
   // The NN in KERNEL.NN.STAGE.EXT. Counts from 1 for tensor stages and the schedule, and from 1 for kernel stages and
   // outputs. 0 for the AST.
@@ -32,7 +32,7 @@ struct StageRow {
   bool is_graph_stage() const { return kind == Kind::Tensor || kind == Kind::Kernel; }
   bool is(OutputKind k) const { return output && output->kind == k; }
   bool is(StageKind k) const { return kernel && kernel->kind == k; }
-  std::string_view level() const;  // returns "tensor", "kernel" or "program"
+  std::string_view level() const;  // "tensor", "kernel" or "program"
 };
 
 // A row is identified by its address; within a level, later rows have greater addresses.
@@ -49,7 +49,7 @@ std::string_view purpose_of_stage(std::string_view name);
 // Returns the row with this name, slug or alias, whatever the case of the letters; null if there is none.
 const StageRow* find_row(std::string_view text);
 
-// As find_row(), but the row must exist.
+// The row must exist.
 const StageRow& row_of(std::string_view name);
 
 // Return the first row of this kind, which must exist.
@@ -64,7 +64,6 @@ const RuleSet* rules_of(const StageRow& row, const Target& target, Graph& graph)
 // Returns the rows for which `wanted` returns true, in the form that select_stages() takes.
 std::vector<NameChoice> choices_of_rows(bool (*wanted)(const StageRow&));
 
-// Returns an error such as "unknown stage 'expandr', expected expander, ...".
 Diag unknown_stage(std::string_view text);
 
 }  // namespace tgc

@@ -13,7 +13,7 @@ namespace tgc {
 struct SelectedRows {
   std::set<const StageRow*> rows = {};
   bool selects_all = false;
-  bool selects_changed = false;  // the stages that change the graph are selected, too
+  bool selects_changed = false;
 
   bool has_row(const StageRow& row) const { return selects_all || rows.contains(&row); }
 };

@@ -40,8 +40,8 @@ class StepTimes {
   enum class In { Elapsed, ProcessorTime };  // wall time; processor time of this thread
   explicit StepTimes(RunPurpose what, In in = In::Elapsed);
 
-  // Records the time of the step `name`, which just ended, unless the run is for RunPurpose::Total. count() returns the
-  // number of nodes of the step's result.
+  // Unless the run is for RunPurpose::Total, records the time of the step `name`, which just ended. count() returns the
+  // number of nodes of its result.
   template <class Count>
   void end_stage(std::string_view name, Count count) {
     if (run_for_ == RunPurpose::Total) return;
@@ -49,7 +49,7 @@ class StepTimes {
     graph_time.stages.push_back({name, run_for_ == RunPurpose::Nodes ? count() : 0, end - last_ms_});
     last_ms_ = run_for_ == RunPurpose::Nodes ? now_ms() : end;  // do not time count()
   }
-  // Ends the total time. Steps that end later are not part of it.
+  // Steps that end later are not part of the total time.
   void end_total();
 
   GraphTime graph_time;
@@ -82,8 +82,7 @@ Result<GraphTime> fastest_time(int repeats, Once once) {
 // Returns the input for time_graph(). Fails if the graph cannot be printed.
 Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job);
 
-// Returns the minimum times of `repeats` runs, as fastest_time() does. With `count_rules`, each Total run is followed
-// by a run that counts rules. Fails if a stage fails.
+// Returns the minimum times of `repeats` runs. With `count_rules`, further runs count rules. Fails if a stage fails.
 Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules = false);
 
 }  // namespace tgc

@@ -33,14 +33,14 @@ inline std::string places_of(const TraceRule& rule) {
          (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
 }
 
-// Returns the name of the rule and its position, or only the name if the name is the position.
+// Returns only the name if it is the position.
 inline std::string name_with_place(const TraceRule& rule) {
   const std::string place = places_of(rule);
   return rule.name == place ? place : name_with_branch(rule) + "  " + place;
 }
 
 struct TraceRewrite {
-  std::string_view name, rule_set;  // such as "minimum_valid" and "symbolic"
+  std::string_view name, rule_set;
   size_t num_rules = 0;             // number of rules in the set; 0 if unknown
   bool bottom_up = false;
 };
@@ -60,7 +60,7 @@ class TraceConsumer {
   virtual void begin_kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
   virtual void made_for(std::string_view /*what*/) {}  // the user's operation and its program line
   virtual void end_kernel() {}
-  virtual void abandon_kernel() {}  // called in place of end_kernel() if a stage failed
+  virtual void abandon_kernel() {}  // in place of end_kernel() if a stage failed
   virtual void begin_stage(std::string_view /*name*/, UOp /*input*/) {}
   virtual void end_stage(UOp /*result*/) {}
   // `depth` is the number of graph rewrites around this one, which is 0 if a stage starts it.
@@ -146,7 +146,7 @@ class StageFilter : public TraceTee {
   bool is_stage_wanted_ = false;
 };
 
-// Observes the rewrites of a Graph and sends them to a consumer while `is_enabled` is set, until the destructor runs.
+// Sends the rewrites of a Graph to a consumer while `is_enabled` is set, until the destructor runs.
 class LiveTrace : public RewriteObserver {
  public:
   LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), consumer_(to) { set_observer(graph, this); }

@@ -11,7 +11,7 @@ namespace tgc {
 
 inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
 
-// Sends the rewrites of a compilation to a trace consumer. If a stage fails, calls abandon_kernel() of the consumer.
+// If a stage fails, calls abandon_kernel() of the consumer.
 class TraceWatcher : public Watcher {
  public:
   explicit TraceWatcher(TraceConsumer& to) : consumer_(to) {}
@@ -63,7 +63,7 @@ class RuleCounter : public RewriteObserver {
 // Counts the attempts and matches of rules in stages for which `wants` returns true.
 class StatsWatcher : public Watcher {
  public:
-  // Adds the counts to `stats`, which must outlive the watcher.
+  // `stats` must outlive the watcher.
   StatsWatcher(std::function<bool(const StageRow&)> wants, RuleStats& stats)
       : rule_stats_(stats), is_wanted_(std::move(wants)) {}
   void begin_stage(const StageRow& row, UOp input) override {
@@ -79,8 +79,8 @@ class StatsWatcher : public Watcher {
   std::optional<RuleCounter> rule_counter_;
 };
 
-// Sets the watcher of a Compilation; the destructor removes it, and drops exceptions of Watcher::end_compilation(). To
-// get them, call Compilation::set_watcher(nullptr) before.
+// The destructor removes the watcher, and drops exceptions of Watcher::end_compilation(). To get them, call
+// Compilation::set_watcher(nullptr) before.
 class ScopedWatch {
  public:
   ScopedWatch(Compilation& compilation, Watcher& watcher) : compilation_(compilation) {
