@@ -71,7 +71,7 @@ Arena::~Arena() {
   if (!huge_pages_.empty()) huge_pages().give_back(huge_pages_);
 }
 
-// A large arena takes its blocks from huge pages, which reduce page faults and address translation.
+// Huge pages reduce page faults and address translation.
 void Arena::new_block() {
   throw_if_late();  // checked here, because most long work allocates nodes
   constexpr size_t kFew = 32;

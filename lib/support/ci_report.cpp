@@ -32,7 +32,6 @@ std::string xml_text(std::string_view text) {
   return out;
 }
 
-// Escapes `text` for a workflow command of GitHub Actions: in the message or, with `is_property`, in a property.
 std::string command_text(std::string_view text, bool is_property) {
   std::string out;
   for (char c : visible(text)) {

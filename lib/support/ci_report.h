@@ -1,4 +1,3 @@
-// Reports for CI services: JUnit XML, SARIF 2.1.0, and annotations of GitHub Actions.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,8 +13,8 @@ enum class CiVerdict : uint8_t { Passed, Failed, Error, Skipped };
 
 struct CiCase {
   CiVerdict verdict = CiVerdict::Passed;
-  std::string name;          // such as "add.0 (CPU:CLANG)"
-  std::string rule = {};     // kind of the failure, such as "stage-differs"; names a CiRule of the report
+  std::string name;
+  std::string rule = {};     // a kind such as "stage-differs"; names a CiRule of the report
   std::string message = {};
   std::string details = {};
   std::string file = {};     // the file to annotate: a source file, or the recording
@@ -54,8 +53,7 @@ struct CiOptions {
   static bool writes_annotations();
   // Fails if $TGC_ANNOTATE has an unknown value.
   static Status check_environment();
-  // Writes the reports to their files, and returns the annotations if writes_annotations(). Fails if a file cannot be
-  // written.
+  // Returns the annotations, if any. Fails if a file cannot be written.
   Result<std::string> write_reports(const CiReport& report) const;
 };
 

@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-// Sets the calling thread's context to `work`, cut to kMaxBytes bytes, until this object is destroyed. Contexts nest.
+// Until this object is destroyed, the calling thread's context is `work`, cut to kMaxBytes bytes. Contexts nest.
 class CrashContext {
  public:
   static constexpr size_t kMaxBytes = 1000;
@@ -20,7 +20,7 @@ class CrashContext {
   char text_[kMaxBytes];
 };
 
-// Returns the calling thread's context; "" if none is set. Safe in a signal handler.
+// "" if none is set. Safe in a signal handler.
 std::string_view work_of_thread();
 
 }  // namespace tgc

@@ -11,7 +11,7 @@ inline constexpr int kStackCheck = 32;  // each recursion level may use up to ab
 
 // Returns true if the unused part of this thread's stack may be too small for kStackCheck more levels.
 bool stack_is_short();
-// Runs `work` on a new thread and waits. Throws what `work` throws, or a Failure if no thread can be created.
+// Throws what `work` throws, or a Failure if no thread can be created.
 void run_on_new_stack(const std::function<void()>& work);
 
 // Returns work(). Runs it on a new stack if this thread's stack is short.

@@ -144,7 +144,7 @@ Digits shift_left(const Digits& d, uint32_t bits) {
   return out;
 }
 
-// Shifts the absolute value `d`. Sets `lost` if a 1 bit was shifted out.
+// Sets `lost` if a 1 bit was shifted out.
 Digits shift_right(const Digits& d, uint32_t bits, bool& lost) {
   size_t whole = bits / 32;
   uint32_t part = bits % 32;
@@ -243,7 +243,7 @@ Digits magnitude(Uint128 m) {
   return d;
 }
 
-// Returns the truncating quotient and the remainder; requires b != 0.
+// Truncates; requires b != 0.
 std::pair<Int, Int> divmod_trunc(Int a, Int b) {
   if (a.is_small() && b.is_small() && !(a.small_value() == INT64_MIN && b.small_value() == -1))
     return {a.small_value() / b.small_value(), a.small_value() % b.small_value()};
@@ -259,7 +259,6 @@ std::pair<Int, Int> divmod_trunc(Int a, Int b) {
 
 [[noreturn]] void division_by_zero() { throw Failure("integer division or modulo by zero"); }
 
-// Returns true if machine division cannot overflow.
 bool can_divide_int64(Int a, Int b) { return a.is_small() && b.is_small() && b.small_value() > 0; }
 
 }  // namespace

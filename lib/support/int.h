@@ -25,7 +25,7 @@ class Int {
   Int(unsigned long long v) : Int(static_cast<unsigned long>(v)) {}
   explicit Int(const BigInt* big) : big_(big) {}
 
-  static Int pow2(uint32_t exponent);  // 2**exponent
+  static Int pow2(uint32_t exponent);
   // Returns Python's int(v). Throws Failure for infinities and NaN.
   static Int trunc(double v);
   // Parses an integer as Python writes it: an optional sign, a decimal number or 0x, 0o or 0b and digits, and single

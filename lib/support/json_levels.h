@@ -1,4 +1,3 @@
-// Checks a JSON text before it is read into a tree: its depth, and the names of its members.
 #pragma once
 #include <functional>
 #include <string>

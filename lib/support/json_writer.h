@@ -71,7 +71,7 @@ class JsonWriter {
   JsonWriter& member(std::string_view name, const T& v) {
     return key(name).value(v);
   }
-  // Starts a new line before the next value, member or closing bracket.
+  // Before the next value, member or closing bracket.
   JsonWriter& start_line() {
     starts_new_line_ = true;
     return *this;
@@ -83,11 +83,10 @@ class JsonWriter {
   JsonWriter& close_bracket(char bracket);
 
   std::string& out_;
-  bool is_first_ = true;       // the next value needs no comma before it
+  bool is_first_ = true;
   bool starts_new_line_ = false;
 };
 
-// Returns the text of a JSON object whose members `write` writes to a JsonWriter.
 template <class Write>
 std::string json_object(Write&& write) {
   std::string out;

@@ -43,7 +43,6 @@ int64_t limit(Limit which);
 // Sets limits from NAME=VALUE[,NAME=VALUE...]. A value is a number, optionally followed by K, M, G or T (powers of
 // 1024). Returns an error for the first unknown limit or invalid value; the limits before it are set.
 Status set_limits(std::string_view text);
-// As set_limits() with the environment variable TGC_LIMITS.
 Status set_limits_of_environment();
 // Makes the system enforce the current `memory` (RLIMIT_DATA; not in builds with sanitizers) and `seconds` (an alarm,
 // whose handler exits with code 2).

@@ -10,7 +10,6 @@ namespace {
 
 constexpr int64_t kMaxEdits = 500;
 
-// `op` is ' ' (keep), '-' (delete) or '+' (insert).
 struct Step {
   char op;
   size_t old_line, new_line;

@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// Returns the lines of `text` without their '\n', as views into `text`. A final '\n' does not start another line.
+// A final '\n' does not start another line.
 inline std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> out;
   while (!text.empty()) {
@@ -23,7 +23,7 @@ inline std::string_view trimmed(std::string_view line) {
 }
 
 struct LineDiffOptions {
-  size_t context_lines = 2;  // equal lines shown around a change
+  size_t context_lines = 2;
   size_t max_lines = 40;     // "... and more" replaces the others
   size_t max_width = 400;
   bool use_color = false;

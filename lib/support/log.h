@@ -49,13 +49,12 @@ template <class F> void log_debug(LogTopic topic, F&& text) {
 // Sets levels from LEVEL[,TOPIC=LEVEL...], such as "info,contain=debug". Returns an error for the first unknown level
 // or topic; the levels before it are set.
 Status set_log_levels(std::string_view text);
-Status set_log_levels_of_environment();  // from $TGC_LOG; fails as set_log_levels()
+Status set_log_levels_of_environment();  // fails as set_log_levels()
 // Writes entries to the file `path`, which is created or emptied, instead of to standard error. Fails if the file
 // cannot be written.
 Status set_log_file(const std::string& path);
-// Passes entries, as whole lines, to `write` instead of writing them to standard error.
 void set_log_output(void (*write)(std::string_view line));
-// Passes entries to `forward` from now on. For worker processes.
+// For worker processes.
 void forward_log(std::function<void(LogTopic topic, LogLevel level, std::string_view text)> forward);
 
 }  // namespace tgc

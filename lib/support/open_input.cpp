@@ -35,7 +35,7 @@ FILE* copy_of(int from) {
   }
 }
 
-// The first call for `path` makes the copy. Returns null and errno on failure.
+// Returns null and errno on failure.
 FILE* kept_copy(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, FILE*> copies;

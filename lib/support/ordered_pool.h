@@ -57,7 +57,7 @@ class OrderedPool {
   // the caller's thread. At most `backlog` tasks are submitted and not yet delivered; 0 means four per job.
   explicit OrderedPool(unsigned jobs = 0, size_t backlog = 0);
   OrderedPool(const OrderedPool&) = delete;
-  ~OrderedPool();  // drops tasks that have not started, and waits for the running tasks
+  ~OrderedPool();  // drops tasks that have not started, and waits for the others
 
   // Submits a task; waits while the backlog is full. Returns false if the pool has stopped; finish() returns the cause.
   // `run()` is called on any thread and returns a T, a Result<T> or nothing. `deliver(T&&)` (or `deliver()`) is called
@@ -114,9 +114,9 @@ class OrderedPool {
   std::mutex mutex_;  // guards all members below
   std::condition_variable has_work_, has_space_;
   std::deque<std::unique_ptr<Task>> queue_;  // tasks to deliver, in submission order
-  size_t num_started_ = 0;                   // in queue_
+  size_t num_started_ = 0;
   size_t num_idle_ = 0;
-  bool is_delivering_ = false;               // a thread delivers a task, which it has removed from queue_
+  bool is_delivering_ = false;               // a thread delivers a task that is not in queue_ any more
   bool is_closed_ = false;
   std::optional<Diag> error_;
   std::vector<std::thread> threads_;

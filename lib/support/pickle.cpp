@@ -7,7 +7,6 @@
 
 namespace tgc {
 
-// Executes the opcodes of Python's pickletools on a stack of node numbers.
 class PickleReader {
  public:
   PickleReader(std::string bytes, Pickle::IsAllowed is_allowed, std::string_view expected)

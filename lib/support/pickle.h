@@ -63,7 +63,7 @@ class PickleBudget {
   uint64_t spent_bytes_ = 0;
 };
 
-// A value in a Pickle, which must outlive it. Accessors return an empty value for a value of another kind.
+// A value in a Pickle, which must outlive it. Accessors return an empty value for another kind of value.
 class PickleValue {
  public:
   PickleValue(const Pickle& pickle, uint32_t node) : pickle_(&pickle), node_(node) {}

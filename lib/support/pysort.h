@@ -109,15 +109,15 @@ class PySorter {
     pending_.back().power = p;
   }
 
-  // Returns the insertion position of `key` in the sorted a[0..n), before equal items.
+  // Before equal items.
   size_t gallop_left(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return less_(x, key); }, a, n, hint);
   }
-  // Returns the insertion position of `key` in the sorted a[0..n), behind equal items.
+  // Behind equal items.
   size_t gallop_right(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return !less_(key, x); }, a, n, hint);
   }
-  // Returns how many items of a[0..n) satisfy `before`; they must be the first items. Searches outward from `hint` in
+  // Returns how many items of a[0..n) satisfy `before`; they must be the first ones. Searches outward from `hint` in
   // growing steps, then by binary search.
   template <class Before>
   size_t gallop(Before before, const T* a, ptrdiff_t n, ptrdiff_t hint) {

@@ -39,7 +39,6 @@ char* put_utf8(char* to, uint32_t c) {
   return *to++ = char(0xF0 | c >> 18), *to++ = rest(c >> 12), *to++ = rest(c >> 6), *to++ = rest(c), to;
 }
 
-// -1 for characters that are no hexadecimal digits.
 constexpr auto kHexValue = [] {
   std::array<int8_t, 256> out{};
   out.fill(-1);

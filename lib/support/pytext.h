@@ -34,11 +34,11 @@ size_t ansilen(std::string_view text);         // the number of code points outs
 // (helpers.py:to_function_name).
 std::string to_function_name(std::string_view name);
 
-// Returns the number of code points; each invalid byte counts as one.
+// Each invalid byte counts as one code point.
 size_t utf8_length(std::string_view text);
 // Decodes the code point at byte `i` and moves `i` behind it. At an invalid byte, returns -1 and moves `i` by one byte.
 int32_t decode_utf8(std::string_view text, size_t& i);
-// Returns the index of the first byte that is not UTF-8; npos if all bytes are.
+// Returns npos if all bytes are UTF-8.
 size_t utf8_error(std::string_view text);
 inline bool is_valid_utf8(std::string_view text) { return utf8_error(text) == text.npos; }
 void append_utf8(std::string& out, uint32_t code_point);

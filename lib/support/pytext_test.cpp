@@ -33,7 +33,7 @@ TEST_CASE("py_repr: strings are printed as Python does and parse back") {
     std::string text, json = line.substr(space + 1);
     if (line[0] != '-')
       for (size_t i = 0; i < space; i += 2) text += char(std::stoi(line.substr(i, 2), nullptr, 16));
-    // the expected text is an ASCII JSON string, in which \uXXXX is a UTF-16 unit
+    // the JSON string is ASCII: \uXXXX is a UTF-16 unit
     std::string expected;
     for (size_t i = 1; i + 1 < json.size(); i++) {
       if (json[i] != '\\') {

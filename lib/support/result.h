@@ -13,15 +13,15 @@
 namespace tgc {
 
 struct Diag {
-  std::string message;      // what is wrong, one sentence without a full stop
+  std::string message;      // one sentence without a full stop
   std::string file;
   uint32_t line = 0;        // 1-based; 0 if unknown
   uint32_t column = 0;      // 1-based, in bytes; 0 if unknown
-  std::string expected;     // what would have been accepted
+  std::string expected;
   std::string context;      // the offending source line or subgraph, printed below the message
   bool kernel_fault = false;  // the kernel itself is at fault (crash, out-of-bounds access), not the environment
 
-  // Returns "file:line:column: message, expected X", followed by the context. Leaves out unset parts.
+  // Returns "file:line:column: message, expected X" and the context, without unset parts.
   std::string text() const;
 };
 

@@ -53,7 +53,7 @@ struct Settings {
   TGC_SETTINGS(X)
 #undef X
 
-  // Returns the defaults overridden by environment variables. Fails for a value that set_value() rejects.
+  // Fails for a value that set_value() rejects.
   static Result<Settings> from_environment();
 
   // Fails for an unknown name (with the nearest names), or an invalid value.

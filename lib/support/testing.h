@@ -34,7 +34,6 @@ inline std::vector<std::string> words_of(const std::string& line) {
   return out;
 }
 
-// Sets an environment variable, and restores its previous state in the destructor.
 class ScopedEnvironment {
  public:
   ScopedEnvironment(const char* name, const std::string& value) : name_(name) {

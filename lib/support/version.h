@@ -6,9 +6,9 @@
 
 namespace tgc {
 
-std::string_view tgc_version();       // such as "0.1.0"
+std::string_view tgc_version();
 std::string_view tinygrad_version();  // the release whose pipeline the native pipeline reproduces
-std::string_view llvm_version();      // such as "19.1.7"; empty if tgc was built without LLVM
+std::string_view llvm_version();      // empty if tgc was built without LLVM
 
 // Returns the error of a command that needs `what`, a part that this build left out, because its CMake option `option`
 // (such as TGC_ONNX) is off.

@@ -61,7 +61,7 @@ bool is_hidden(uint32_t code) {
 }
 
 namespace {
-// Returns true for a character that a CI service may skip when it looks for a command at the beginning of a line.
+// A CI service may skip such characters when it looks for a command at the beginning of a line.
 bool is_skipped(uint32_t code) {
   constexpr Span kSpaces[] = {{0x09, 0x0D}, {0x20, 0x20}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A},
                               {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};

@@ -10,7 +10,7 @@ namespace tgc {
 // '\n' are not hidden.
 bool is_hidden(uint32_t code);
 
-// Returns `text` with its hidden characters, and bytes that are not UTF-8, replaced by Python's escapes (\x1b, \u202e).
+// Replaces hidden characters, and bytes that are not UTF-8, by Python's escapes (\x1b, \u202e).
 std::string visible(std::string_view text);
 
 // Like visible(), for a terminal: keeps the colors of tinygrad's names (\x1b[30m to 37m, \x1b[90m to 97m, \x1b[0m).

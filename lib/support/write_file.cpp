@@ -270,7 +270,7 @@ int StagedFile::move_to(const std::string& path) {
 namespace {
 
 constexpr size_t kLongest = 170;  // leaves room for suffixes within the usual limit of 255 bytes
-constexpr size_t kHash = 9;       // "-" and eight digits of the hash
+constexpr size_t kHash = 9;
 
 // Returns the byte length of the first character of `text`; 0 if a file name should not contain this character.
 size_t length_of_safe_character(std::string_view text) {

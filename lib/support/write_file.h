@@ -34,10 +34,9 @@ class StagedFile {
   std::string path_;
 };
 
-// Returns 0 or an errno.
 int write_all(int fd, std::string_view bytes);
 
-// Removes the staged files of this process. Safe in a signal handler.
+// Safe in a signal handler.
 void remove_staged_files() noexcept;
 
 // FileWriter: writes a file that the user named.
@@ -58,7 +57,6 @@ class FileWriter {
   ~FileWriter();  // discards what was written to a regular file, unless commit() was called
 
   Status write(std::string_view bytes);
-  // for writes by system calls
   int descriptor() const { return direct_descriptor_ >= 0 ? direct_descriptor_ : staged_file_.descriptor(); }
   Status commit();
 
@@ -72,7 +70,7 @@ class FileWriter {
   StagedFile staged_file_;
   int direct_descriptor_ = -1;
   int old_descriptor_ = -1;
-  bool copies_in_place_ = false;  // instead of renaming over the existing file
+  bool copies_in_place_ = false;
 };
 
 Status write_file(const std::string& path, std::string_view bytes);
@@ -83,10 +81,8 @@ Status write_file(const std::string& path, std::string_view bytes);
 // distinct.
 std::string file_name_of(std::string_view name);
 
-// The paths that this run has written to, so that one result never silently overwrites another.
 class TakenPaths {
  public:
-  // Returns false if `path` was taken already.
   bool take_path(const std::string& path) { return taken_paths_.insert(path).second; }
   // Takes and returns the first path of `stem`, "STEM~2", "STEM~3", ... that is not taken yet.
   std::string distinct_path(const std::string& stem);
