@@ -1,5 +1,5 @@
-// Compiler backends behind compile(). They throw RejectedSource, with line and column if known, if the source does not
-// compile, and another Failure if the compiler itself does not work.
+// Compiler backends behind compile(). They throw RejectedSource if the source does not compile, and another Failure if
+// the compiler itself does not work.
 #pragma once
 #include "lib/compile/compile.h"
 #include "lib/compile/engines.h"
@@ -15,14 +15,14 @@ class RejectedSource : public Failure {
 // clang option: debug line tables record "." as the folder, so that output does not depend on the working directory.
 inline constexpr const char* kHideFolderOption = "-fdebug-compilation-dir=.";
 
-// Returns the target machine of a job for a CPU or an AMD GPU.
+// The target machine of a job for a CPU or an AMD GPU.
 Machine machine_of(const CompileJob& job);
-// Returns this computer's machine, such as "x86_64" or "aarch64".
+// Such as "x86_64" or "aarch64".
 std::string_view host_machine();
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what);
 // Loads the engines (shared objects with LLVM, clang or lld) that the job needs, so that a worker forked from this
-// process has them. Returns a bit mask of them (1: LLVM, 2: clang, 4: lld). Throws Failure if one cannot be loaded.
+// process has them. Returns a bit mask of them (1: LLVM, 2: clang, 4: lld). Throws Failure.
 unsigned load_engines(const CompileJob& job, Artifact what);
 // Uses NVRTC if it is installed, else clang; for LLVM IR always clang.
 std::string compile_cuda(const CompileJob& job, Artifact what);
@@ -43,7 +43,7 @@ std::string cuda_by_clang(const CompileJob& job, Form form);
 // read_metal_code (metal/metal.h) reads the result.
 std::string metal_by_clang(const CompileJob& job, Artifact what);
 
-// Returns the value of a successful compilation. Throws RejectedSource with the compiler's message if it failed.
+// Throws RejectedSource with the compiler's message if the compilation failed.
 template <class T>
 T take_result(EngineResult<T> made) {
   if (made.ok) return std::move(made.value);

@@ -61,13 +61,12 @@ bool read_entry(const fs::path& path, std::string& out) {
       at += size_t(n);
     }
     ok = at == out.size();
-    ::futimens(fd, nullptr);  // marks the entry as recently used
+    ::futimens(fd, nullptr);
   }
   ::close(fd);
   return ok;
 }
 
-// Returns the file's status if its name is as long as an entry's and it is a regular file.
 std::optional<struct stat> entry_at(const fs::path& path) {
   struct stat info;
   bool is_entry = path.filename().string().size() == 2 * sizeof(Sha256) && ::stat(path.c_str(), &info) == 0;
@@ -82,7 +81,7 @@ bool is_left_over(const fs::path& path) {
   return is_staged && info.st_mtime < ::time(nullptr) - kLong;
 }
 
-// One key in 256. The choice depends on the key, not on a count of entries, because a process may store only one entry.
+// One key in 256. A count of entries would not do, because a process may store only one entry.
 bool is_shrink_due(const Sha256& key) { return key[0] == 0; }
 
 // held() is false if another process has the lock, or if locking fails.

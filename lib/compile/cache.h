@@ -1,7 +1,6 @@
 // The compile cache: compiled bytes on disk, by the hash of what made them (source, compiler, version, flags). Safe
-// under concurrent processes and crashes: an entry is written to a temporary file and renamed. A damaged file, and one
-// that another user may have written, is ignored. If the total size exceeds the limit, the least recently used entries
-// are evicted; only some writes check the size.
+// under concurrent processes and crashes. Ignores damaged files, and files that another user may have written. If the
+// total size exceeds the limit, the least recently used entries are evicted; only some writes check the size.
 #pragma once
 #include <cstdint>
 #include <filesystem>

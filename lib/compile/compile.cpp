@@ -19,7 +19,7 @@
 namespace tgc {
 namespace {
 
-// Part of every cache key. Increment it when the same source and flags produce different bytes.
+// Increment it when the same source and flags produce different bytes.
 constexpr std::string_view kRevision = "11";
 
 struct RendererLanguage {
@@ -114,8 +114,8 @@ bool takes_no_compiler(const CompileJob& job, Artifact what) {
 
 std::atomic<bool> fault_was_seeded = false;
 
-// Records whether the fault changes the code of a job, by compiling it with and without the fault. Setting `max_passes`
-// makes both compilations take the same path, so that only the fault can make a difference.
+// Records whether the fault changes the code of a job. Setting `max_passes` makes both compilations take the same path,
+// so that only the fault can make a difference.
 void note_fault(CompileJob job, Artifact what) {
   if (fault_was_seeded) return;
   job.max_passes = INT64_MAX;
@@ -180,7 +180,7 @@ Result<std::string> compile(const CompileJob& job, Artifact what) {
   auto configured = catch_failures([] { return &CompileCache::shared_cache(); });
   if (!configured) return configured.diag();
   CompileCache& cache = **configured;
-  // the platform has its own cache, and querying its version is expensive
+  // the platform has its own cache
   bool platform = job.language == Language::OpenCl && what == Artifact::Binary;
   if (!cache.is_enabled() || platform) return compile_uncached(job, what);
   auto key = catch_failures([&] { return key_of(job, what); });

@@ -1,6 +1,5 @@
 // Compiles rendered sources (C, LLVM IR, CUDA, HIP, OpenCL, PTX and Metal text) to optimized IR, assembly and machine
-// code. Where tinygrad has the same compiler, the flags are those of its runtime/support/compiler_*.py. LLVM, clang and
-// lld live in tgc's own shared objects (engines.h), which are loaded on first use.
+// code. Where tinygrad has the same compiler, the flags are those of its runtime/support/compiler_*.py.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,12 +16,12 @@ std::string_view name_of(Language language);
 
 enum class Artifact : uint8_t {
   LlvmIr,       // the module after optimization, as text
-  Assembly,     // text; for CUDA and PTX sources, PTX
+  Assembly,     // for CUDA and PTX sources: PTX
   Binary,       // CPU: relocatable ELF object. AMD: code object (shared ELF). CUDA and PTX: PTX for the driver. OpenCL:
                 // the platform's binary. Metal: see metal/metal.h
   Cubin,        // NVIDIA machine code (ELF), made by ptxas; CUDA and PTX sources only
   Sass,         // disassembly of the cubin, as text; needs nvdisasm or cuobjdump
-  Disassembly,  // CPU and AMD binaries as text: address, bytes and text of each instruction
+  Disassembly,  // CPU and AMD binaries as text
   Passes,       // C and LLVM IR: the optional LLVM passes in the order in which they run, one per line: NAME\tUNIT
   Resources,    // the report that resources_of() reads (resources.h): assembly, or ptxas's log
 };
@@ -35,8 +34,8 @@ struct CompileJob {
   // another machine
   std::string arch;
   std::string source;
-  std::string name;              // the kernel's name, for listings, messages and file names
-  bool annotates_lines = false;  // annotate assembly with the source line of each instruction
+  std::string name;              // for listings, messages and file names
+  bool annotates_lines = false;
   double timeout_seconds = 120;
 
   // ---- for C and LLVM IR: options for bisecting compiler bugs
@@ -63,7 +62,7 @@ Result<std::string> compile(const CompileJob& job, Artifact what);
 Result<std::string> compile_uncached(const CompileJob& job, Artifact what);
 
 struct CompilerInfo {
-  std::string name;              // such as "LLVM", "NVRTC", "ptxas"
+  std::string name;
   std::string compiled_targets;  // such as "LLVM IR for CPUs and AMD GPUs"
   bool is_available = false;
   std::string version;   // or what is missing

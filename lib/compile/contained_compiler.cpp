@@ -120,7 +120,7 @@ class WorkerStarter {
     {
       std::lock_guard lock(mutex_);
       if (!runs_) std::thread([this] { serve(); }).detach();
-      runs_ = true;  // stays false if starting the thread failed, so that the next call tries again
+      runs_ = true;  // stays false after a failure, so that the next call tries again
       tasks_.push(std::move(task));
     }
     any_.notify_one();
@@ -202,7 +202,6 @@ class Workers {
   std::unique_ptr<CompileWorker> take(const WorkerNeeds& needs) {
     std::unique_lock lock(mutex_);
     engines_ |= needs.engines;
-    // the most recently returned worker's data is most likely still in the processor's caches
     auto it = std::ranges::find_if(idle_, [&](auto& worker) { return worker->meets(needs); });
     if (it == idle_.end()) {
       WorkerNeeds has = needs;

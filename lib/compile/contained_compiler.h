@@ -1,6 +1,5 @@
-// Runs compilers in worker processes, because a compiler can crash or misbehave on odd sources. LLVM and clang run in
-// workers that may only read the system's files (Rights::Compile). Drivers, external programs and lld (which links
-// through files) run in workers with a DriverRoom. Idle workers are kept and reused by any thread.
+// Runs compilers in worker processes, because a compiler can crash or misbehave on odd sources. Idle workers are kept
+// and reused by any thread.
 #pragma once
 #include "lib/compile/compile.h"
 

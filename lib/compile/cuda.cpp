@@ -27,7 +27,7 @@ std::string find_tool(std::string_view name) {
   return find_program(name, folders);
 }
 
-// Returns a text that differs after a new installation, for the cache key.
+// The text differs after a new installation, for the cache key.
 std::string file_identity(const std::string& path) {
   struct stat info;
   if (path.empty() || ::stat(path.c_str(), &info) != 0) return "none";
@@ -68,7 +68,7 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-// Returns the path of NVRTC or, if it is in no known folder, its name for dlopen; empty if TGC_NVRTC=0.
+// Returns the path of NVRTC, or only its name if it is in no known folder; empty if TGC_NVRTC=0.
 std::string find_nvrtc() {
   if (const char* off = std::getenv("TGC_NVRTC"); off && std::string_view(off) == "0") return {};
   for (const std::string& folder : toolkits())
@@ -77,7 +77,7 @@ std::string find_nvrtc() {
   for (const char* path : {"/usr/lib/x86_64-linux-gnu/libnvrtc.so", "/usr/lib/x86_64-linux-gnu/libnvrtc.so.11.2",
                            "/usr/lib/aarch64-linux-gnu/libnvrtc.so"})
     if (exists(path)) return path;
-  return "libnvrtc.so";  // dlopen searches the system's folders for this name
+  return "libnvrtc.so";
 }
 
 const Nvrtc& nvrtc() {
@@ -144,7 +144,6 @@ Diag ptxas_error(const std::string& log) {
   return diag;
 }
 
-// Returns the cubin or, for Artifact::Resources, the log of `ptxas -v`.
 std::string assemble(const std::string& ptx, const CompileJob& job, Artifact what = Artifact::Cubin) {
   std::string tool = find_tool("ptxas");
   if (tool.empty()) throw Failure(Diag{.message = "ptxas is missing", .expected = "NVIDIA's CUDA toolkit"});

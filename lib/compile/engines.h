@@ -8,10 +8,9 @@
 
 namespace tgc {
 
-// A target machine in LLVM's terms.
 struct Machine {
   std::string triple;    // such as "x86_64-none-unknown-elf"
-  std::string cpu;       // such as "gfx1100"; "native": this computer's CPU with all its features
+  std::string cpu;       // "native": this computer's CPU with all its features
   std::string features;  // such as "+cumode", added to the CPU's own features
 };
 

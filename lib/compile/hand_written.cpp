@@ -16,7 +16,7 @@ struct LanguageName {
 constexpr LanguageName kNames[] = {{"cuda", "CUDA"}, {"hip", "AMD:HIP"},   {"opencl", "CL"}, {"metal", "METAL"},
                                    {"llvm", "CPU:LLVM"}, {"c", "CPU:CLANG"}};
 
-// Words that HIP's headers define, and their meanings for clang without these headers.
+// Words that HIP's headers define, and their meanings without these headers.
 const std::pair<const char*, const char*> kHipWords[] = {
     {"__global__", "__attribute__((global))"},
     {"__device__", "__attribute__((device))"},
@@ -46,9 +46,9 @@ constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
-// Replaces whole words outside of strings; a word may contain a dot and end with "()". Removes comments between /* and
-// */, because their lines may look like preprocessor directives. `in_comment`: on entry, whether the line begins inside
-// of such a comment; on return, whether it ends inside of one.
+// Replaces whole words outside of strings; a word may contain a dot and end with "()". Removes /* comments */, because
+// their lines may look like preprocessor directives. `in_comment`: whether the line begins and, on return, ends inside
+// of such a comment.
 std::string with_words(std::string_view line, const Words& words, bool& in_comment) {
   std::string out;
   for (size_t at = 0; at < line.size();) {
@@ -127,7 +127,7 @@ std::string_view mark_of(Language language) {
   switch (language) {
     case Language::Cuda: return "__global__";
     case Language::Hip: return "__attribute__((global))";
-    case Language::OpenCl: return "kernel";  // also the end of "__kernel"
+    case Language::OpenCl: return "kernel";
     case Language::Metal: return "kernel";
     case Language::LlvmIr: return "define";
     default: return "void";

@@ -19,7 +19,6 @@ struct HandWrittenKernel {
   std::vector<Parameter> parameters;
 };
 
-// Returns the languages of --language: "cuda", "hip", "opencl", "metal", "llvm", "c".
 std::vector<std::string> language_names();
 
 // Returns the target for a source in `language` without --target: "CUDA" for "cuda". Fails for an unknown language.
@@ -31,7 +30,7 @@ Result<std::string> default_target_of(const std::string& language);
 // LLVM IR and PTX unchanged.
 Result<std::string> self_contained_source(Language language, std::string_view text);
 
-// Returns the kernels of a source in their order, except templates. Fails if there is none.
+// In their order, except templates. Fails if there is none.
 Result<std::vector<HandWrittenKernel>> kernels_in(Language language, std::string_view source);
 
 }  // namespace tgc

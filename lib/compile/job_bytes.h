@@ -1,4 +1,3 @@
-// Serializes a CompileJob, for messages to workers and cache keys.
 #pragma once
 #include <tuple>
 

@@ -36,7 +36,7 @@ bool opens_section(std::string_view line) {
 // True for ".loc", but not for PTX's ".local".
 bool is_location(std::string_view line) { return starts_with_any(line, {".loc ", ".loc\t"}); }
 
-// Returns the source line of a .loc directive (12 for ".loc 1 12 5 ..."); 0 for another line.
+// 12 for ".loc 1 12 5 ..."; 0 for another line.
 size_t line_of_location(std::string_view line) {
   if (!is_location(line)) return 0;
   std::string text(line.substr(4));

@@ -1,5 +1,5 @@
-// Formats assembly for people: the compiler's text without debug tables, headed by the kernel's name. If the job has
-// `annotates_lines`, a comment shows each change of source line.
+// Formats assembly for people, without debug tables. If the job has `annotates_lines`, a comment shows each change of
+// source line.
 #pragma once
 #include <string>
 #include <string_view>

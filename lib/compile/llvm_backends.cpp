@@ -1,5 +1,4 @@
-// Compiles LLVM IR, C, HIP and OpenCL with LLVM and clang. Flags of C, HIP and AMD's LLVM IR are those of tinygrad's
-// compiler_{cpu,amd}.py.
+// Flags of C, HIP and AMD's LLVM IR are those of tinygrad's compiler_{cpu,amd}.py.
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -144,7 +143,6 @@ std::string host_cpu() {
   return flags;
 }
 
-// True if LLVM's engine, not clang, optimizes the job.
 bool uses_llvm_engine(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.uses_other_compiler;
   bool by_passes = job.max_passes >= 0 || !job.llvm_fault.empty() || what == Artifact::Passes || is_huge(job);

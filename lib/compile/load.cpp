@@ -22,7 +22,7 @@ constexpr uint16_t kMachine = EM_X86_64;
 constexpr uint32_t kWord64 = R_X86_64_64;  // of the supported relocations, the only one of 8 bytes
 #endif
 
-constexpr size_t kStub = 16;  // size of a stub, which jumps to an outside function
+constexpr size_t kStub = 16;  // a stub jumps to an outside function
 constexpr size_t kMostName = 1 << 12;
 constexpr size_t kMostAlignment = 1 << 16;
 constexpr size_t kMostBytes = size_t(1) << 30;
@@ -212,15 +212,15 @@ class Loader {
     if (s.st_value > sections_[s.st_shndx].sh_size) throw Failure("a symbol of the object lies outside its section");
     return reinterpret_cast<uint64_t>(memory_) + place_[s.st_shndx] + s.st_value;
   }
-  // Writes the address of symbol `i` to the symbol's slot, for indirect accesses. Returns the address of the slot.
+  // Fills the slot for indirect accesses to symbol `i`, and returns its address.
   uint64_t slot_of(size_t i) {
     uint64_t address = address_of(i);
     char* slot = memory_ + slots_ + i * sizeof(void*);
     std::memcpy(slot, &address, sizeof address);
     return reinterpret_cast<uint64_t>(slot);
   }
-  // Returns the target for calls to symbol `i`: the symbol's address if it is in the object, else that of a stub,
-  // because the symbol may be out of a call instruction's range.
+  // Returns the address that calls to symbol `i` use: the symbol's own if it is in the object, else a stub's, because
+  // the symbol may be out of a call instruction's range.
   uint64_t callable(size_t i) {
     if (symbol_at(i).st_shndx != SHN_UNDEF) return address_of(i);
     uint64_t address = address_of(i);

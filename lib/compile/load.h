@@ -1,6 +1,5 @@
-// Loads machine code into this process: a relocatable ELF object is placed in memory, relocated and made executable.
-// Needs no LLVM. Mirrors tinygrad's runtime/support/elf.py (jit_loader), but also resolves calls out of the kernel
-// (memset, half-precision conversions).
+// Loads machine code into this process, without LLVM. Mirrors tinygrad's runtime/support/elf.py (jit_loader), but also
+// resolves calls out of the kernel (memset, half-precision conversions).
 #pragma once
 #include <cstddef>
 #include <map>
@@ -36,12 +35,12 @@ class LoadedCode {
   Functions symbols_;
 };
 
-// Opens the libraries that objects may call. Call it before the process gives up the right to open files.
+// Must be called before the process gives up the right to open files.
 void load_libraries();
 
 // Loads `object`, an ELF64 relocatable for this computer (x86-64 or AArch64). Besides libm, libgcc and memory functions
-// such as memcpy, the object may call the functions in `own`. Fails for any other file, an unsupported relocation, or a
-// symbol that cannot be resolved.
+// such as memcpy, it may call the functions in `own`. Fails for any other file, an unsupported relocation, or an
+// unknown symbol.
 Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const Functions& own = {});
 
 }  // namespace tgc

@@ -26,7 +26,7 @@ constexpr NvidiaProcessor kNvidia[] = {
 };
 constexpr uint32_t kRegisters = 65536, kRegisterPortion = 256, kWarp = 32, kSharedPortion = 128;
 
-// Keeps the smallest of several limits, and its name. The first of equal limits counts.
+// The first of equal limits counts.
 class SmallestLimit {
  public:
   explicit SmallestLimit(uint32_t most) : least_(most) {}
@@ -97,7 +97,7 @@ std::optional<AmdProcessor> amd_processor(std::string_view arch) {
 
 std::optional<Occupancy> occupancy_of(const KernelResources& kernel, std::string_view arch, uint32_t threads) {
   if (!kernel.vector_registers || !threads) return std::nullopt;
-  const std::string_view base = arch.substr(0, arch.find_last_of("0123456789") + 1);  // sm_90 of "sm_90a"
+  const std::string_view base = arch.substr(0, arch.find_last_of("0123456789") + 1);
   if (auto p = std::ranges::find(kNvidia, base, &NvidiaProcessor::arch); p != std::end(kNvidia))
     return on_nvidia(kernel, *p, threads);
   if (auto p = amd_processor(arch)) return on_amd(kernel, *p, arch.starts_with("gfx9"), threads);

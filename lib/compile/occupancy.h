@@ -25,13 +25,13 @@ std::optional<Occupancy> occupancy_of(const KernelResources& kernel, std::string
 // An AMD processor, as LLVM's AMDGPUSubtarget has it. The SIMDs are those of a compute unit, because tinygrad compiles
 // for single compute units (cumode).
 struct AmdProcessor {
-  uint32_t wave_lanes = 32;                // threads of a wave
+  uint32_t wave_lanes = 32;
   uint32_t max_waves = 16, num_simds = 2;  // waves of a SIMD; SIMDs of a compute unit
   // vector registers of each lane of a SIMD, and how many of them are allocated at a time
   uint32_t lane_registers = 1024, register_granule = 16;
   uint32_t shared_bytes = 64 << 10;     // of a compute unit
 
-  uint32_t fitting_waves(uint32_t vector_registers) const;  // on a SIMD, if each lane needs so many registers
+  uint32_t fitting_waves(uint32_t vector_registers) const;  // if each lane needs so many registers
 };
 std::optional<AmdProcessor> amd_processor(std::string_view arch);
 

@@ -30,8 +30,8 @@ struct Device {
   OpenCl cl;
   cl_device_id id = nullptr;
   cl_context context = nullptr;
-  std::string name;     // platform's version and device: "OpenCL 3.0 PoCL 3.1, pthread-..."
-  std::string missing;  // why there is no device
+  std::string name;     // such as "OpenCL 3.0 PoCL 3.1, pthread-..."
+  std::string missing;
 };
 
 template <class Get, class Object>

@@ -14,8 +14,7 @@ Status make_own_folder(const std::string& path);
 // if that cannot be used, "tgc-kept-UID" of the folder for temporary files. Removes the oldest files if there are too
 // many or their sum is too large. Fails if the text is too large, or if the file cannot be written.
 Result<std::string> keep_for_user(const std::string& name, const std::string& extension, std::string_view text);
-// Removes the oldest files of keep_for_user()'s folder, so that a new file of `size` bytes keeps the folder within its
-// limits.
+// Makes room for a new file of `size` bytes in the folder of keep_for_user().
 void remove_oldest_kept_files(const std::string& folder, uint64_t size);
 
 }  // namespace tgc

@@ -14,7 +14,7 @@ struct LiveRange {
   size_t begin = 0, end = 0;
 };
 
-// Reads one kernel line by line. A branch to a label of an earlier line counts as a loop.
+// A branch to a label of an earlier line counts as a loop.
 class PtxKernel {
  public:
   explicit PtxKernel(std::string_view name) {
@@ -101,7 +101,7 @@ class PtxKernel {
 
   KernelResources out_;
   size_t lines_ = 0;
-  std::map<std::string, int64_t> words_;  // 32-bit words of a register, by its name or prefix
+  std::map<std::string, int64_t> words_;  // by the register's name or prefix
   std::map<std::string, LiveRange> ranges_;
   std::map<std::string, size_t> labels_;
   std::vector<LiveRange> loops_;

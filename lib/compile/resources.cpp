@@ -20,7 +20,7 @@ std::optional<uint32_t> number_in(std::string_view text) {
   return error == std::errc() && end != text.data() ? std::optional(out) : std::nullopt;
 }
 
-// Returns 16 for "Used 16 registers" and " registers".
+// 16 for "Used 16 registers" and " registers".
 std::optional<uint32_t> number_before(std::string_view line, std::string_view word) {
   size_t end = line.find(word);
   if (end == line.npos) return std::nullopt;
@@ -186,7 +186,7 @@ std::vector<KernelResources> read_amd_metadata(std::string_view assembly) {
   return out;
 }
 
-// ptxas prints for each kernel, in this order:
+// ptxas prints for each kernel:
 //   ptxas info    : Compiling entry function 'NAME' for 'sm_80'
 //   ptxas info    : Function properties for NAME
 //       0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads

@@ -15,7 +15,7 @@ namespace tgc {
 struct KernelResources {
   std::string kernel;
   std::string reported_by;          // "LLVM 19.1.7", "ptxas", or how the numbers are estimated
-  bool is_estimate = false;  // the numbers are not those of the machine code's compiler
+  bool is_estimate = false;
   std::optional<uint32_t> vector_registers;         // GPU: of a thread
   std::optional<uint32_t> scalar_registers;  // AMD: of a wave
   // AMD: spilled vector registers and spilled scalar registers. NVIDIA: bytes stored and loaded for spills. CPU: the
@@ -34,7 +34,6 @@ struct KernelResources {
 // in the order of the compiler's report. Fails as compile() does, and for Metal.
 Result<std::vector<KernelResources>> resources_of(const CompileJob& job, bool use_cache = true);
 
-// parsers of the reports, for resources_of() and tests
 std::vector<KernelResources> read_amd_metadata(std::string_view assembly);  // of an AMD GPU
 std::vector<KernelResources> read_ptxas_log(std::string_view log);          // what `ptxas -v` prints
 std::vector<KernelResources> read_cpu_assembly(std::string_view assembly);  // with .stack_sizes and spill comments
@@ -43,7 +42,7 @@ std::vector<KernelResources> read_cpu_assembly(std::string_view assembly);  // w
 // that PTX does not name. Returns them in the order of the text. ptxas may need more or fewer.
 std::vector<KernelResources> estimate_ptx_resources(std::string_view ptx);
 
-// Returns the size of a function in an ELF file; unset if it has none of that name. Does not trust the file.
+// Unset if the file has no function of that name. Does not trust the file.
 std::optional<uint32_t> function_bytes(std::string_view elf, std::string_view function);
 
 }  // namespace tgc

@@ -38,8 +38,7 @@ size_t find_word(std::string_view text, std::string_view word, size_t from) {
   return text.npos;
 }
 
-// True for HIP's definition of a tensor core, such as "#define __WMMA_16_16_16_half_float
-// __builtin_amdgcn_mfma_f32_16x16x16f16".
+// Such as "#define __WMMA_16_16_16_half_float __builtin_amdgcn_mfma_f32_16x16x16f16".
 bool names_tensor_core(std::string_view line) {
   constexpr std::string_view kDefine = "#define __", kBuiltin = " __builtin_amdgcn_";
   size_t builtin = line.find(kBuiltin);

@@ -1,5 +1,4 @@
-// libtgc_clang.so: clang as a library. clang's driver turns the arguments of the clang command into those of the
-// compiler proper (cc1), which then runs in this process on text in memory.
+// libtgc_clang.so: clang as a library. Its compiler proper (cc1) runs in this process on text in memory.
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/Basic/Version.h>
@@ -57,7 +56,6 @@ class FirstError : public clang::DiagnosticConsumer {
 
 using Diagnostics = llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine>;
 
-// Returns the arguments of the first cc1 run that clang's driver plans for `command`.
 std::vector<std::string> compiler_arguments(const std::vector<std::string>& command, Diagnostics diagnostics,
                                             CompilerError& compiler_error) {
   std::vector<const char*> args;

@@ -1,4 +1,3 @@
-// LLVM's code generators, which turn modules into files for one machine and are reused from kernel to kernel.
 #pragma once
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -37,8 +36,7 @@ class CodeGenerator {
   std::unique_ptr<Emitter> emitters_[2];  // [0] emits assembly, [1] objects
 };
 
-// Code generators for one machine, one per concurrent compilation. A generator whose compilation failed is not given
-// back.
+// One generator per concurrent compilation. A generator whose compilation failed is not given back.
 class CodeGenerators {
  public:
   CodeGenerators(Machine machine, bool fast);

@@ -13,7 +13,7 @@ thread_local std::string fatal_message;
 
 void keep_fatal_message(void*, const char* message, bool) { fatal_message = message; }
 
-// Throws bad_alloc if memory runs out in LLVM, which would otherwise abort. Installed before LLVM's first allocation.
+// Otherwise LLVM would abort. Installed before LLVM's first allocation.
 [[noreturn]] void no_memory(void*, const char*, bool) { throw std::bad_alloc(); }
 __attribute__((constructor(101))) void throw_without_memory() {
   llvm::remove_bad_alloc_error_handler();  // of another engine that shares this LLVM

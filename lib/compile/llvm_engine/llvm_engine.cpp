@@ -47,7 +47,6 @@ std::string host_features() {
   return out;
 }
 
-// Returns `m`, with the CPU "native" replaced by this computer's CPU and its features.
 Machine resolved(Machine m) {
   if (m.cpu != "native") return m;
   static const std::string cpu = llvm::sys::getHostCPUName().str(), features = host_features();

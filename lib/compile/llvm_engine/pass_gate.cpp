@@ -34,7 +34,6 @@ bool PassGate::should_run(llvm::StringRef pass, llvm::StringRef of_class, const 
 
 namespace {
 
-// Calls `change` for each instruction until it returns true.
 template <class Change>
 llvm::PreservedAnalyses change_first(llvm::Function& f, Change change) {
   for (llvm::Instruction& i : llvm::instructions(f))

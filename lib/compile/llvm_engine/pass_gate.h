@@ -14,12 +14,11 @@ namespace tgc {
 
 class PassGate : public llvm::OptPassGate {
  public:
-  explicit PassGate(int64_t most) : max_passes_(most) {}  // number of passes to run; -1: all
+  explicit PassGate(int64_t most) : max_passes_(most) {}  // -1: all
 
   // The functions of LLVM's OptPassGate are const since LLVM 20 or 21. Without `override`, one of the two versions of
   // shouldRunPass overrides LLVM's function in each release.
   bool isEnabled() const { return true; }
-  // LLVM calls this function before each optional pass of code generation.
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) const;
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) {
     return std::as_const(*this).shouldRunPass(pass, unit);

@@ -3,7 +3,6 @@
 
 namespace tgc {
 
-// Registers code generators, assembly printers and parsers in the LLVM of the calling engine.
 inline void initialize_targets() {
 #define TGC_TARGET(name)             \
   LLVMInitialize##name##TargetInfo(); \

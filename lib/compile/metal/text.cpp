@@ -20,7 +20,7 @@ constexpr Meaning kPositions[] = {
     {"thread_index_in_simdgroup", "number_in_simdgroup"},
     {"simdgroup_index_in_threadgroup", "simdgroup"}};
 
-// A word or a single character of the source. Comments and literals yield no tokens.
+// Comments and literals yield no tokens.
 struct Token {
   std::string_view text;
   size_t at = 0;
@@ -63,7 +63,6 @@ class Reader {
     return out;
   }
 
-  // Returns the source with each declaration of threadgroup memory replaced by a reference to the group's memory.
   std::string with_shared_memory() {
     std::string out;
     size_t done = 0, number = 0;
