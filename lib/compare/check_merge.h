@@ -1,4 +1,3 @@
-// Merges several reports of `tgc check --json`, such as those of all shards, into one report.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +7,7 @@
 namespace tgc {
 
 struct MergedCheck {
-  std::string json;  // with the sums of the counts
+  std::string json;
   bool all_identical = false;  // all records that were not skipped are identical, and there is at least one
 };
 

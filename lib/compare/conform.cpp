@@ -59,13 +59,12 @@ Result<std::string> listing(std::string_view text, const std::string& file, bool
   return without_trailing_newlines(print_uops(read_list->list));
 }
 
-// The process of the port. Counts the failures since its last valid answer.
+// Counts the failures since the last valid answer.
 class Port {
  public:
   Port(const Session& session, const ConformPlan& plan)
       : program_(plan.command, plan.limit_seconds, session.cancel_check()) {}
 
-  // Fails as Answerer::ask_question() does.
   Result<std::string> ask(const std::string& question) {
     auto line = program_.ask_question(question);
     if (!line) count(line.diag());
@@ -137,7 +136,6 @@ class ConformRun {
     return Unit{};
   }
 
-  // Fails if plan.stage selected no question.
   Status check_stage() const {
     if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
     const bool is_text = plan_.comparison == ConformComparison::Text;
@@ -219,7 +217,6 @@ class ConformRun {
     return AnswerVerdict::Different;
   }
 
-  // `file` is the file of `a`.
   bool same_structure(std::string_view a, std::string_view b, const std::string& file) const {
     Graph graph;
     auto sides = read_alike(graph, {a, file, producer_}, {b, "the answer", producer_});
@@ -246,7 +243,7 @@ class ConformRun {
       known |= key == wanted || key == "error";
       if (key == "error") out.error = in.string();
       else if (key == "not_supported") known |= in.boolean();
-      else if (key == "id" || key == "stage" || key == "target" || key == "settings") in.skip();  // may be repeated
+      else if (key == "id" || key == "stage" || key == "target" || key == "settings") in.skip();
       else if (key != wanted)
         in.throw_error(at, "an answer with the unknown field '" + std::string(key) + "'",
                        "'" + std::string(wanted) + "', 'not_supported' or 'error'");
@@ -297,7 +294,6 @@ class ConformRun {
     });
   }
 
-  // The largest values, so that the comparison covers as much of the arrays as possible.
   static VariableValues largest_values(UOp ast) {
     VariableValues out;
     for (UOp u : toposort(ast))
@@ -315,7 +311,7 @@ class ConformRun {
     return imported;
   }
 
-  // Runs the answer and the AST of the record in REF, on the same inputs.
+  // Uses the same inputs for both.
   Result<std::string> compare_values(const GoldenRecord& r, const Question& q, const std::string& answer,
                                      const std::string& file) {
     if (r.target.empty())
@@ -380,7 +376,7 @@ class NativeGraphs {
     if (begun) c_.emplace(std::move(*begun));
   }
 
-  // Returns the graph after `stage` as JSON; "" if the compilation has stopped.
+  // Returns "" if the compilation has stopped.
   std::string after(const std::string& stage, std::string_view recorded) {
     const StageRow* row = find_row(stage);
     if (!c_ || !row || !c_->run_through(*row)) return c_.reset(), "";

@@ -1,6 +1,6 @@
-// `tgc conform`: tests another implementation of tinygrad's compiler (a "port") stage by stage. For a recorded stage,
-// the port receives tinygrad's graph before the stage, and its answer is compared with tinygrad's graph after the
-// stage. README.md describes the questions and answers, which are one line of JSON each.
+// `tgc conform`: tests another implementation of tinygrad's compiler (a "port") stage by stage. The port receives
+// tinygrad's graph before a stage, and its answer is compared with tinygrad's graph after the stage. Questions and
+// answers are one line of JSON each.
 #pragma once
 #include <set>
 #include <string>
@@ -15,13 +15,13 @@
 namespace tgc {
 
 // How answers are compared: as text, as graphs, or by the values that they compute in REF. Sources are only compared as
-// text. A comparison as text includes facts that pyrender omits, such as the dtype of a LOAD, if both sides have them.
+// text.
 enum class ConformComparison : uint8_t { Text, Structure, Values };
 // Unchanged: with --as=values, the answer is the question's graph, and tinygrad changes nothing in the stage, either.
 // NotSupported: the port lacks the stage. Error: the port failed, or the answer is an error or invalid.
 enum class AnswerVerdict : uint8_t { Same, Unchanged, Different, NotSupported, Error };
 constexpr bool conforms(AnswerVerdict v) { return v == AnswerVerdict::Same || v == AnswerVerdict::Unchanged; }
-std::string_view name_of(AnswerVerdict verdict);  // such as "not supported"
+std::string_view name_of(AnswerVerdict verdict);
 
 struct ConformPlan {
   std::string command;  // the shell command that runs the port
@@ -32,7 +32,7 @@ struct ConformPlan {
   size_t max_shown = 3;                 // differences to report in detail
   std::set<std::string> baseline = {};  // if not empty: report details only for these answers (AnswerRecord::key())
   double limit_seconds = 60;            // for one answer
-  bool keeps_differences = false;       // store AnswerRecord::difference
+  bool keeps_differences = false;
 };
 
 struct ConformCounts {
@@ -57,13 +57,13 @@ struct ConformReport {
     std::string key() const { return id + "\t" + target + "\t" + stage; }  // identifies the question in a baseline
   };
 
-  std::vector<std::pair<std::string, ConformCounts>> stage_counts;  // by stage, in the order of the questions
+  std::vector<std::pair<std::string, ConformCounts>> stage_counts;  // in the order of the questions
   std::vector<AnswerRecord> answers;                                // in the order of the questions
-  std::vector<std::string> shown_differences;                       // the first ones in detail
+  std::vector<std::string> shown_differences;
   std::string comparison_name = "text";                             // as --as names it
   std::string end_reason;                                           // why the run ended early; empty if it did not
   struct BaselineDiff {
-    // answers that conformed in the baseline and do not now: "add.0 (CPU:CLANG): expander is different now"
+    // such as "add.0 (CPU:CLANG): expander is different now"
     std::vector<std::string> worse_answers;
     size_t num_better = 0;               // right answers that the baseline does not have
     size_t num_not_asked = 0;            // entries of the baseline about which this run did not ask
@@ -76,11 +76,10 @@ struct ConformReport {
   // Writes the answers that conform to a file, and keeps entries of the existing file that this run did not ask about.
   // Fails if there is no entry, if the existing file is no baseline of this comparison, or if it cannot be written.
   Status write_baseline(const std::string& file) const;
-  // With terminal colors if `paint` is set.
   std::string text(bool paint = false) const;
   std::string json() const;
-  // Returns a report with a case for each answer. Skipped are stages that the port does not support and, if `baseline`
-  // is not empty, wrong answers that `baseline` does not list.
+  // Has a case for each answer. Skipped are stages that the port does not support and, if `baseline` is not empty,
+  // wrong answers that `baseline` does not list.
   CiReport ci(const std::set<std::string>& baseline) const;
 };
 
@@ -89,8 +88,8 @@ struct ConformReport {
 // in a row, or if the session is cancelled.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
 
-// A question to the port about one stage of a record. The stage `linear` turns the graph into a linear list, and
-// `source` turns the list into source code.
+// A question to the port about one stage of a record. The stage `linear` makes a linear list, and `source` makes source
+// code from the list.
 struct Question {
   enum class ExpectedKind : uint8_t { Graph, List, Source };
 
@@ -101,9 +100,9 @@ struct Question {
   std::string expected_json = {};  // the expected graph with facts that pyrender omits; empty if unknown
 };
 
-// Returns the questions about `r`, which must outlive them. Recorded pyrender texts lack facts such as the dtype of a
-// LOAD. tgc therefore compiles records of 0.12.0 again and uses its own graphs as long as these print like the recorded
-// graphs. A source is only asked for if `with_source` is set.
+// Returns the questions about `r`, which must outlive them. Recorded texts lack facts such as the dtype of a LOAD, so
+// tgc compiles records of 0.12.0 again, and uses its own graphs as long as these print like the recorded ones. A source
+// is only asked for if `with_source` is set.
 std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source);
 
 }  // namespace tgc

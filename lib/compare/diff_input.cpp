@@ -29,7 +29,7 @@ struct DiffInput {
 };
 
 struct CommonStage {
-  std::string name;    // such as "expander"
+  std::string name;
   std::string target;  // that the header of a graph names
   bool is_text = false;  // the result is compared line by line, and not as a graph
 };
@@ -59,7 +59,6 @@ Result<DiffInput> read_records(const Session& session, GoldenReader reader, cons
   return side;
 }
 
-// Runs the stages of `c` up to and including `row`. Returns the result of `row` in the format of recordings.
 Result<std::string> text_at(Compilation& c, const StageRow& row) {
   if (auto status = c.run_through(row); !status) return status.diag();
   return row.is_graph_stage() ? pyrender(c.current_graph()) : c.row_output(row);
@@ -102,7 +101,6 @@ Result<Run> run_by_tgc(const Run& recorded) {
   return out;
 }
 
-// Opens an input: a graph in any format, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote.
 Result<DiffInput> open_diff_input(const Session& session, const std::string& spec) {
   std::error_code error;
   if (std::filesystem::is_directory(spec, error)) {
@@ -145,8 +143,8 @@ Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::
   return Diag{.message = "record '" + side.runs[0].id + "' has no stage '" + stage + "'"};
 }
 
-// Compiles the AST of each run by tgc's own stages, with the settings and target of the run. Returns runs with tgc's
-// results after the same stages. A run ends before the stage that fails.
+// Compiles the AST of each run by tgc's own stages, with the settings and target of the run. A run ends before the
+// stage that fails.
 Result<DiffInput> made_by_tgc(const DiffInput& side) {
   if (side.is_graph)
     return Diag{.message = "a graph alone has nothing to be compared with",
@@ -179,7 +177,7 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   }
   if (out.name.empty()) out.name = "ast";
   if (out.name.starts_with("kernel ") || (a.is_graph && b.is_graph)) return out;
-  for (const DiffInput* side : {&a, &b})  // look for a stage of the recordings with this name or slug
+  for (const DiffInput* side : {&a, &b})
     for (const Run& run : side->runs)
       for (const RunText& t : run.texts)
         if (t.stage == out.name || slug_of_stage(t.stage) == out.name)
@@ -336,7 +334,7 @@ class DiffRun {
   const std::string &a_, &b_;
   const DiffPlan& plan_;
   DiffOptions options_;
-  std::optional<Renames> renames_;  // unset without the option --renames
+  std::optional<Renames> renames_;
   DiffReport out_{.ci = diff_ci_report()};
   std::string stage_;
 };

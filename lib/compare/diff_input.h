@@ -10,19 +10,19 @@
 namespace tgc {
 
 struct DiffPlan {
-  std::string ignored_differences = {};    // --ignore
+  std::string ignored_differences = {};
   std::string stage = {};     // empty: all stages of runs, or the stage that a graph names
   std::string renames_file = {};   // --renames: a file (renames.h) or "none"; empty: the built-in renames.def
   DiffStyle diff_style = {};
   bool sources_only = false;  // for recordings: compare only the kernels' sources
   bool as_json = false;
-  bool is_quiet = false;      // leave DiffReport::text empty, unless as_json is set
+  bool is_quiet = false;
   size_t max_shown = 20;      // for recordings: differences that are shown in detail
 };
 
 struct DiffReport {
   bool is_same = false;
-  std::string text;  // for people or JSON
+  std::string text;
   CiReport ci;
 };
 

@@ -37,7 +37,7 @@ struct Index {
   std::string file;  // FILE or FILE#ID
   GoldenHeader header;
   std::vector<Entry> entries;
-  std::optional<Diag> cut;  // the error of a truncated file
+  std::optional<Diag> cut;
 };
 
 size_t mix(size_t h, std::string_view text) {
@@ -206,15 +206,14 @@ class PairDiff {
     return Unit{};
   }
 
-  // Returns "MUL" for "%4 = MUL dtypes.int (%2, 16)".
+  // "MUL" for "%4 = MUL dtypes.int (%2, 16)".
   static std::string op_in(std::string_view line) {
     size_t at = line.find("= ");
     line.remove_prefix(at == line.npos ? 0 : at + 2);
     return std::string(line.substr(0, line.find(' ')));
   }
 
-  // Returns the kinds of changes of a node as texts without node numbers, such as "EXPAND removed", "STACK: dtype a ->
-  // b", "SHRINK: source 2".
+  // Returns texts without node numbers, such as "EXPAND removed", "STACK: dtype a -> b", "SHRINK: source 2".
   static std::vector<std::string> causes_of(const NodeChange& c) {
     const std::string op = op_in(c.before.empty() ? c.after : c.before);
     if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
@@ -283,7 +282,7 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
   return pool.finish();
 }
 
-// Returns a summary of a recording, such as "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ...".
+// Such as "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ...".
 std::string contents(const Index& index) {
   if (index.entries.empty()) return index.file + ": no records";
   constexpr size_t kMost = 3, kLongest = 60;
@@ -358,7 +357,6 @@ bool same(const Rewrite& x, const Rewrite& y) { return x.before == y.before && x
 
 bool is_machinery(const Rewrite& m) { return m.source_place.starts_with("uop/ops.py:"); }
 
-// The matches of one recording in the stage, and the stage's result.
 struct Side {
   std::vector<Rewrite> matches;
   std::set<std::string> places;

@@ -20,7 +20,7 @@ struct ReplayDiffPlan {
   DiffOptions options = {};
   DiffStyle diff_style = {};
   std::string renames_file;   // --renames: a file (renames.h) or "none"; empty: the built-in renames.def
-  bool sources_only = false;  // compare only the sources, not the stages
+  bool sources_only = false;
   bool as_json = false;       // ReplayPair::difference_text is JSON
 };
 
@@ -33,8 +33,8 @@ struct ReplayPair {
   // B matched in place of rule A. Empty if unknown.
   std::string rule;
   std::string first_match;               // if `rule` is empty: the rule of the first match that differs; may be empty
-  std::map<std::string, size_t> op_counts;     // nodes that differ, by op
-  std::map<std::string, size_t> cause_counts;  // differences by kind: "EXPAND removed", "STACK: dtype A -> B"
+  std::map<std::string, size_t> op_counts;     // nodes that differ
+  std::map<std::string, size_t> cause_counts;  // such as "EXPAND removed", "STACK: dtype A -> B"
   // text or, with ReplayDiffPlan::as_json, a JSON member: "diff":{...}; of sources "lines":"..."
   std::string difference_text;
 };
@@ -44,11 +44,10 @@ struct ReplayDiff {
   size_t num_same = 0, num_different = 0, num_only_a = 0, num_only_b = 0;
   size_t num_same_source() const;  // of differing pairs with equal sources
   std::vector<std::string> names_same, names_only_a, names_only_b;
-  std::vector<ReplayPair> differing_pairs;  // in the order of recording A
+  std::vector<ReplayPair> differing_pairs;
 
   bool is_same() const { return !num_different && !num_only_a && !num_only_b; }
   std::string text(size_t show) const;
-  // Returns the counts, also by stage, rule, op and cause, the differing pairs ("list") and the differences ("diffs").
   std::string as_json() const;
   // Returns a report with a case for each kernel or schedule. The file and line of a failure are those of the rule in
   // the source tree of tinygrad or, if the rule's place is unknown, `file`.
@@ -66,7 +65,7 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
                                    const ReplayDiffPlan& plan);
 
 struct ReplayCulprit {
-  std::string rule;         // as ReplayPair::rule
+  std::string rule;
   std::string first_match;  // if `rule` is empty: the rule of the first match that differs; may be empty
 };
 // Finds the culprit from the rule matches that both records have. `stage` is the first stage whose results differ;

@@ -32,7 +32,6 @@ Counts by_rule(const ReplayDiff& d) {
 Counts by_first_match(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.first_match]++; });
 }
-// A pair may have several causes.
 Counts by_cause(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     for (auto& [cause, n] : p.cause_counts) out[cause]++;
@@ -55,8 +54,7 @@ std::string table(std::string_view title, const Counts& counts) {
   return out;
 }
 
-// Joins causes that occur together: "PERMUTE in place of EXPAND, RESHAPE" if a PERMUTE was added, and an EXPAND and a
-// RESHAPE were removed.
+// "PERMUTE in place of EXPAND, RESHAPE": a PERMUTE was added, and an EXPAND and a RESHAPE were removed.
 std::string describe(const std::vector<std::string>& causes) {
   constexpr size_t kMost = 8;
   std::string added, removed, others;

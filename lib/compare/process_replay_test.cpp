@@ -10,7 +10,7 @@ namespace tgc {
 
 namespace {
 
-// Returns a graph of tinygrad 0.14 that stores `value`, as JSON text with escaped quotes.
+// A graph of tinygrad 0.14, as JSON text with escaped quotes.
 std::string graph_storing(const std::string& value) {
   return R"({\"format\":\"tgc-graph\",\"version\":1,\"producer\":\"tinygrad 0.14.0\",\"nodes\":[)"
          R"({\"op\":\"PARAM\",\"dtype\":\"dtypes.float\",\"arg\":0},)"
@@ -128,7 +128,7 @@ struct Sides {
     one = read(kNodes);
     sum = read(kNodes.substr(0, kNodes.rfind(",{")));
   }
-  // Returns the culprit of the difference between a recording whose result is a constant and one whose result is a sum.
+  // One recording's result is a constant, the other's a sum.
   ReplayCulprit culprit(const std::string& matches_a, const std::string& matches_b) {
     auto record = [](const std::string& matches) {
       GoldenRecord out;

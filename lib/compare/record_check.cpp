@@ -86,7 +86,6 @@ class RecordCheck {
   }
 
   void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
-  // Does nothing if an earlier difference was reported.
   void diverge(std::string_view name, const std::string& explanation = {}) {
     if (!report_.first_difference.empty()) return;
     report_.first_difference = name;
@@ -147,7 +146,6 @@ class RecordCheck {
       else compare(kForms, *written, text, true);
     }
   }
-  // Reading and writing a graph that was recorded as JSON must not change its text.
   void check_nodes(const std::string& what, std::string_view json) {
     if (!plan_.wanted_stages.contains(kText)) return;
     Graph graph(settings_);
@@ -189,7 +187,6 @@ class RecordCheck {
     if (placed->text == reread->text) out += "\n    tinygrad prints both graphs alike";
     return out;
   }
-  // Writes and reads the graph as JSON, then as repr, and returns the pyrender text of the result.
   Result<std::string> through_all_forms(UOp root) const {
     Graph second(settings_), third(settings_);
     auto from_json = graph_from_json(second, graph_to_json(root), r_.id + " (JSON)");
@@ -258,7 +255,6 @@ class RecordCheck {
     as_expected_ = after != nullptr;
     return Unit{};
   }
-  // Begins a new compilation of text_.
   void restart(std::string_view what) {
     if (auto status = begin(text_, text_ == r_.ast ? nullptr : after_, what); !status) stop(status.diag().text());
   }
@@ -268,7 +264,6 @@ class RecordCheck {
     why_stopped_ = std::move(why);
   }
 
-  // Returns why tgc cannot compile the record; "" if it can.
   std::string why_not_to_replay() const {
     if (is_kernel() && is_runtime_kernel(r_, "")) return "a kernel of tinygrad's runtime";
     if (detect_kind(r_.ast) == InputKind::Json)

@@ -1,5 +1,4 @@
-// Checks golden records: compiles a record's AST again by the native or a live pipeline, and compares the results with
-// the recorded texts.
+// Checks golden records: compiles a record's AST again, and compares the results with the recorded texts.
 #pragma once
 #include <set>
 #include <string>
@@ -15,7 +14,7 @@ struct CheckPlan {
   std::set<std::string, std::less<>> wanted_stages;  // names of --stages; `graphs`: all stages that make a graph
   bool runs_isolated = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's
   bool is_traced = false;    // attach a rewrite observer; it disables fast paths that bypass rules
-  bool explains_difference = false;   // explain the first difference in RecordReport::explanation
+  bool explains_difference = false;
   bool use_color = false;
 };
 

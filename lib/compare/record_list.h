@@ -1,4 +1,4 @@
-// `tgc records`: lists the golden records of a file, so that the user can select one as FILE#ID.
+// `tgc records`: lists the golden records of a file, for FILE#ID.
 #pragma once
 #include <span>
 #include <string>
@@ -17,16 +17,16 @@ struct ListedRecord {
   std::string error = {};   // first line of tinygrad's error
   std::string made_for;     // the user's operation, such as "relu (model.py:12::forward)"; "tinygrad's runtime" if
                             // `is_runtime`
-  bool is_runtime = false;  // a kernel of tinygrad's runtime (lib/driver/recorded_facts.h)
+  bool is_runtime = false;
 };
 
 struct RecordList {
   std::string file;
-  std::string producer;  // such as "tinygrad 0.12.0"
+  std::string producer;
   std::string level;     // "kernel" or "tensor"
   std::vector<ListedRecord> records;
 
-  std::string text() const;  // a table with one line per record
+  std::string text() const;
   std::string json() const;
 };
 

@@ -57,7 +57,6 @@ Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, con
   return std::optional(std::move(*report));
 }
 
-// Finds out if the user's tinygrad still compiles golden records of any release to the same results.
 class LiveRecordChecker : public RecordChecker {
  public:
   explicit LiveRecordChecker(const Session& session) : session_(session) {}
@@ -220,9 +219,9 @@ constexpr std::string_view kGraphs = "graphs", kAll = "all", kKernels = "kernels
 constexpr std::string_view kOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kWithoutTinygrad[] = {"text", "forms", "spec", "resume"};
 
-// Numbers the buffers in a pyrender text by their first use ("new0"), except buffers whose number is in `known`. New
-// buffers are not comparable otherwise: tinygrad numbers them after all earlier buffers of the program. With `learns`,
-// adds all numbers to `known` instead.
+// Numbers the buffers in a pyrender text by their first use ("new0"), except buffers whose number is in `known`,
+// because tinygrad numbers new buffers after all earlier ones of the program. With `learns`, adds all numbers to
+// `known` instead.
 std::string with_numbered_buffers(const std::string& text, std::set<std::string>& known, bool learns) {
   constexpr std::string_view kBuffer = "UOp.new_buffer(";
   std::string out;
@@ -259,7 +258,7 @@ class LiveCheck {
                              made_.error.value_or("compiled") + "\n");
       return std::move(report_);
     }
-    std::map<std::string, size_t> seen;  // by name: number of stages with this name so far
+    std::map<std::string, size_t> seen;  // by name: number of stages so far
     const RecordedStages theirs(recorded_), ours(made_);
     for (const RecordedStage& s : theirs)
       if (s.kind != RecordedStage::Kind::Ast) check(s, find(ours, s.name, seen[s.name]++));
@@ -277,7 +276,7 @@ class LiveCheck {
            plan_.wanted_stages.contains(slug);
   }
 
-  // Returns stage number `before` (from 0) among the stages with the name `name`; null if there is none.
+  // `before` counts from 0. Returns null if there is none.
   static const RecordedStage* find(const RecordedStages& stages, std::string_view name, size_t before) {
     for (const RecordedStage& s : stages)
       if (s.name == name && before-- == 0) return &s;
@@ -341,14 +340,14 @@ class LiveCheck {
     ReadReport report{.accepts_malformed = true, .producer = producer_};
     auto read = read_graph(graph_, detect_kind(*text), *text, record.id + " (" + s.name + ")", &report);
     if (!read) return read.diag();
-    // Compare only the graph of a PROGRAM: its list and source are compared separately, and its binary is not.
+    // Compare only the graph of a PROGRAM: its list and source are compared separately.
     return read->root.is(Op::PROGRAM) && read->root.num_src() > 0 ? read->root.src(0) : read->root;
   }
 
   const GoldenRecord &recorded_, &made_;
   const CheckPlan& plan_;
   std::string producer_;
-  std::set<std::string> buffers_;  // the numbers of the buffers in the AST of a tensor graph
+  std::set<std::string> buffers_;  // of the AST of a tensor graph
   Graph graph_;
   RecordReport report_;
 };

@@ -1,4 +1,4 @@
-// Checks the golden records of files in parallel, and counts the results. Also reads graphs with recorded settings.
+// Checks the golden records of files in parallel, and counts the results.
 #pragma once
 #include <functional>
 #include <map>
@@ -30,12 +30,11 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
 
 // Returns tinygrad's default settings with the recorded values, without the environment. Fails for an invalid value.
 Result<Settings> settings_of_recording(const GoldenSettings& recorded);
-// Reads a graph from `text` with recorded settings. `name` is the file name in messages. Fails for an invalid setting
-// or text.
+// `name` is the file name in messages. Fails for an invalid setting or text.
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
 
-CiReport empty_check_report();                                           // of `tgc check`
+CiReport empty_check_report();
 CiCase ci_case(const std::string& file, const RecordReport& report);
 
 // A map that iterates over its keys in the order of insertion.

@@ -20,7 +20,6 @@ std::string outcome(Compilation& c) {
   return print_uops(*c.list()) + (c.source() ? *c.source() : c.source().diag().message);
 }
 
-// Writes the current graph of `c` in `format`, reads the text, and begins a compilation of it at the same stage.
 Result<Compilation> resume(const Compilation& c, Format format) {
   InputGraph in;
   in.graph = std::make_unique<Graph>(c.graph().settings());

@@ -1,4 +1,3 @@
-// The pseudo-stage `resume` of `tgc check`: texts of `tgc dump` must be readable, and compile to the same result.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,7 +8,7 @@ namespace tgc {
 
 struct ResumeReport {
   size_t num_same = 0;       // successful round trips: writing, reading and comparing a graph in one format
-  std::string failed_stage;  // the first stage after which a round trip failed
+  std::string failed_stage;
   std::string difference;    // the format that failed, and the error or difference
   bool passed() const { return failed_stage.empty(); }
 };

@@ -15,8 +15,7 @@ namespace {
 
 using StageByName = std::unordered_map<std::string, std::list<ListedStage>::iterator>;
 
-// Adds the stages of `pipeline` to `list`. A new stage is inserted after the stage that precedes it in the pipeline.
-// `listed` maps names to the stages in `list`.
+// A new stage is inserted after the stage that precedes it in the pipeline.
 Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
   using Kind = StageRow::Kind;
   auto stages = pipeline.stages();

@@ -17,7 +17,7 @@ struct ListedStage {
 struct RecordedStageList {
   std::string producer;
   size_t num_records = 0;
-  std::list<ListedStage> stages;  // in the order of the records
+  std::list<ListedStage> stages;
 
   std::string text() const;
   std::string json() const;
@@ -27,7 +27,6 @@ struct RecordedStageList {
 // it. Fails if the input cannot be read or compiled.
 Result<RecordedStageList> list_recorded_stages(const Session& session, const std::string& spec);
 
-// Return the stages of tgc's own pipeline in order, with alias, level, number of rules and what they do.
 std::string stage_list_text();
 std::string stage_list_json();
 

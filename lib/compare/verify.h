@@ -16,7 +16,7 @@ struct InvalidNode {
   UOp node;
   size_t position = 0;         // index in the verified nodes
   const Rule* rule = nullptr;  // of the specification; null if none rejects the node
-  std::string text;            // the error message
+  std::string text;
 };
 
 // Returns the specification for a linear list, a tensor graph, or a kernel's graph after `stage`.
