@@ -45,7 +45,7 @@ struct Shard {
 
   // Parses "2/4", the second of four shards. Fails for another text.
   static Result<Shard> parse(const std::string& text);
-  // Returns true if the item with the number or hash `n` is in this shard.
+  // `n` is the number or hash of an item.
   bool has_record(uint64_t n) const { return n % num_shards == shard_number - 1; }
 };
 

@@ -98,7 +98,7 @@ class RecordReader : public GraphReader {
     const std::optional<GoldenRecord> none;
     const bool by_id = !wanted_number_ && !wanted_id_.empty();
     if (wanted_number_ ? number != *wanted_number_ : by_id && !may_be_wanted(line)) {
-      // the line is not parsed; keep its id for the error message if no record matches
+      // keep the id for the error message if no record matches
       if (auto id = id_at_begin(line.text); !id.empty() && !found_) other_ids_.emplace_back(id);
       return none;
     }
@@ -200,7 +200,7 @@ class RecordReader : public GraphReader {
   const std::string wanted_name_ = wanted_id_.substr(0, wanted_id_.rfind('@'));       // without the target
   const std::optional<size_t> wanted_number_ = name_.id.empty() ? parse_number<size_t>(kernel_) : std::nullopt;
   size_t number_ = 0;                   // records read so far
-  std::vector<std::string> other_ids_;  // of the records before the first match, for the error if none matches
+  std::vector<std::string> other_ids_;  // for the error if no record matches
   std::optional<size_t> found_;         // position of the first matching record in the file
   bool done_ = false, several_ = false;
   std::string skipped_target_;          // of a record that was skipped because of --target

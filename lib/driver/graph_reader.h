@@ -22,7 +22,7 @@ class GraphReader {
   // Returns the next graph that FILE#ID and --kernel select; nullopt at the end. Fails if the graph cannot be read or
   // made, or if nothing is selected.
   virtual Result<std::optional<InputGraph>> next_graph() = 0;
-  // Returns null if the INPUT is no file of golden records.
+  // Null if the INPUT is no file of golden records.
   virtual const GoldenHeader* header() const { return nullptr; }
   // Returns the value of --kernel if it selects a kernel in the schedule of the graph that next_graph() returned; ""
   // for all kernels.

@@ -1,4 +1,3 @@
-// Parses the INPUT of a command and the values of --var, and reads the golden records that an INPUT names.
 #pragma once
 #include <string>
 #include <vector>

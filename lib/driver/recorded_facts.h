@@ -45,7 +45,7 @@ bool is_runtime_kernel(const InputGraph& in);
 // features of a CPU. So targets are compared by device and renderer only, unless one of the recordings has several
 // targets with the same device and renderer.
 
-// Returns "CL:CL" for "CL:CL:cl_khr_fp64", and the whole target if it has no third part.
+// "CL:CL" for "CL:CL:cl_khr_fp64", and the whole target if it has no third part.
 inline std::string_view device_and_renderer(std::string_view target) {
   const size_t device = target.find(':'), renderer = device == target.npos ? device : target.find(':', device + 1);
   return target.substr(0, renderer);

@@ -21,10 +21,10 @@ class Events {
  public:
   virtual ~Events() = default;
   virtual void on_progress(std::string_view /*what*/) {}  // such as "412 records, 412 identical"
-  virtual void on_warning(const Diag& /*what*/) {}        // a problem that is not an error
-  virtual void on_note(const std::string& /*what*/) {}    // a message that is no problem
+  virtual void on_warning(const Diag& /*what*/) {}
+  virtual void on_note(const std::string& /*what*/) {}
   virtual void on_debug(const std::string& /*text*/) {}   // the text of DEBUG, which ends with a newline
-  virtual bool has_colors() const { return false; }       // messages may have colors
+  virtual bool has_colors() const { return false; }
 };
 
 // A request to stop, made by any thread or a signal handler, which long operations check between their steps.
@@ -57,7 +57,7 @@ class Cancel {
 
 struct Session {
   Overrides overrides = {};
-  unsigned jobs = 1;           // maximum number of threads
+  unsigned jobs = 1;
   CompileOptions compile_options = {};
   Events* events = nullptr;    // null: messages are dropped
   Cancel* cancel = nullptr;
@@ -97,9 +97,9 @@ std::string target_of_environment();
 // Returns a warning for each known environment variable that is set but has no effect in tgc, such as VIZ.
 std::vector<std::string> ignored_variables();
 
-// Checks that TGC_FAULT (lib/rewrite/fault.h), if it is set, is well formed and that the names in it exist.
+// Fails if TGC_FAULT (lib/rewrite/fault.h) is set, but malformed, or has an unknown name.
 Status check_fault_of_environment();
-// Returns the new warnings about requested faults that had no effect (take_fault_warnings).
+// See take_fault_warnings().
 std::vector<std::string> fault_warnings();
 
 // If TRACK_MATCH_STATS is set, the command prints the rules' match statistics when it ends.

@@ -74,7 +74,7 @@ TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from
   Session session;
   CHECK(InputName::parse("a/b.c.gz#x").file == "a/b.c.gz");
   CHECK(InputName::parse("a/b.c.gz#x").id == "x");
-  CHECK(InputName::parse("a/b.c.gz#").file == "a/b.c.gz#");  // a "#" that no id follows is part of the file name
+  CHECK(InputName::parse("a/b.c.gz#").file == "a/b.c.gz#");
   CHECK(InputName::parse("a/b.c.gz").stem() == "b");
   CHECK(InputName::parse("-").stem() == "kernel");
   const std::string schedules = test_path("upgrades/base.tensor.jsonl.gz");

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int64_t kMostStored = 1 << 16;  // elements of a buffer that replaces a node
 
-// RANGEs and SPECIALs.
 std::vector<UOp> loops_of(UOp u) {
   auto ranges = ranges_of(u);
   std::vector<UOp> out(ranges.begin(), ranges.end());

@@ -25,7 +25,6 @@ struct Criterion {
   std::string script_command;
 };
 
-// The failure that was found in a test case.
 struct ObservedFailure {
   FailureSignature symptom;
   std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty without a bisection
@@ -59,20 +58,17 @@ class InterestingnessTest {
   // Returns the answer of is_interesting() if it needs no run, because it is cached, or the case is invalid or rejected
   // by the prefilter; else nullopt.
   std::optional<bool> cached_answer(const TestCase& c);
-  // Returns true if there are candidates that the prefilter can reject for this failure.
   bool has_prefilter() const { return prefilter_ && prefilter_->is_useful(); }
   // Returns true if tgc's own stages compile the cases, so that a case can begin after a stage.
   bool has_stages() const { return has_stages_; }
   // Returns true if cases are tried with newly drawn arrays, too.
   bool draws_arrays() const { return is_wrong_live_; }
 
-  // Returns the kind of failure that find_initial_failure() or is_interesting() found for `c`; if they found none, the
-  // kind of the initial case.
+  // Returns the kind of failure that was found for `c`; if none was found, the kind of the initial case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
 
   // Returns the arrays that showed the failure of `c`: its own, unless others were drawn for it.
   std::vector<ReproArray> inputs_of(const TestCase& c) const;
-  // Returns the values of the variables with which find_initial_failure() found the failure.
   const VariableValues& variables() const { return options_.input.variables; }
 
   const ObservedFailure& failure() const { return initial_failure_; }
@@ -95,7 +91,7 @@ class InterestingnessTest {
   RunOptions options_;
   Criterion criterion_;
   const bool is_wrong_live_;  // a live pipeline of another release than 0.12.0 computes wrong values
-  TinygradProcess tinygrad_;  // for Kind::Differs
+  TinygradProcess tinygrad_;
   ObservedFailure initial_failure_;
   bool has_stages_ = true;
   bool accepts_crashes_ = false;  // a crash counts as the same failure as wrong values
@@ -110,7 +106,6 @@ class InterestingnessTest {
     FailureSignature::Kind symptom = FailureSignature::Kind::None;  // if `answer` is Yes
     std::vector<ReproArray> inputs = {};  // that showed the failure, if they are not those of the case
   };
-  // by identity()
   std::map<std::string, CachedAnswer> cached_answers_;
 };
 

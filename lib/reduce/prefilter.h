@@ -27,7 +27,7 @@ class Prefilter {
 
   // Returns true if there are candidates that the prefilter can reject.
   bool is_useful() const { return checked_property_ != CheckedProperty::Nothing; }
-  // Returns false if the case cannot have the failure. Adds no nodes to the Graph of `c`.
+  // Adds no nodes to the Graph of `c`.
   bool may_fail(const TestCase& c) const;
 
  private:

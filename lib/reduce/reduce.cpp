@@ -54,7 +54,7 @@ class Reduction {
   }
 
  private:
-  // Returns the options for runs of test cases, which have their own device and arrays. The reference is REF.
+  // Test cases have their own device and arrays. The reference is REF.
   RunOptions options_of_cases() const {
     RunOptions out{.device = options_.device, .compare = {.tolerance = options_.compare.tolerance}};
     out.input.seed = options_.input.seed, out.input.variables = options_.input.variables, out.device.name = "";
@@ -65,7 +65,7 @@ class Reduction {
     session_.report_progress(
         std::to_string(best_.num_nodes()) + " nodes, " + std::to_string(interesting_.num_calls()) + " tries");
   }
-  // Returns the stage in which the failure arises; "" if it is unknown.
+  // "" if the stage is unknown.
   std::string stage() const {
     const ObservedFailure& failure = interesting_.failure();
     if (auto it = failure.blamed.find("stage"); it != failure.blamed.end()) return it->second;
@@ -115,7 +115,7 @@ class Reduction {
     return std::exchange(untested_slice_, std::nullopt);
   }
 
-  // Returns the chain that begins with `start`, extended by smaller cases until the prefilter accepts no further case.
+  // Extends the chain that begins with `start` until the prefilter accepts no further case.
   CaseChain filtered_chain(const ChainStart& start) {
     auto may = [&](const TestCase& c) { return !stopped() && may_fail(c); };
     CaseChain chain = start.replacement ? ddmin(start.chain[0], start.replacement, may) : start.chain;

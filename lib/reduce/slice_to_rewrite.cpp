@@ -15,7 +15,7 @@ namespace {
 
 constexpr OpSet kMemory = {Op::LOAD, Op::INDEX, Op::REDUCE, Op::WMMA};
 
-// Returns the number of levels of a pattern, including its root.
+// The root counts as a level; alternatives are no level of their own.
 size_t levels_of(const pat::PatNode* p) {
   size_t below = 0;
   for (const pat::PatNode* child : p->children) below = std::max(below, levels_of(child));

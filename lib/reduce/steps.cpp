@@ -31,7 +31,7 @@ std::vector<UOp> constants_there(const TestCase& c, UOp u) {
   return out;
 }
 
-// Returns up to four nodes that may replace `u`: on each path down from `u`, the first node with the dtype of `u`.
+// Returns up to four nodes: on each path down from `u`, the first suitable node with the dtype of `u`.
 std::vector<UOp> nearest_of_its_dtype(UOp u) {
   constexpr OpSet kSources = {Op::CONST, Op::VCONST, Op::RANGE, Op::SPECIAL, Op::STORE, Op::END};
   std::vector<UOp> out, stack(u.src().rbegin(), u.src().rend());

@@ -8,7 +8,6 @@
 
 namespace tgc {
 
-// Returns a copy of the case in a new Graph with these settings.
 TestCase copy_with_settings(const TestCase& c, const Settings& settings);
 
 // A step that is impossible returns a case without a root.
