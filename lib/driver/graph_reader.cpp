@@ -201,7 +201,7 @@ class RecordReader : public GraphReader {
   const std::optional<size_t> wanted_number_ = name_.id.empty() ? parse_number<size_t>(kernel_) : std::nullopt;
   size_t number_ = 0;                   // records read so far
   std::vector<std::string> other_ids_;  // for the error if no record matches
-  std::optional<size_t> found_;         // position of the first matching record in the file
+  std::optional<size_t> found_;
   bool done_ = false, several_ = false;
   std::string skipped_target_;          // of a record that was skipped because of --target
   size_t runtime_kernels_ = 0;          // skipped since the last note
@@ -254,7 +254,7 @@ class TextReader : public GraphReader {
   const std::string text_;
   GraphTexts texts_;    // empty if text_ as a whole is one graph
   size_t number_ = 0;   // graphs of texts_ that were read or skipped so far
-  bool done_ = false;   // a graph was read
+  bool done_ = false;
 };
 
 // Builds the tensor graph of an ONNX model with tgc's frontend, or reads the kernels that a live pipeline makes of it.

@@ -1,5 +1,5 @@
 // Session: the user's overrides, the options of compilers, the number of threads, the receiver of messages, the cancel
-// flag and the live pipeline. A front end fills a Session once and passes it to every operation.
+// flag and the live pipeline.
 #pragma once
 #include <atomic>
 #include <cmath>

@@ -73,7 +73,7 @@ class InterestingnessTest {
 
   const ObservedFailure& failure() const { return initial_failure_; }
   size_t num_calls() const { return num_calls_; }  // cases that were examined ("tries")
-  size_t num_prefiltered() const { return num_prefiltered_; }  // cases that the prefilter examined
+  size_t num_prefiltered() const { return num_prefiltered_; }
 
  private:
   bool is_criterion_met(const FailureSignature& symptom) const;

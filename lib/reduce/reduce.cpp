@@ -50,7 +50,7 @@ class Reduction {
     if (interesting_.has_prefilter()) try_other_chains(given);
     report_.was_interrupted = session_.is_cancelled();
     end();
-    (void)take_fault_warnings();  // about candidates
+    (void)take_fault_warnings();
   }
 
  private:
@@ -85,8 +85,7 @@ class Reduction {
     UOp (*replacement)(UOp) = nullptr;  // for ddmin: returns the node that replaces a removed node
   };
 
-  // Returns beginnings of further chains, after a chain ended with a case that has `left` nodes. For a rewrite: the
-  // graph before the blamed stage, and the given case; else a slice, and the given case. Some are for ddmin.
+  // Returns beginnings of further chains, after a chain ended with a case that has `left` nodes.
   std::vector<ChainStart> other_chain_starts(const TestCase& given, size_t left) {
     std::vector<ChainStart> out;
     if (is_rewrite()) {
@@ -175,8 +174,8 @@ class Reduction {
     return fails;
   }
 
-  // Makes the large cuts. If bisect names a rewrite, slices the kernel to the rewrite, or begins at the graph before
-  // its stage; else may move the seeded fault. Then keeps only parts that still fail, unless single steps are fast.
+  // Slices the kernel to a rewrite, begins at the graph before a stage, moves the seeded fault, or keeps only parts
+  // that still fail.
   void make_large_cuts() {
     const bool has_stages = is_rewrite() && interesting_.has_stages();  // a live pipeline only compiles a whole AST
     if (has_stages && (slice_to_rewrite() || stopped())) return;

@@ -11,12 +11,12 @@ namespace tgc {
 struct ReduceReport {
   size_t nodes_before = 0, nodes_after = 0;  // of the original kernel; of the reduced kernel
   size_t num_calls = 0;                      // cases that the interestingness test examined ("tries")
-  size_t num_prefiltered = 0;                // cases that the prefilter examined
+  size_t num_prefiltered = 0;
   double wall_seconds = 0;
   std::string verdict;                       // of the failure that the reduction preserves
   bool was_interrupted = false;              // the result is the smallest case so far
-  std::string bundle_text;                   // a repro bundle of the reduced kernel
-  std::string error = {};                    // why the reduction failed
+  std::string bundle_text;
+  std::string error = {};
 
   int exit_code() const { return error.empty() ? 0 : 2; }
   std::string text() const;

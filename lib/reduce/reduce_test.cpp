@@ -124,7 +124,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   REQUIRE(rule.is_useful());
   CHECK(rule.may_fail(c));
   c.fault->application = 1000;
-  CHECK(!rule.may_fail(c));  // the rule applies less than 1000 times
+  CHECK(!rule.may_fail(c));
   c.fault->application = 1;
   UOp constant = c.graph->constant(dtypes::float32, 1.0), memory = the(Op::DEFINE_GLOBAL, c.root);
   UOp at = c.graph->constant(dtypes::index, int64_t(0));
@@ -288,7 +288,7 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   CHECK(other.may_fail(c));
   CHECK(!other.may_fail(without_loops(c)));
   c.fault = FaultSpec{"lower-binary", 1000};
-  CHECK(!other.may_fail(c));  // the rule applies, but the fault changes nothing
+  CHECK(!other.may_fail(c));
 }
 
 TEST_CASE("reduce: a rewrite that does not end takes a few tries") {
@@ -373,7 +373,7 @@ TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best cas
   CHECK(report.was_interrupted);
   CHECK(report.nodes_after <= report.nodes_before);
   report = reduce(session, in, {.device = {.name = "REF"}}, mul);
-  CHECK(report.error == "cancelled");  // cancelled before the initial case was examined
+  CHECK(report.error == "cancelled");
 }
 
 TEST_CASE("replace_by_buffers() and kernel_storing_only() make sound kernels that compute the cut parts") {
@@ -393,7 +393,7 @@ TEST_CASE("replace_by_buffers() and kernel_storing_only() make sound kernels tha
   CHECK(first_free_buffer(cut.root) == 6);
   UOp k = reduction.src(1);
   UOp once = replace_nodes(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
-  CHECK(!the(Op::REDUCE, once));  // its only range became a constant
+  CHECK(!the(Op::REDUCE, once));
   CHECK(size_of(replace_root(c, once)) < size_of(c));
 }
 

@@ -50,7 +50,7 @@ std::vector<UOp> nearest_of_its_dtype(UOp u) {
 void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
   size_t there = 0;
   UOpSet above(u.graph());  // `u` and all nodes that depend on `u`
-  for (UOp other : toposort(c.root)) {  // try other nodes as replacements
+  for (UOp other : toposort(c.root)) {
     if (other == u || std::ranges::any_of(other.src(), [&](UOp s) { return above.contains(s); })) above.insert(other);
     bool fits = other.dtype() == u.dtype() && !above.contains(other) && (is_number(other) || is_storable(other));
     if (fits && there < 4)
