@@ -24,7 +24,7 @@ using ImageBuffers = std::map<int64_t, DType>;
 struct KernelJob {
   Graph& graph;
   const Target& target;
-  bool runs_optimizer = true;  // false if the AST is already optimized
+  bool should_run_optimizer = true;  // false if the AST is already optimized
   std::optional<std::vector<Arg>> opts = {};       // if set, the Opt records that the stage "apply opts" applies
   std::map<std::string, int> name_counts = {};     // number of uses of each kernel name: the second E_4 is named E_4n1
   std::optional<ImageBuffers> image_buffers = {};
@@ -69,7 +69,7 @@ std::span<const TensorStage> tensor_stages();
 std::span<const Stage> kernel_stages();
 
 // Returns the AST with the KernelInfo that the first stage expects: the AST's own, or tinygrad's default if the AST has
-// none. Sets job.runs_optimizer to false if the AST is tagged, that is, already optimized, else to true.
+// none. Sets job.should_run_optimizer to false if the AST is tagged, that is, already optimized, else to true.
 UOp begin_kernel(KernelJob& job, UOp ast);
 
 // Runs one stage. The message of an error names the stage. With SPEC >= 1, verifies the AST before the first kernel

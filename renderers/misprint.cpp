@@ -49,7 +49,7 @@ std::pair<UOp, UOp> misprint(const FaultSpec& fault, const Target& target, std::
 
 }  // namespace
 
-Result<std::optional<std::vector<UOp>>> misprinted(const Target& target, std::span<const UOp> list) {
+Result<std::optional<std::vector<UOp>>> list_with_faults(const Target& target, std::span<const UOp> list) {
   auto faults = fault_of_environment(FaultSpec::Kind::Renderer);
   if (!faults) return faults.diag();
   std::optional<std::vector<UOp>> out;

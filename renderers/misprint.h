@@ -17,10 +17,10 @@
 
 namespace tgc {
 
-inline constexpr OpSet kMisprinted = ops::ALU | OpSet{Op::VECTORIZE, Op::CONST};
+inline constexpr OpSet kMisprintedOps = ops::ALU | OpSet{Op::VECTORIZE, Op::CONST};
 
 // Returns the list with the faults that TGC_FAULT requests for the target's renderer; nullopt if no node is printed
 // wrongly. Returns an error if TGC_FAULT is not valid. Skips nodes with a tag.
-Result<std::optional<std::vector<UOp>>> misprinted(const Target& target, std::span<const UOp> list);
+Result<std::optional<std::vector<UOp>>> list_with_faults(const Target& target, std::span<const UOp> list);
 
 }  // namespace tgc

@@ -106,9 +106,9 @@ TEST_CASE("names: CUSTOM is always printed, but compiled only with --allow-custo
   CHECK(n.render("CPU:CLANG", {custom}) == "");
   std::vector<UOp> list{custom};
   CHECK(contains(check_custom(list).diag().text(), "expected --allow-custom"));
-  allow_custom(true);
+  allow_custom_ops(true);
   CHECK(check_custom(list).ok());
-  allow_custom(false);
+  allow_custom_ops(false);
   list = {n.zero};
   CHECK(check_custom(list).ok());
 }

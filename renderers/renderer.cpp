@@ -19,7 +19,7 @@ using Printer = std::string(const Target& target, std::span<const UOp> list, Add
 namespace {
 
 std::string render(const Target& target, std::span<const UOp> list, Added* added = nullptr) {
-  auto faulty = misprinted(target, list).value_or_throw();
+  auto faulty = list_with_faults(target, list).value_or_throw();
   if (faulty) list = *faulty;
   check_names(list);
   static constexpr Printer* kPrinters[] = {
@@ -48,7 +48,7 @@ Result<std::string> render_source(const Target& target, std::span<const UOp> lis
 }
 
 Status check_custom(std::span<const UOp> list) {
-  if (custom_is_allowed()) return Unit{};
+  if (are_custom_ops_allowed()) return Unit{};
   auto custom = std::ranges::find_if(list, [](UOp u) { return u.in({Op::CUSTOM, Op::CUSTOMI}); });
   if (custom == list.end()) return Unit{};
   return Diag{.message = "Ops." + std::string(name_of(custom->op())) +

@@ -19,14 +19,14 @@ class TextPieces {
 
   // view() returns the unfinished text. keep_text() finishes this text and returns it. drop_text() removes the end of
   // the unfinished text from offset `from` on.
-  std::string_view view() const { return {begin_, size()}; }
-  size_t size() const { return size_t(end_of_text_ - begin_); }
+  std::string_view view() const { return {text_begin_, size()}; }
+  size_t size() const { return size_t(end_of_text_ - text_begin_); }
   std::string_view keep_text() {
     std::string_view text = view();
-    begin_ = end_of_text_;
+    text_begin_ = end_of_text_;
     return text;
   }
-  void drop_text(size_t from = 0) { end_of_text_ = begin_ + from; }
+  void drop_text(size_t from = 0) { end_of_text_ = text_begin_ + from; }
 
   TextPieces& operator+=(char c) {
     reserve(1);
@@ -64,13 +64,14 @@ class TextPieces {
 
  private:
   void reserve(size_t n) {
-    if (size_t(end_ - end_of_text_) < n) grow(n);
+    if (size_t(block_end_ - end_of_text_) < n) grow(n);
   }
   void grow(size_t n);
 
   std::vector<std::unique_ptr<char[]>> blocks_;
-  // the unfinished text is begin_ to end_of_text_; end_ is kTextChunk bytes before the end of its memory block
-  char *begin_ = nullptr, *end_of_text_ = nullptr, *end_ = nullptr;
+  // the unfinished text is text_begin_ to end_of_text_; block_end_ is kTextChunk bytes before the end of its memory
+  // block
+  char *text_begin_ = nullptr, *end_of_text_ = nullptr, *block_end_ = nullptr;
 };
 
 }  // namespace tgc

@@ -12,8 +12,8 @@ namespace tgc {
 void TextPieces::grow(size_t n) {
   size_t used = size(), room = std::max<size_t>(2 * (used + n), 1 << 13);
   auto larger = std::make_unique_for_overwrite<char[]>(room + kTextChunk);
-  if (used) std::memcpy(larger.get(), begin_, used);
-  begin_ = larger.get(), end_of_text_ = begin_ + used, end_ = begin_ + room;
+  if (used) std::memcpy(larger.get(), text_begin_, used);
+  text_begin_ = larger.get(), end_of_text_ = text_begin_ + used, block_end_ = text_begin_ + room;
   blocks_.push_back(std::move(larger));
 }
 
@@ -24,7 +24,7 @@ void TextRenderer::throw_cannot_render(UOp u, std::string_view why) const {
   throw Failure(Diag{.message = message, .context = describe(u, 1)});
 }
 
-void TextRenderer::not_in_list(UOp u) const {
+void TextRenderer::throw_not_in_list(UOp u) const {
   throw Failure(Diag{.message = "a node of the linear list has a source that is missing or comes later",
                      .context = describe(u, 1)});
 }
@@ -66,7 +66,7 @@ std::vector<DType> value_dtypes_of(std::span<const UOp> list) {
   return out;
 }
 
-bool uses_dtype(std::span<const UOp> list, DType base) {
+bool is_dtype_used(std::span<const UOp> list, DType base) {
   return std::any_of(list.begin(), list.end(), [&](UOp u) { return u.dtype().base() == base; });
 }
 

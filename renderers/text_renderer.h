@@ -20,12 +20,12 @@ class TextRenderer {
       : target_(target), list_(list), entries_(list.size()), added_lines_(added) {
     size_t sources = 0;
     for (UOp u : list) entries_[u], sources += u.num_src();
-    sources_ = std::make_unique_for_overwrite<Entry*[]>(sources);
-    Entry** next = sources_.get();
+    source_entries_ = std::make_unique_for_overwrite<Entry*[]>(sources);
+    Entry** next = source_entries_.get();
     for (UOp u : list)
       for (UOp s : u.src())
         if (Entry* e = *next++ = entries_.find(s)) e->num_uses++;  // if the source is not in the list, text() throws
-    next_sources_ = sources_.get();
+    next_sources_ = source_entries_.get();
   }
 
   const Target& target() const { return target_; }
@@ -55,14 +55,14 @@ class TextRenderer {
   // in the list or has not been printed yet.
   std::string_view text(UOp u) {
     Entry* e = entries_.find(u);
-    if (!e || !e->begin) not_in_list(u);
+    if (!e || !e->begin) throw_not_in_list(u);
     return e->text();
   }
   std::string_view text(UOp u, int i) {
     if (size_t(i) >= u.num_src()) throw_cannot_render(u, "it has too few sources");
     if (u != current_node_) return text(u.src(size_t(i)));
     const Entry* e = node_sources_[i];
-    if (!e || !e->begin) not_in_list(u.src(size_t(i)));
+    if (!e || !e->begin) throw_not_in_list(u.src(size_t(i)));
     return e->text();
   }
 
@@ -88,7 +88,7 @@ class TextRenderer {
   // Call begin_node() before and end_node() after printing each node of the list, in order. `body` is the kernel's body
   // so far.
   void begin_node(UOp u) {
-    if (++num_begun_ % 4096 == 0) throw_if_late();
+    if (++num_begun_nodes_ % 4096 == 0) throw_if_late();
     current_node_ = u, node_entry_ = entries_.find(u);
     node_sources_ = next_sources_;
     next_sources_ += u.num_src();
@@ -108,7 +108,7 @@ class TextRenderer {
 
     std::string_view text() const { return {begin, size}; }
   };
-  [[noreturn]] void not_in_list(UOp u) const;
+  [[noreturn]] void throw_not_in_list(UOp u) const;
   std::string_view put_text(UOp u, std::string_view text) {
     Entry& e = entry(u);
     e.begin = text.data(), e.size = uint32_t(text.size());
@@ -119,10 +119,11 @@ class TextRenderer {
   const Target& target_;
   std::span<const UOp> list_;
   ListMap<Entry> entries_;
-  std::unique_ptr<Entry*[]> sources_;  // the sources of all nodes, in list order; sources outside the list are null
+  // the sources of all nodes, in list order; sources outside the list are null
+  std::unique_ptr<Entry*[]> source_entries_;
   UOp current_node_;
   Entry* node_entry_ = nullptr;
-  uint32_t num_begun_ = 0;
+  uint32_t num_begun_nodes_ = 0;
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
   std::vector<std::string>* added_lines_;
   size_t copied_length_ = 0;
@@ -140,7 +141,7 @@ Int launch_bounds_of(std::span<const UOp> list);
 // Returns the dtypes of the nodes except pointers and images, each once, in order of first use.
 std::vector<DType> value_dtypes_of(std::span<const UOp> list);
 // Returns true if a node has the dtype `base`, or a pointer to `base`.
-bool uses_dtype(std::span<const UOp> list, DType base);
+bool is_dtype_used(std::span<const UOp> list, DType base);
 
 // A tensor core that a list uses: the arg of a WMMA, and the element dtype of its result.
 struct WmmaUse {

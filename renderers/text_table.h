@@ -63,7 +63,7 @@ class TextTable {
         if (form.print_function(r, u)) return true;
         continue;
       }
-      for (const Piece *p = pieces_.data() + form.first, *end = pieces_.data() + form.end; p != end; p++) {
+      for (const TemplatePiece *p = pieces_.data() + form.first, *end = pieces_.data() + form.end; p != end; p++) {
         r.append_text({texts_.data() + p->first, p->size});
         if (p->letter == '#') r.source(u, p->number);
         else if (p->letter == 'n') r.name(u);
@@ -75,7 +75,7 @@ class TextTable {
   }
 
  private:
-  struct Piece {
+  struct TemplatePiece {
     uint32_t first, size;  // offset and size of the literal text in texts_
     char letter;           // letter of the placeholder; '#' for the text of a source, 0 if there is no placeholder
     int8_t number;
@@ -89,7 +89,7 @@ class TextTable {
   void parse(std::string_view text) {
     while (!text.empty()) {
       size_t dollar = std::min(text.find('$'), text.size());
-      Piece piece{uint32_t(texts_.size()), uint32_t(dollar), 0, -1};
+      TemplatePiece piece{uint32_t(texts_.size()), uint32_t(dollar), 0, -1};
       texts_ += text.substr(0, dollar);
       text.remove_prefix(dollar);
       if (!text.empty()) {
@@ -104,7 +104,7 @@ class TextTable {
   }
 
   std::array<std::vector<Form>, kNumOps> forms_;
-  std::vector<Piece> pieces_;
+  std::vector<TemplatePiece> pieces_;
   std::string texts_;
 };
 

@@ -30,7 +30,7 @@ Status lay_out(const InputGraph& in) {
   double best = 1e9;
   for (int i = 0; i < 20; i++) {
     auto begun = std::chrono::steady_clock::now();
-    std::vector<char> workspace(layout_workspace(input));
+    std::vector<char> workspace(layout_workspace_bytes(input));
     layout_graph(input, {at.data(), row.data(), stub.data(), chain_first.data(), chain_slots.data()}, workspace.data());
     std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - begun;
     best = std::min(best, ms.count());

@@ -105,7 +105,7 @@ class Bench {
 
  private:
   bool measure_graph(const std::string& text) {
-    if (tgc::detect_kind(text) == tgc::InputKind::Pyrender) return measure_pyrender(text);
+    if (tgc::detect_input_kind(text) == tgc::InputKind::Pyrender) return measure_pyrender(text);
     tgc::GraphInfo info;
     return measure(
         text, json_,
@@ -122,14 +122,14 @@ class Bench {
       return measure(
           text, pyrender_, [&](tgc::Graph& into) { return tgc::read_pyrender(into, text); },
           [](tgc::UOp root) { return tgc::pyrender(root); });
-    tgc::ReadReport report{.accepts_malformed = true, .producer = producer_};
+    tgc::ReadReport report{.accepts_malformed_graphs = true, .producer = producer_};
     return measure(
         text, pyrender_,
         [&](tgc::Graph& into) {
           auto read = tgc::read_graph(into, tgc::InputKind::Pyrender, text, {}, &report);
           return read ? tgc::Result<tgc::UOp>(read->root) : read.diag();
         },
-        [](tgc::UOp root) { return tgc::pyrender_open(root).text; });
+        [](tgc::UOp root) { return tgc::pyrender_open_graph(root).text; });
   }
 
   std::string producer_;

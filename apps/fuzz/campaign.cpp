@@ -96,7 +96,7 @@ int run_target(const FuzzTarget& target, const CampaignOptions& o) {
       Input bytes = input(i);
       target.run(bytes);
     }, more);
-    at = ran.next_input;
+    at = ran.next_input_index;
     if (ran.process_death && findings.is_new(*ran.process_death))
       findings.report(std::string(target.name), *ran.process_death, input(ran.process_death->input_index), "");
   }
@@ -170,7 +170,7 @@ int run_mutants(const CampaignOptions& o) {
     auto ran = run_watched_inputs(at, std::min(at + kBatch, last), o.input_limit_seconds, [&](uint64_t i) {
       run_mutant(kind_of(i), mutant_bytes(o.seed, i), run, *log);
     }, more);
-    at = ran.next_input;
+    at = ran.next_input_index;
     for (const auto& e : fs::directory_iterator(folder)) fs::remove_all(e.path());
     if (!ran.process_death) continue;
     ProcessDeath& died = *ran.process_death;

@@ -37,7 +37,7 @@ template <class Launch>
 void run(const Launch& launch) {
   uint64_t executed = 0;
   auto fault = run_launch(launch, executed);
-  require_holds(!fault || !fault->text.empty(), "an error without a text");
+  require_condition(!fault || !fault->text.empty(), "an error without a text");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ void read_gzip(Bytes bytes) {
   std::string line, all;
   for (int i = 0; i < 3; i++)
     if (auto more = (*lines)->next_line_text(line); !check_message(more) || !*more) return;
-  check_message((*lines)->read_rest(all));
+  check_message((*lines)->read_rest_of_text(all));
 }
 
 // Converts a rewrites.pkl to a recording. The records of the recording must parse, and each error must have a message.
@@ -56,7 +56,7 @@ void read_profile(Bytes bytes) {
   if (!check_message(trace)) return;
   auto analyzed = profile::analyze_profile(std::move(*trace), {.num_threads = 1});
   if (!check_message(analyzed)) return;
-  for (auto& [name, ast] : analyzed->trace.asts) {
+  for (auto& [name, ast] : analyzed->trace.kernel_asts) {
     auto graph = pickled_graph(ast);
     if (check_message(graph)) check_message(load_text({}, InputKind::Json, *graph, name));
   }
@@ -66,7 +66,7 @@ void read_profile(Bytes bytes) {
   (void)profile::memory_json(analyzed->trace, ""), (void)profile::memory_text(analyzed->trace);
   for (const profile::PmaEvent& e : analyzed->trace.pma_events)
     (void)profile::decode_pma(profile::bytes_of(e.blob), e.sm_version);
-  for (const profile::SqttSummary& s : analyzed->summaries) (void)s.named_counts();
+  for (const profile::SqttSummary& s : analyzed->sqtt_summaries) (void)s.named_counts();
   count_run_input();
 }
 
@@ -89,7 +89,7 @@ void read_cache_entry(Bytes bytes) {
   CompileCache cache(folder, 1 << 20);
   const Sha256 key = cache_key({"fuzz"});
   cache.store_entry(key, "payload");
-  require_holds(cache.load_entry(key) == "payload", "what was kept does not come back");
+  require_condition(cache.load_entry(key) == "payload", "what was kept does not come back");
   std::string name = to_hex(key);
   const fs::path entry = folder / name.substr(0, 2) / name;
   std::string sound(size_t(fs::file_size(entry)), '\0');
@@ -97,7 +97,7 @@ void read_cache_entry(Bytes bytes) {
   std::ofstream(entry, std::ios::binary).write(bytes_as_text(bytes).data(), std::streamsize(bytes.size()));
   auto got = cache.load_entry(key);
   // an entry contains its payload's hash and ends with the payload, so the cache may only return the end of the file
-  require_holds(!got || bytes_as_text(bytes).ends_with(*got), "an entry gave what it does not hold");
+  require_condition(!got || bytes_as_text(bytes).ends_with(*got), "an entry gave what it does not hold");
   fs::remove_all(folder);
 }
 
@@ -114,13 +114,13 @@ void read_words(Bytes bytes) {
     std::string word(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     InputName name = InputName::parse(word);
-    (void)name.display_name(), (void)name.stem(), (void)name.without_extension(word, true);
+    (void)name.display_name(), (void)name.stem(), (void)name.name_without_extension(word, true);
     Settings settings;
     check_message(settings.set_value(word));
     check_message(settings.set_value("DEBUG", word));
     check_message(parse_target(word, settings));
     check_message(parse_variables({word, "n=" + word}));
-    check_message(DiffOptions::ignoring(word));
+    check_message(DiffOptions::options_ignoring(word));
     check_message(op_of_word(word));
     (void)number_after(word, '#');
     (void)find_row(word);
@@ -128,7 +128,7 @@ void read_words(Bytes bytes) {
     auto small = load_text({}, InputKind::Pyrender, "ast = UOp(Ops.SINK, dtypes.void, (), None)", "fuzz");
     Session session{
         .overrides = {
-            .target = word, .settings_texts = {word}, .opts = word, .from_stage = word, .size_texts = {word}}};
+            .target = word, .settings_texts = {word}, .opts = word, .start_stage = word, .size_texts = {word}}};
     if (small) check_message(session.begin(std::move(*small)));
   }
 }

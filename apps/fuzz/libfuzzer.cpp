@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
       std::memmove(*argv + 1, *argv + 2, size_t(*argc - 1) * sizeof **argv);
       --*argc;
     }
-  require_holds(target, "name a target first, one that `tgc_fuzz` lists");
+  require_condition(target, "name a target first, one that `tgc_fuzz` lists");
   return 0;
 }
 

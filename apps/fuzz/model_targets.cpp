@@ -8,7 +8,7 @@ namespace tgc::fuzz {
 namespace {
 
 std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) {
-  return onnx::Bytes::own_bytes(std::string(bytes_as_text(bytes)));
+  return onnx::Bytes::bytes_from_string(std::string(bytes_as_text(bytes)));
 }
 
 // Reads all bytes of every tensor of numbers in the file, so that a sanitizer reports bytes outside of the file.
@@ -28,7 +28,7 @@ void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
 void check_round_trip(const Array& array) {
   std::string written = write_npy(array);
   auto again = read_npy({reinterpret_cast<const uint8_t*>(written.data()), written.size()}, "again");
-  require_holds(again.ok() && write_npy(*again) == written, "an array that was written does not come back");
+  require_condition(again.ok() && write_npy(*again) == written, "an array that was written does not come back");
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ void read_onnx(Bytes bytes) {
   auto proto = onnx::read_model_bytes(owned(bytes), "");
   if (!check_message(proto)) return;
   read_all_bytes(proto->graph.initializers);
-  auto model = OnnxModel::from_proto(std::move(*proto));
+  auto model = OnnxModel::make_from_proto(std::move(*proto));
   if (check_message(model)) check_message(model->inputs({}));
 }
 

@@ -60,10 +60,10 @@ struct Mutant {
 std::optional<Mutant> make_mutant(GraphKind kind, Bytes bytes) {
   Header header{};
   std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
-  auto seeds = seeds_of(kind);
+  auto seeds = seeds_of_kind(kind);
   InputGraph in = load_seed(seeds[header.graph % seeds.size()]);
   Donor donor = [&](Graph& into, size_t number) {
-    auto from = seeds_of(GraphKind((size_t(kind) + header.donors) % 4));
+    auto from = seeds_of_kind(GraphKind((size_t(kind) + header.donors) % 4));
     return copy_seed(from[number % from.size()], into);
   };
   bool is_list = !in.list.empty();
@@ -74,7 +74,7 @@ std::optional<Mutant> make_mutant(GraphKind kind, Bytes bytes) {
   auto known = known_targets();
   Mutant out{.original = write(nodes), .other_target = std::string(known[header.target % known.size()]),
              .settings = in.graph->settings()};
-  auto changed = mutate_nodes(nodes, is_list, steps_of(bytes.subspan(std::min(bytes.size(), kStepBytes))), donor);
+  auto changed = mutate_nodes(nodes, is_list, steps_of_bytes(bytes.subspan(std::min(bytes.size(), kStepBytes))), donor);
   if (!changed || changed->empty()) return {};
   out.json = write(*changed);
   return out;
@@ -156,7 +156,7 @@ class Run {
       auto text = list_ ? write_list(format, in.list, in.info) : write_graph(format, in.root, in.info);
       if (!succeeded(text)) return false;
       if (format == Format::Dot || format == Format::Nodes) continue;
-      auto back = load_text(m_.settings, detect_kind(*text), *text, "written");
+      auto back = load_text(m_.settings, detect_input_kind(*text), *text, "written");
       if (!succeeded(back)) return false;
     }
     return true;
@@ -186,7 +186,7 @@ class Run {
 
   bool watched(Watcher& watcher) {
     auto c = begin("");
-    return succeeded(c) && succeeded(run_watched(std::move(*c), watcher));
+    return succeeded(c) && succeeded(run_with_watcher(std::move(*c), watcher));
   }
 
   bool stats() {
@@ -220,7 +220,7 @@ class Run {
 
   bool diff() {
     Graph graph;
-    auto sides = read_alike(graph, {m_.original, "original"}, {m_.json, "mutant"});
+    auto sides = read_graph_pair(graph, {m_.original, "original"}, {m_.json, "mutant"});
     if (!succeeded(sides)) return false;
     GraphDiff diff = diff_graphs(sides->first, sides->second);
     (void)to_text(diff), (void)to_json(diff);
@@ -267,7 +267,7 @@ class Run {
 
   bool make_view() {
     MemoryFile file(m_.json);
-    auto content = gather_view(Session{}, {.input = file.path(), .includes_assembly = false});
+    auto content = gather_view(Session{}, {.input = file.path(), .should_include_assembly = false});
     if (!succeeded(content)) return false;
     (void)view_page("<html></html>", *content);
     return true;
@@ -277,7 +277,7 @@ class Run {
   bool run_ref_in_process() {
     if (tensor_) return true;
     InputGraph in = loaded();
-    auto executable = list_ ? Executable::for_ref(in.list) : Executable::for_ref(in.root);
+    auto executable = list_ ? Executable::make_for_ref(in.list) : Executable::make_for_ref(in.root);
     if (!succeeded(executable)) return false;
     constexpr double kMostSteps = 1e6, kMostBytes = 1e7;
     double steps = 1, bytes = 0;
@@ -351,28 +351,28 @@ Seeds read_seeds() {
   std::ranges::sort(paths);
   for (const std::string& path : paths) {
     auto reader = GoldenReader::open(path);
-    require_holds(reader.ok(), path + " cannot be read");
+    require_condition(reader.ok(), path + " cannot be read");
     for (;;) {
       auto record = reader->next_record();
-      require_holds(record.ok(), path + " cannot be read");
+      require_condition(record.ok(), path + " cannot be read");
       if (!*record) break;
       add_record(out, reader->header(), **record);
     }
-    require_holds(!reader->cut_error(), path + " is cut short");
+    require_condition(!reader->truncation_error(), path + " is cut short");
   }
   return out;
 }
 
 }  // namespace
 
-std::span<const Seed> seeds_of(GraphKind kind) {
+std::span<const Seed> seeds_of_kind(GraphKind kind) {
   static const Seeds seeds = read_seeds();
   return seeds[size_t(kind)];
 }
 
 InputGraph load_seed(const Seed& seed) {
-  auto loaded = load_recorded(seed.settings, seed.kind, seed.text, seed.name);
-  require_holds(loaded.ok(), "a seed does not load: " + (loaded.ok() ? "" : loaded.diag().text()));
+  auto loaded = load_recorded_graph(seed.settings, seed.kind, seed.text, seed.name);
+  require_condition(loaded.ok(), "a seed does not load: " + (loaded.ok() ? "" : loaded.diag().text()));
   loaded->info = {.name = seed.name, .stage = seed.stage, .target = seed.target, .settings = seed.settings};
   return std::move(*loaded);
 }

@@ -63,7 +63,7 @@ struct Seed {
 };
 
 // Returns the seeds of a kind. The first call reads the seeds from testdata.
-std::span<const Seed> seeds_of(GraphKind kind);
+std::span<const Seed> seeds_of_kind(GraphKind kind);
 
 // Loads a seed, which never fails because seeds are golden graphs.
 InputGraph load_seed(const Seed& seed);

@@ -30,10 +30,10 @@ std::vector<Record> read_recordings() {
   std::ranges::sort(paths);
   for (const auto& path : paths) {
     auto reader = GoldenReader::open(path);
-    require_holds(reader.ok(), path.string() + " cannot be read");
+    require_condition(reader.ok(), path.string() + " cannot be read");
     while (true) {
       auto record = reader->next_record();
-      require_holds(record.ok(), path.string() + " cannot be read");
+      require_condition(record.ok(), path.string() + " cannot be read");
       if (!*record) break;
       Record& made = out.emplace_back(reader->header().producer, std::vector{(*record)->ast});
       for (const auto& kernel : (*record)->kernels) made.graphs.push_back(kernel.ast);

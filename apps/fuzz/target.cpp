@@ -58,20 +58,20 @@ void report_finding(const std::string& what) {
 }
 
 void check_message(const Diag& diag) {
-  require_holds(!diag.message.empty(), "a refusal without a message");
-  require_holds(diag.message.find("internal error") == std::string::npos, diag.text());
+  require_condition(!diag.message.empty(), "a refusal without a message");
+  require_condition(diag.message.find("internal error") == std::string::npos, diag.text());
 }
 
-MemoryFile::MemoryFile(std::string_view bytes) : fd_(memfd_create("fuzz", MFD_CLOEXEC)) {
-  if (fd_ < 0) report_finding("cannot make a file in memory");
-  path_ = "/proc/self/fd/" + std::to_string(fd_);
+MemoryFile::MemoryFile(std::string_view bytes) : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)) {
+  if (descriptor_ < 0) report_finding("cannot make a file in memory");
+  path_ = "/proc/self/fd/" + std::to_string(descriptor_);
   while (!bytes.empty()) {
-    ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
     if (n <= 0) report_finding("cannot write a file in memory");
     bytes.remove_prefix(size_t(n));
   }
 }
-MemoryFile::~MemoryFile() { ::close(fd_); }
+MemoryFile::~MemoryFile() { ::close(descriptor_); }
 
 namespace {
 
@@ -112,7 +112,7 @@ void mutate_bytes(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, con
   auto below = [&](size_t n) { return n ? size_t(next() % n) : 0; };
   auto record = [&](size_t size) { return below(size / step) * step; };
   for (size_t n = 1 + below(4); n > 0; n--) {
-    if (target.has_words && below(4)) {
+    if (target.is_text_input && below(4)) {
       const std::vector<uint8_t> own = bytes;
       exchange_words(bytes, below(8) ? Bytes(own) : other, next());
       continue;

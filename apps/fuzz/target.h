@@ -20,7 +20,7 @@ struct FuzzTarget {
   void (*run)(Bytes);
   size_t max_input_bytes = 4096;
   size_t record_bytes = 1;  // size in bytes of the records that the input consists of; mutations keep records whole
-  bool has_words = false;   // true: the input is text, and mutations also replace words and lines
+  bool is_text_input = false;  // true: the input is text, and mutations also replace words and lines
 };
 std::span<const FuzzTarget> all_fuzz_targets();
 const FuzzTarget* find_fuzz_target(std::string_view name);
@@ -42,7 +42,7 @@ extern std::atomic<uint64_t>* run_input_count;
 
 // Prints the finding and ends the process by SIGABRT.
 [[noreturn]] void report_finding(const std::string& what);
-inline void require_holds(bool holds, const std::string& what) {
+inline void require_condition(bool holds, const std::string& what) {
   if (!holds) report_finding(what);
 }
 
@@ -68,7 +68,7 @@ class MemoryFile {
   const std::string& path() const { return path_; }
 
  private:
-  int fd_;
+  int descriptor_;
   std::string path_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 template <class T>
 bool is_accepted(const Result<T>& read) {
   check_message(read);
-  require_holds(read.ok() || read.diag().line > 0, "a refusal without a position");
+  require_condition(read.ok() || read.diag().line > 0, "a refusal without a position");
   return read.ok();
 }
 
@@ -32,10 +32,10 @@ void read_and_write(std::string_view text, InputKind kind, Format format) {
   if (!check_message(written)) return;  // a valid graph may have no text, for example because a shape is inconsistent
   Graph second;
   auto again = read_graph(second, kind, *written, "written", nullptr);
-  require_holds(again.ok(),
+  require_condition(again.ok(),
                 "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + *written);
   auto same = write(*again);
-  require_holds(same.ok() && *same == *written, "what was written does not come back:\n" + *written);
+  require_condition(same.ok() && *same == *written, "what was written does not come back:\n" + *written);
 }
 
 }  // namespace
@@ -55,9 +55,9 @@ void read_repro(Bytes bytes) {
   };
   std::string written = write(*read, *report.repro);
   auto again = read_graph(second, InputKind::Repro, written, "written", &again_report);
-  require_holds(again.ok(),
+  require_condition(again.ok(),
                 "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + written);
-  require_holds(write(*again, *again_report.repro) == written, "what was written does not come back:\n" + written);
+  require_condition(write(*again, *again_report.repro) == written, "what was written does not come back:\n" + written);
 }
 
 void read_records(Bytes bytes) {
@@ -72,8 +72,8 @@ void read_request(Bytes bytes) {
   std::string_view text = bytes_as_text(bytes);
   auto request = parse_request(text);
   if (!check_message(request)) return;
-  require_holds(text.starts_with("GET " + request->path), "another path than was asked for: " + request->path);
-  require_holds(is_whole_request(text), "half a request was taken");
+  require_condition(text.starts_with("GET " + request->path), "another path than was asked for: " + request->path);
+  require_condition(is_whole_request(text), "half a request was taken");
 }
 
 }  // namespace tgc::fuzz

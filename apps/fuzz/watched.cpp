@@ -81,7 +81,7 @@ std::string readable_report(int fd) {
 
 }  // namespace
 
-void* shared_bytes(size_t size) {
+void* map_shared_bytes(size_t size) {
   void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) std::perror("fuzz: no memory"), std::exit(2);
   return p;
@@ -134,7 +134,7 @@ WatchResult run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds,
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  WatchResult out{.next_input = *at};
+  WatchResult out{.next_input_index = *at};
   if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
     ProcessDeath d{.input_index = *at, .death_kind = {}, .last_output = readable_report(report)};
     if (WIFSIGNALED(status))
@@ -142,7 +142,7 @@ WatchResult run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds,
               : WTERMSIG(status) == SIGALRM ? hang_text(kWaiting * limit_seconds) + " by the clock"
                                             : signal_name(WTERMSIG(status));
     else d.death_kind = "exit code " + std::to_string(WEXITSTATUS(status));
-    out.next_input = d.input_index + 1;
+    out.next_input_index = d.input_index + 1;
     out.process_death = std::move(d);
   }
   close(report);

@@ -18,23 +18,23 @@ struct ProcessDeath {
 // A zero-initialized T in memory that is shared with child processes. T must not contain pointers.
 template <class T>
 class SharedMemory;
-void* shared_bytes(size_t size);
+void* map_shared_bytes(size_t size);
 template <class T>
 class SharedMemory {
  public:
-  SharedMemory() : value_(new (shared_bytes(sizeof(T))) T()) {}
-  T* operator->() { return value_; }
-  T& operator*() { return *value_; }
+  SharedMemory() : shared_value_(new (map_shared_bytes(sizeof(T))) T()) {}
+  T* operator->() { return shared_value_; }
+  T& operator*() { return *shared_value_; }
 
  private:
-  T* value_;
+  T* shared_value_;
 };
 
 // run_watched_inputs() calls body(first), body(first + 1), ..., body(last - 1) in a child process while more() is true.
 // Returns the number of the first input that was not run and, if the child died, how. Limits per input:
 // `limit_seconds` of CPU time, and ten times as much wall time.
 struct WatchResult {
-  uint64_t next_input = 0;
+  uint64_t next_input_index = 0;
   std::optional<ProcessDeath> process_death = {};
 };
 WatchResult run_watched_inputs(

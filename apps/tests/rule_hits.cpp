@@ -14,9 +14,9 @@ namespace {
 
 void write_hits(const char* file) {
   std::ofstream out(file);
-  for (const Rule& rule : rules_tried()) {
+  for (const Rule& rule : tried_rules()) {
     if (rule.file.ends_with("_test.cpp")) continue;
-    out << rule.name << ' ' << short_file(rule) << ' ' << rule.line << (is_guarded(rule) ? " guarded" : "")
+    out << rule.name << ' ' << short_file_name(rule) << ' ' << rule.line << (is_guarded(rule) ? " guarded" : "")
         << (was_hit(rule) ? " hit" : "") << (has_declined(rule) ? " declined" : "")
         << (was_checked(rule) ? " checked" : "") << '\n';
   }

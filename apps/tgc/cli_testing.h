@@ -42,10 +42,10 @@ inline std::string write_scratch_file(const std::string& name, const std::string
 // input.
 inline CommandResult run_in_shell(const std::string& command, const std::string& input = "/dev/null") {
   std::string out = (scratch_folder() / "out").string(), err = (scratch_folder() / "err").string();
-  std::string home = std::filesystem::path(TGC_BINARY).parent_path().string();
-  std::string full = "cd '" + scratch_folder().string() + "' && PATH='" + home + "':$PATH && { " + command + "\n} >" +
-                     out + " 2>" + err + " <" + input;
-  int status = std::system(full.c_str());
+  std::string tgc_folder = std::filesystem::path(TGC_BINARY).parent_path().string();
+  std::string command_line = "cd '" + scratch_folder().string() + "' && PATH='" + tgc_folder + "':$PATH && { " +
+                             command + "\n} >" + out + " 2>" + err + " <" + input;
+  int status = std::system(command_line.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
 }
 

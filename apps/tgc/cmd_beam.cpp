@@ -33,7 +33,7 @@ Status print_log(const BeamOptions& o, const BeamLog& log) {
 }
 
 int search(BeamOptions& o) {
-  BeamSettings settings = require(BeamSettings::take_settings(o.over.settings_texts));
+  BeamSettings settings = require(BeamSettings::extract_settings(o.over.settings_texts));
   o.plan.shard = require(Shard::parse(o.shard));
   o.plan.search_plan.settings = settings;
   o.plan.search_plan.beam_width = o.width ? o.width : size_t(settings.BEAM >= 1 ? settings.BEAM : 2);
@@ -105,19 +105,20 @@ void add_beam(Command& cmd) {
   cmd.set_group(OptionGroup::Comparison);
   cmd.option("--reference", p.reference_device, "DEV", "compare candidates with this device; default: REF");
   cmd.set_group(OptionGroup::Search);
-  cmd.number_option("--width", o.width, "N", 1, 1000, "number of kernels that a round keeps; default: BEAM, else 2");
-  cmd.number_option("--budget", p.budget_seconds, "S", 0, kMaxTimeoutSeconds,
+  cmd.add_number_option("--width", o.width, "N", 1, 1000,
+                        "number of kernels that a round keeps; default: BEAM, else 2");
+  cmd.add_number_option("--budget", p.budget_seconds, "S", 0, kMaxTimeoutSeconds,
                     "seconds for all kernels, shared out by their run times");
-  cmd.number_option("--confirm", p.confirm_turns, "N", 1, 1000,
+  cmd.add_number_option("--confirm", p.num_confirm_turns, "N", 1, 1000,
                     "runs of each kernel in the final measurement; default: 5");
   cmd.flag("--anew", p.searches_again, "search kernels that have a result, too");
   cmd.flag("--enumerate", p.enumerates_only,
            "print the candidates without timing them; one round unless --replay-times");
   cmd.option("--replay-times", p.replay_path, "FILE",
              "read the times from a file that scripts/tools/beam_record wrote");
-  cmd.jobs_option(o.jobs, "one per processor");
+  cmd.add_jobs_option(o.jobs, "one per processor");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json, "print one JSON object per kernel");
+  cmd.add_json_flag(o.json, "print one JSON object per kernel");
   cmd.flag("--table", o.table, "print a table of the rounds");
   cmd.flag("--explain", o.explain, "print why each opt was chosen");
   cmd.option("--plot", o.plot, "FILE.svg", "draw the rounds of the last kernel");

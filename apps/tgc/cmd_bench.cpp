@@ -59,21 +59,21 @@ void add_bench(Command& cmd) {
   add_size_option(cmd, o.over);
   cmd.flag("--whole", o.plan.includes_reading,
            "of models and tensor graphs: time parsing, scheduling and rendering every kernel");
-  auto* repeat = cmd.number_option("--repeat", o.plan.repeats, "N", 1, kMaxRuns,
+  auto* repeat = cmd.add_number_option("--repeat", o.plan.repeats, "N", 1, kMaxRuns,
                                    "time N runs after a warm-up, take the fastest (3; with --kernels: 20)");
   auto* whole = cmd->get_option("--whole");
   auto* kernels = cmd.flag("--kernels", o.times_kernels, "time the kernels, and say why the slowest are slow");
-  cmd.number_option("--explain", o.kernels.num_explained, "N", 0, kMaxRuns,
+  cmd.add_number_option("--explain", o.kernels.num_explained, "N", 0, kMaxRuns,
                     "with --kernels: say why for the N slowest kernels; default: 3")->needs(kernels);
   cmd.flag("--try", o.kernels.measures_opts, "with --kernels: measure the opts that address the reasons")
       ->needs(kernels);
-  cmd.number_option("--timeout", o.kernels.timeout_seconds, "S", 0.01, kMaxTimeoutSeconds,
+  cmd.add_number_option("--timeout", o.kernels.timeout_seconds, "S", 0.01, kMaxTimeoutSeconds,
                     "with --kernels: seconds for one kernel; default: 20")->needs(kernels);
   kernels->excludes(whole);
-  cmd.flag("--stats", o.plan.count_rules, "time N more runs that count rules as `tgc stats` does");
-  cmd.jobs_option(o.jobs, "1");
+  cmd.flag("--stats", o.plan.counts_rules, "time N more runs that count rules as `tgc stats` does");
+  cmd.add_jobs_option(o.jobs, "1");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json);
+  cmd.add_json_flag(o.json);
   cmd.flag("--list", o.list, "print the time of each kernel, too");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o, repeat] {

@@ -67,13 +67,13 @@ void add_bisect(Command& cmd) {
   add_run_options(cmd, t, o.over,
                   "where it fails, as `tgc run --device`; REF runs the linear list; default: as `tgc run`");
   cmd.set_group(OptionGroup::Input);
-  cmd.option("--from", o.over.from_stage, "STAGE", "search only after this stage, whose result the input is");
-  cmd.flag("--recorded", t.input.use_recorded, "run the linear list that a golden record holds");
+  cmd.option("--from", o.over.start_stage, "STAGE", "search only after this stage, whose result the input is");
+  cmd.flag("--recorded", t.input.should_run_recorded, "run the linear list that a golden record holds");
   cmd.set_group(OptionGroup::Device);
-  cmd.flag("--sanitize", t.device.use_sanitizer, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
+  cmd.flag("--sanitize", t.device.should_use_sanitizer, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
   cmd.set_group(OptionGroup::Comparison);
   cmd.flag("--strict", o.plan.is_strict, "exit with 1 for a known fault of tinygrad, too");
-  cmd.flag("--each-stage", t.compare.runs_each_stage,
+  cmd.flag("--each-stage", t.compare.should_run_each_stage,
            "report a stage with a wrong result, although the kernel is right");
   cmd.option("--against", o.plan.golden_input, "GOLDEN",
              "find the first stage that differs from a golden record instead");
@@ -84,10 +84,10 @@ void add_bisect(Command& cmd) {
              "find the first rewrite after which this command exits with 0");
   cmd.flag("--crash", o.plan.may_crash, "find where tgc itself crashes, by compiling in a process of its own");
   cmd.set_group(OptionGroup::Search);
-  cmd.number_option("--seconds", o.plan.limit_seconds, "S", 0, kMaxTimeoutSeconds,
+  cmd.add_number_option("--seconds", o.plan.limit_seconds, "S", 0, kMaxTimeoutSeconds,
                     "of a kernel: give up after this time (`unresolved`)");
   add_repro_option(cmd, t.output.repro_path);
-  cmd.json_flag(o.json, "print one JSON object per kernel");
+  cmd.add_json_flag(o.json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.over, false);
   cmd.set_action([&o] { return run_bisect(o); });
 }

@@ -45,7 +45,7 @@ void add_cache(Command& cmd) {
                "TGC_CACHE_DIR moves the cache, TGC_CACHE_MB bounds it (default: 512), TGC_CACHE=0 disables it.");
   cmd.set_group(OptionGroup::Output);
   cmd.flag("--clear", o.clear, "remove every entry");
-  cmd.json_flag(o.json);
+  cmd.add_json_flag(o.json);
   cmd.set_action([&o] { return run(o); });
 }
 

@@ -23,8 +23,8 @@ class Checker {
   int run() {
     ReplayPlan plan = o_.plan;
     plan.check_plan = require(make_record_checker(session_)->make_plan(o_.stages));
-    plan.check_plan.runs_isolated = o_.isolated;
-    plan.check_plan.is_traced = o_.traced;
+    plan.check_plan.isolates_stages = o_.isolated;
+    plan.check_plan.traces_rewrites = o_.traced;
     plan.check_plan.explains_difference = o_.show > 0 || o_.ci.is_wanted();
     plan.check_plan.use_color = use_color(o_.json ? 2 : 1) && !o_.ci.is_wanted();
     plan.shard = require(Shard::parse(o_.shard));
@@ -38,7 +38,7 @@ class Checker {
     if (summary_.num_records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());
     write_ci_reports(o_.ci, ci_, o_.json);
     require(summary_.check_compared(!o_.plan.record_filter.empty()));
-    return summary_.all_identical() ? 0 : 1;
+    return summary_.are_all_identical() ? 0 : 1;
   }
 
  private:
@@ -78,7 +78,7 @@ int merge(const CheckOptions& o) {
   auto merged = require(merge_checks(o.reports));
   if (o.merged.empty()) print(merged.json);
   else require(write_file(o.merged, merged.json));
-  return merged.all_identical ? 0 : 1;
+  return merged.are_all_identical ? 0 : 1;
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ void add_check(Command& cmd) {
   CLI::App* join = cmd->add_subcommand("merge", "Add up reports of `tgc check --json`, of shards or of files.");
   join->add_option("REPORTS", o.reports, "what `tgc check --json` printed")->required();
   join->add_option("-o,--output", o.merged, "a file for the sum; default: standard output");
-  cmd.positional("GOLDENS", o.files, "golden files, plain or gzip, or FILE#ID for one record");
+  cmd.add_positional("GOLDENS", o.files, "golden files, plain or gzip, or FILE#ID for one record");
   cmd.set_group(OptionGroup::Input);
   cmd.option("--id", o.plan.id, "ID", "check only the record of that id");
   cmd.option("--filter", o.plan.record_filter, "TEXT", "check only records whose id, target or device contains TEXT");
@@ -106,14 +106,14 @@ void add_check(Command& cmd) {
   auto* isolated = cmd.flag("--isolated", o.isolated, "run each stage on tinygrad's graph of the stage before");
   auto* traced = cmd.flag("--traced", o.traced, "attach an observer, as trace and stats do, without fast paths");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json, "print the counts as JSON");
-  cmd.number_option("--show", o.show, "N", 0, kMaxShownItems,
+  cmd.add_json_flag(o.json, "print the counts as JSON");
+  cmd.add_number_option("--show", o.show, "N", 0, kMaxShownItems,
                     "print the first N differences: the first stage and a line diff");
   add_ci_options(cmd, o.ci);
   cmd.flag("--list", o.list, "print one line per differing record: id, target, first stage");
   cmd.set_group(OptionGroup::Pipeline);
-  cmd.jobs_option(o.jobs, "one per processor");
-  cmd.flag(kLiveOption, o.live, kLiveHelp)->excludes(isolated)->excludes(traced);
+  cmd.add_jobs_option(o.jobs, "one per processor");
+  cmd.flag(kLiveOption, o.live, kLiveOptionHelp)->excludes(isolated)->excludes(traced);
   cmd.set_action([&o, join] {
     if (join->parsed() && o.ci.has_files()) return report_error({.message = "merge takes no --junit or --sarif"});
     if (join->parsed()) return merge(o);

@@ -30,8 +30,8 @@ int compile_inputs(CompileCommand& o) {
   BatchCompiler all(session, o.plan);
   require(all.run());
   print_report(o.json ? all.json(o.times) : all.text());
-  require(all.check_any_source());
-  return all.any_failed() ? 1 : 0;
+  require(all.require_any_source());
+  return all.has_failures() ? 1 : 0;
 }
 
 }  // namespace
@@ -44,11 +44,11 @@ void add_compile(Command& cmd) {
                "Without ptxas, the registers are an estimate, which is marked with '~'. Few waves or warps at a time\n"
                "hide less of the time that loads take; the limiter says which resource would admit more.\n"
                "Spills are registers on AMD, bytes stored + loaded on NVIDIA, instructions on a CPU (stores + loads).");
-  cmd.positional("INPUT", o.plan.inputs, "files of any kind (`tgc help inputs`)")->required();
+  cmd.add_positional("INPUT", o.plan.inputs, "files of any kind (`tgc help inputs`)")->required();
   cmd.set_group(OptionGroup::Input);
   add_language_option(cmd, o.plan.language);
-  cmd.number_option("--every", o.plan.sampling_interval, "N", 1, kMaxRuns, "compile only every Nth kernel");
-  cmd.number_option("--threads", o.plan.group_threads, "N", 1, 1024,
+  cmd.add_number_option("--every", o.plan.sampling_interval, "N", 1, kMaxRuns, "compile only every Nth kernel");
+  cmd.add_number_option("--threads", o.plan.num_group_threads, "N", 1, 1024,
                     "with --resources: threads of a work group, where the source does not state them");
   cmd.set_group(OptionGroup::Output);
   cmd.flag("--resources", o.plan.reports_resources,
@@ -56,14 +56,14 @@ void add_compile(Command& cmd) {
   auto* assembly = cmd.flag("--asm", o.assembly,
                             "with --language: print the assembly; of other inputs, `tgc dump --stage=asm` does");
   assembly->needs(cmd->get_option("--language"))->excludes(cmd->get_option("--resources"));
-  cmd.json_flag(o.json, "print totals by target, every failure and every kernel without a source as JSON");
+  cmd.add_json_flag(o.json, "print totals by target, every failure and every kernel without a source as JSON");
   assembly->excludes(cmd->get_option("--json"));
   cmd.flag("--times", o.times, "with --json: list every source with its time");
   cmd.set_group(OptionGroup::Pipeline);
   cmd.flag("--no-cache", o.no_cache, "compile sources that the compile cache holds, too");
-  cmd.number_option("--timeout", o.plan.timeout_seconds, "S", 0.01, kMaxTimeoutSeconds,
+  cmd.add_number_option("--timeout", o.plan.timeout_seconds, "S", 0.01, kMaxTimeoutSeconds,
                     "seconds per source; default: 120");
-  cmd.jobs_option(o.jobs, "1");
+  cmd.add_jobs_option(o.jobs, "1");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] { return compile_inputs(o); });
 }

@@ -60,7 +60,7 @@ void add_options(Candidates& to, const CLI::App& command) {
 }
 
 void add_commands(Candidates& to, const CLI::App& app) {
-  for (const CLI::App* c : commands_of(app)) to.add(c->get_name(), first_sentence(c->get_description()));
+  for (const CLI::App* c : visible_commands(app)) to.add(c->get_name(), first_sentence(c->get_description()));
 }
 
 std::string complete(const CLI::App& app, const Words& words) {
@@ -95,7 +95,7 @@ std::string complete(const CLI::App& app, const Words& words) {
 void add_completion(Command& cmd) {
   auto& shell = cmd.make_owned<std::string>();
   cmd.describe("Print a shell script that completes tgc's commands and options.", "source <(tgc completion bash)");
-  cmd.positional("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember(kShells));
+  cmd.add_positional("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember(kShells));
   cmd.set_action([&shell] {
     return print(shell == "bash" ? kBashScript : shell == "zsh" ? kZshScript : kFishScript), 0;
   });

@@ -59,13 +59,13 @@ void add_conform(Command& cmd) {
                "Ratchet:  run once with --baseline=FILE --write-baseline, later with --baseline=FILE.\n"
                "Exit codes: 0 all answers conform (with --baseline: none is worse), 1 not so, 2 trouble: a port that\n"
                "answers nothing, or fails ten times in a row.");
-  cmd.positional("GOLDENS", o.goldens, "golden files, plain or gzip, or FILE#ID for one record")->required();
+  cmd.add_positional("GOLDENS", o.goldens, "golden files, plain or gzip, or FILE#ID for one record")->required();
   cmd.set_group(OptionGroup::Input);
   cmd.option("--with", o.plan.command, "COMMAND", "the port: a shell command that answers each line with a line")
       ->required();
   cmd.option("--stage", o.plan.stage, "STAGE", "ask only for this stage");
   cmd.option("--map", o.map, "FILE", "translate the answers' JSON by this table, as in testdata/maps/svod.map");
-  cmd.number_option("--timeout", o.plan.limit_seconds, "S", 0.001, 86400,
+  cmd.add_number_option("--timeout", o.plan.limit_seconds, "S", 0.001, 86400,
                     "restart the port after S seconds without answer (60)");
   cmd.set_group(OptionGroup::Comparison);
   cmd.option("--as", o.as, "", "compare text (default), structure (without names) or values (computed in REF)")
@@ -74,9 +74,10 @@ void add_conform(Command& cmd) {
   cmd.flag("--write-baseline", o.write, "write what conforms to the file of --baseline; keep its other records")
       ->needs(baseline);
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json, "print the counts as JSON");
+  cmd.add_json_flag(o.json, "print the counts as JSON");
   add_ci_options(cmd, o.ci);
-  cmd.number_option("--show", o.plan.max_shown, "N", 0, kMaxShownItems, "print the first N differences; default: 3");
+  cmd.add_number_option("--show", o.plan.max_differences, "N", 0, kMaxShownItems,
+                        "print the first N differences; default: 3");
   cmd.set_action([&o] { return run(o); });
 }
 

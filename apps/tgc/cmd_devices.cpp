@@ -59,7 +59,7 @@ void add_devices(Command& cmd) {
   cmd.describe("List the renderers, compilers and devices that work on this machine, and what the others lack.",
                "tgc devices");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(json);
+  cmd.add_json_flag(json);
   cmd.set_action([&json] {
     std::vector<DeviceRow> rows;
     add_renderers(rows);

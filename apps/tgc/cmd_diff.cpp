@@ -24,24 +24,24 @@ void add_diff(Command& cmd) {
   auto& o = cmd.make_owned<DiffCommand>();
   cmd.describe("Compare two graphs by structure, or two recordings stage by stage.",
                "tgc diff before.jsonl.gz after.jsonl.gz --show=1");
-  cmd.positional("A", o.a, "a graph, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote")
+  cmd.add_positional("A", o.a, "a graph, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote")
       ->required();
-  cmd.positional("B", o.b, "the same; default: what tgc makes of A's records");
+  cmd.add_positional("B", o.b, "the same; default: what tgc makes of A's records");
   cmd.set_group(OptionGroup::Input);
   cmd.option("--stage", o.plan.stage, "STAGE", "of recordings: compare only this stage");
-  cmd.flag("--sources-only", o.plan.sources_only, "of recordings: compare only the kernels' sources");
+  cmd.flag("--sources-only", o.plan.skips_stages, "of recordings: compare only the kernels' sources");
   cmd.set_group(OptionGroup::Comparison);
   cmd.option("--ignore", o.plan.ignored_differences, "LIST",
              "ignore names, tags, metadata, buffers or order; separated by commas");
   cmd.option("--renames", o.plan.renames_file, "FILE",
              "of two releases: a file of renames, or none; default: the known renames");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.plan.as_json);
+  cmd.add_json_flag(o.plan.as_json);
   add_ci_options(cmd, o.ci);
   cmd.flag("-q,--quiet", o.plan.is_quiet, "print nothing; the exit code is the result");
-  cmd.number_option("--show", o.plan.max_shown, "N", 0, kMaxShownItems,
+  cmd.add_number_option("--show", o.plan.max_differences, "N", 0, kMaxShownItems,
                     "of recordings: print N differences in detail; default: 20");
-  cmd.number_option("--max", o.plan.diff_style.max_changes, "N", 0, kMaxShownItems,
+  cmd.add_number_option("--max", o.plan.diff_style.max_changes, "N", 0, kMaxShownItems,
                     "print at most N changes of a graph; default: 40");
   cmd.set_action([&o] { return diff(o); });
 }

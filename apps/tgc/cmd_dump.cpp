@@ -29,7 +29,7 @@ bool explains_schedule(StageSelection& stages) {
 // Returns true if the list of --stage names an output of a compiler.
 bool compiles_source(const StageSelection& stages) {
   return std::ranges::any_of(stage_rows(), [&](const StageRow& row) {
-    return row.is(OutputKind::Compiled) && !stages.word_for(row).empty();
+    return row.is(OutputKind::Compiled) && !stages.word_for_row(row).empty();
   });
 }
 
@@ -39,7 +39,7 @@ int dump(const DumpOptions& o) {
   Session session = terminal_session(install_found_opts(o.over), o.jobs);
   session.compile_options = o.compile;
   plan.num_threads = session.jobs, plan.compile_options = o.compile;
-  plan.self_describing = !o.output.empty();
+  plan.is_self_describing = !o.output.empty();
   plan.explains_fusion = o.why;
   plan.progress = [&](size_t done, size_t of) {
     session.report_progress("kernel " + std::to_string(done) + " of " + std::to_string(of));
@@ -63,7 +63,7 @@ int dump(const DumpOptions& o) {
     if (o.why && (plan.format == Format::Json || !explains_schedule(stages)))
       return Diag{.message = "--why explains the text of the schedule", .expected = "--stage=schedule besides"};
     DumpPlan own = plan;
-    if (debug.watches_kernels()) own.on_compiled = [&](Compilation& c) { return debug.print_compiled(c); };
+    if (debug.watches_kernels()) own.on_compiled = [&](Compilation& c) { return debug.print_compilation(c); };
     if (const StageRow* at = (*pipeline)->input_stage()) begun_at = at->name;
     auto texts = (*pipeline)->texts(stages, own);
     return texts ? out.write(*texts) : Status(texts.diag());
@@ -93,22 +93,22 @@ void add_dump(Command& cmd) {
   add_input_options(cmd, o.input, o.kernel);
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);
-  cmd.option("--from", o.over.from_stage, "STAGE", "start from the graph after this stage: the input, or a record's");
-  cmd.flag("--recorded", o.over.prefers_recorded, "print the stages that a record holds; without it, tgc\n"
+  cmd.option("--from", o.over.start_stage, "STAGE", "start from the graph after this stage: the input, or a record's");
+  cmd.flag("--recorded", o.over.uses_recorded_pipeline, "print the stages that a record holds; without it, tgc\n"
            "compiles a record of tinygrad 0.12.0 again, and prints its own stages");
   cmd.set_group(OptionGroup::Output);
   cmd.option("--stage", o.stage, "LIST",
              "print these stages: names, aliases, spans a..b, 'all', 'changed'; default: the input's text");
   cmd.option("--format", o.format, "F", "pyrender (default), uops, nodes, repr, json or dot");
-  cmd.json_flag(o.json, "the same as --format=json");
+  cmd.add_json_flag(o.json, "the same as --format=json");
   cmd.option("-o,--output", o.output, "DIR|FILE", "write a file, or a folder of files KERNEL.NN.STAGE.EXT");
   cmd.flag("--why", o.why, "with schedule: say why each kernel is one of its own, and what would fuse it;\n"
            "a recording has the reasons if tinygrad 0.13 or later was recorded with this version");
-  cmd.flag("--optimized", o.compile.shows_optimized, "with llvm-ir: print the module after LLVM's O2");
+  cmd.flag("--optimized", o.compile.shows_optimized_ir, "with llvm-ir: print the module after LLVM's O2");
   cmd.flag("--lines", o.compile.has_source_lines, "with asm and sass: print the source line of each instruction");
   cmd.set_group(OptionGroup::Pipeline);
   cmd.option("--machine", o.compile.cpu_machine, "M", "compile CPU code for x86_64[:CPU] or aarch64[:CPU]");
-  cmd.jobs_option(o.jobs, "one per processor");
+  cmd.add_jobs_option(o.jobs, "one per processor");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] { return dump(o); });
 }

@@ -15,7 +15,7 @@ void add_emulate(Command& cmd) {
                "GPU:        --device=CUDA::sm_80 or HIP::gfx942; default: sm_90, gfx1100\n"
                "Threads:    TGC_CUDA_EMULATOR_THREADS or TGC_HIP_EMULATOR_THREADS; default: all processors\n"
                "Exit code:  the program's, or 2 if it cannot be run");
-  cmd.positional("PROGRAM", o.command, "the program and its arguments, after --")->required();
+  cmd.add_positional("PROGRAM", o.command, "the program and its arguments, after --")->required();
   cmd.set_group(OptionGroup::Device);
   cmd.option("--device", o.device, "GPU", "emulate CUDA or HIP, optionally with an architecture: CUDA::sm_80");
   cmd.flag("--race", o.checks_races, "report data races between threads");

@@ -34,9 +34,9 @@ void add_fuzz(Command& cmd) {
                "Exit codes: 0 no finding but known ones, 1 findings, 2 trouble. With -j1 a seed always makes the same\n"
                "kernels.");
   cmd.set_group(OptionGroup::Input);
-  cmd.number_option("--seed", o.spec.seed, "N", 0, INT64_MAX, "seed of the kernels; default: 0");
-  cmd.number_option("--count", o.spec.num_graphs, "N", 1, INT64_MAX, "number of kernels; default: 1000");
-  cmd.number_option("--minutes", o.spec.limit_minutes, "M", 0, kMaxTimeoutSeconds / 60,
+  cmd.add_number_option("--seed", o.spec.seed, "N", 0, INT64_MAX, "seed of the kernels; default: 0");
+  cmd.add_number_option("--count", o.spec.num_graphs, "N", 1, INT64_MAX, "number of kernels; default: 1000");
+  cmd.add_number_option("--minutes", o.spec.limit_minutes, "M", 0, kMaxTimeoutSeconds / 60,
                     "run for this time instead of --count");
   auto* graph = cmd.option("--graph", o.spec.graph, "NAME", "make only the graph that a report calls NAME");
   cmd.option("--grow", o.spec.golden_files, "GOLDENS", "golden files with the kernels and tensor graphs to mutate");
@@ -47,14 +47,14 @@ void add_fuzz(Command& cmd) {
              "ignore these unsound rules, as testdata/known_unsound.md names them; with --live: the built-in tables");
   cmd.option("--tinygrad", o.spec.tinygrad_command, "PYTHON", "compare with this Python's tinygrad 0.12.0, too");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json, "print one JSON object");
+  cmd.add_json_flag(o.json, "print one JSON object");
   cmd.option("--findings", o.spec.folder, "DIR", "write a repro bundle of each finding to this folder");
   cmd.option("--state", o.spec.state_file, "FILE",
              "save the campaign every minute and at the end; resume it from there")
       ->excludes(graph);
   cmd.set_group(OptionGroup::Pipeline);
-  cmd.jobs_option(o.jobs, "one per processor");
-  cmd.flag(kLiveOption, o.live, kLiveHelp);
+  cmd.add_jobs_option(o.jobs, "one per processor");
+  cmd.flag(kLiveOption, o.live, kLiveOptionHelp);
   cmd.set_action([&o] { return run(o); });
 }
 

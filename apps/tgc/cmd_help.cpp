@@ -19,9 +19,9 @@ std::string help_on_tgc(const CLI::App& app) {
 // The error for an unknown word names the nearest topics and commands.
 Result<std::string> help_on_word(const CLI::App& app, const std::string& word) {
   std::vector<std::string_view> names = help_topics();
-  if (std::find(names.begin(), names.end(), word) != names.end()) return help_on(word);
+  if (std::find(names.begin(), names.end(), word) != names.end()) return help_text_on(word);
   if (const CLI::App* command = find_command(app, word)) return command->help("tgc");
-  for (const CLI::App* command : commands_of(app))
+  for (const CLI::App* command : visible_commands(app))
     if (std::find(names.begin(), names.end(), command->get_name()) == names.end()) names.push_back(command->get_name());
   std::string near = nearest_names(word, names);
   return Diag{.message = "no help on '" + word + "'",
@@ -30,12 +30,12 @@ Result<std::string> help_on_word(const CLI::App& app, const std::string& word) {
 
 }  // namespace
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+std::vector<const CLI::App*> visible_commands(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* a) { return !a->get_group().empty(); });
 }
 
 const CLI::App* find_command(const CLI::App& app, std::string_view name) {
-  for (const CLI::App* command : commands_of(app))
+  for (const CLI::App* command : visible_commands(app))
     if (command->get_name() == name) return command;
   return nullptr;
 }
@@ -47,7 +47,7 @@ void add_help(Command& cmd) {
   };
   auto& o = cmd.make_owned<Options>();
   cmd.describe("Explain a command or a topic.", "tgc help stages", "Topics: " + all_topics() + ".");
-  cmd.positional("TOPIC", o.word, "a topic or a command; default: list both");
+  cmd.add_positional("TOPIC", o.word, "a topic or a command; default: list both");
   cmd.flag("--man", o.man, "print the manual page")->group("");
   cmd.set_action([&o, &app = *cmd->get_parent()] {
     Result<std::string> text = o.man            ? man_page(app)

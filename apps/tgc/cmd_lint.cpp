@@ -49,9 +49,9 @@ void add_lint(Command& cmd) {
                "tinygrad 0.12.0, add --walk)\n"
                "A note is no finding: it names something that works, and what it depends on.\n"
                "Exit codes: 0 no finding, 1 findings, 2 trouble, or no finding in a recording that lacks facts.");
-  cmd.positional("RECORDING", o.files, "recordings of TinyJits: OUT.jit.jsonl.gz");
+  cmd.add_positional("RECORDING", o.files, "recordings of TinyJits: OUT.jit.jsonl.gz");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json);
+  cmd.add_json_flag(o.json);
   cmd.flag("--notes", o.notes, "print the notes, too, which nearly every program has");
   add_ci_options(cmd, o.ci);
   cmd.flag("--kinds", o.kinds, "list the kinds of findings instead");

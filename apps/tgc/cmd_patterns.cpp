@@ -18,7 +18,7 @@ std::vector<CatalogRule> rules_of_stage(const PatternsOptions& o) {
   const Session session{.overrides = o.over};
   Settings settings = require(session.settings_for());
   const StageRow* row = find_row(o.stage);
-  if (!row) throw Failure(unknown_stage(o.stage));
+  if (!row) throw Failure(unknown_stage_error(o.stage));
   Target target = require(parse_target(session.default_target(), settings));
   Graph graph(settings);
   auto inside = row->kernel   ? row->kernel->nested_rule_sets
@@ -33,7 +33,7 @@ std::vector<CatalogRule> rules_of_set(const std::string& name) {
     if (s.name == name) return catalog_rules(s.rule_set);
     names.push_back(s.name);
   }
-  throw Failure(unknown_name("rule set", name, names, "one that `tgc patterns --json` lists"));
+  throw Failure(unknown_word_error("rule set", name, names, "one that `tgc patterns --json` lists"));
 }
 
 int patterns(const PatternsOptions& o) {
@@ -60,7 +60,7 @@ void add_patterns(Command& cmd) {
   cmd.describe("List the rewrite rules: name, algebra, root ops, source line and the stages that use them.",
                "tgc patterns --stage=symbolic --op=ADD",
                "Of an input: the rules that matched in its stages, named by file and line if tinygrad's.");
-  auto* recording = cmd.positional("INPUT", o.recording, "list the rules that matched in this input instead");
+  auto* recording = cmd.add_positional("INPUT", o.recording, "list the rules that matched in this input instead");
   cmd.set_group(OptionGroup::Input);
   auto* stage = cmd.option("--stage", o.stage, "STAGE", "list the rules of this stage, in the order they are tried");
   cmd.option("--in", o.set, "NAME", "list the rules of a PatternMatcher of tinygrad, for example symbolic_simple")
@@ -68,7 +68,7 @@ void add_patterns(Command& cmd) {
       ->excludes(recording);
   cmd.option("--op", o.op, "OP", "list only rules that may rewrite a node of this op");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json, "print JSON, with the number of rules of each set and stage");
+  cmd.add_json_flag(o.json, "print JSON, with the number of rules of each set and stage");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] { return patterns(o); });
 }

@@ -70,7 +70,7 @@ void add_profile(Command& cmd) {
                "stall. WAIT <- 0x..: the loads and stores that it waits for.\n"
                "Source lines and UOps come from --with or, without it, from the kernel's AST if the profile has it.\n"
                "Lines with ~ are approximate: the kernel compiles to other code than that of the profile.");
-  cmd.positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")
+  cmd.add_positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")
       ->required();
   cmd.set_group(OptionGroup::Input);
   cmd.option("--with", o.with, "INPUT", "a recording, rewrites.pkl or graph with the kernel, for its source lines");
@@ -85,8 +85,8 @@ void add_profile(Command& cmd) {
   for (size_t n = 0; n < parts.size(); n++)
     for (size_t m = 0; m < n; m++) parts[n]->excludes(parts[m]);
   for (CLI::Option* part : parts) part->excludes("--against");
-  cmd.json_flag(o.json);
-  cmd.jobs_option(o.jobs, "one per processor");
+  cmd.add_json_flag(o.json);
+  cmd.add_jobs_option(o.jobs, "one per processor");
   add_pipeline_options(cmd, o.over, false, false);
   cmd.set_action([&o] { return run(o); });
 }

@@ -40,8 +40,8 @@ int run(const ProveOptions& o) {
   if (o.proves_rules) return prove_selected_rules(o);
   using Kind = RewriteProof::Kind;
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
-  const Shard shard = o.this_shard();
-  const KernelProofOptions options{.checks_stages = !o.skips_check, .timeout_seconds = o.timeout_seconds};
+  const Shard shard = o.parsed_shard();
+  const KernelProofOptions options{.should_check_stages = !o.skips_ref_check, .timeout_seconds = o.timeout_seconds};
   ProgramWriter programs(o);
   VerdictCounts counts;
   size_t number = 0, weak = 0;
@@ -129,15 +129,15 @@ void add_prove(Command& cmd) {
   cmd.flag("--strict", o.is_strict, "fail (exit code 1) for each kernel, or rule with --rules, that is not proven");
   cmd.option("--floats", o.float_sense, "SENSE",
              "the weakest sense that --strict accepts: bit-exact, but-nan, finite, rounding or reals (default)");
-  cmd.flag("--no-check", o.skips_check, "do not run the graphs of stages in REF if all rewrites are proven");
-  cmd.number_option("--timeout", o.timeout_seconds, "S", 0, kMostProofSeconds,
+  cmd.flag("--no-check", o.skips_ref_check, "do not run the graphs of stages in REF if all rewrites are proven");
+  cmd.add_number_option("--timeout", o.timeout_seconds, "S", 0, kMostProofSeconds,
                     "time limit for one kernel; default: 30 seconds of processor time; 0: none. The rest is unknown");
   cmd.option("--program", o.program_path, "FILE.py",
              "with --live: also write a Python program that shows the wrong value with that tinygrad, if there is one");
   cmd.option("--shard", o.shard, "K/N", "prove the Kth of N parts of the kernels, or of the rules");
-  cmd.jobs_option(o.jobs, "1");
+  cmd.add_jobs_option(o.jobs, "1");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.prints_json, "print one JSON object for each kernel");
+  cmd.add_json_flag(o.prints_json, "print one JSON object for each kernel");
   add_pipeline_options(cmd, o.overrides);
   cmd.set_action([&o, join] { return join->parsed() ? merge_reports(o) : run(o); });
 }

@@ -16,9 +16,9 @@ void add_records(Command& cmd) {
                "FILE#ID, FILE#ID@TARGET and --kernel=KERNEL name one of them as an INPUT. "
                "How to record: `tgc help recording`.\n"
                "Exit codes: 0, 2 trouble, or a record of a compilation that tinygrad did not finish.");
-  cmd.positional("GOLDENS", o.files, "golden files, plain or gzip, or FILE#ID; default: standard input");
+  cmd.add_positional("GOLDENS", o.files, "golden files, plain or gzip, or FILE#ID; default: standard input");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json);
+  cmd.add_json_flag(o.json);
   cmd.set_action([&o] {
     std::vector<RecordList> lists;
     for (const std::string& file : o.files) lists.push_back(require(list_records(terminal_session(1), file)));

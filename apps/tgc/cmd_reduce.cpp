@@ -80,7 +80,7 @@ void add_reduce(Command& cmd) {
   cmd.option("--tinygrad", o.tinygrad, "PYTHON", "for differs: a Python with tinygrad 0.12.0 and tgc.export");
   cmd.set_group(OptionGroup::Output);
   cmd.option("-o,--output", o.output, "FILE", "write this repro bundle, which `tgc run` repeats")->required();
-  cmd.json_flag(o.json, "print one JSON object");
+  cmd.add_json_flag(o.json, "print one JSON object");
   add_pipeline_options(cmd, o.over, false);
   cmd.set_action([&o] { return run_reduce(o); });
 }

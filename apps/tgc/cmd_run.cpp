@@ -45,7 +45,7 @@ void add_run(Command& cmd) {
                   "CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the reference interpreter; "
                   "default: --target, else the input's, else CPU:LLVM");
   cmd.set_group(OptionGroup::Input);
-  cmd.flag("--recorded", t.input.use_recorded, "run the linear list and the stages that a golden record holds");
+  cmd.flag("--recorded", t.input.should_run_recorded, "run the linear list and the stages that a golden record holds");
   auto* nan =
       cmd.flag("--nan", o.explains_nan, "explain the NaN that `tinygrad_export.py --watch-nan` found in a recording");
   cmd.option("--onnx-test", o.onnx_tests, "DIR",
@@ -56,21 +56,21 @@ void add_run(Command& cmd) {
   cmd.option("--grid", o.grid, "X[,Y[,Z]]", "with --language: number of work groups (blocks); default: 1")
       ->needs(language);
   cmd.option("--block", o.block, "X[,Y[,Z]]", "with --language: threads of a work group; default: 1")->needs(language);
-  cmd.repeated_option("--arg", o.source_options.size_texts, "NAME=N",
+  cmd.add_repeated_option("--arg", o.source_options.size_texts, "NAME=N",
                "with --language: elements of a pointer (NAME=float[N] if the source has no type), or a number's value")
       ->needs(language);
   cmd.set_group(OptionGroup::Device);
-  cmd.number_option("--bench", t.device.timed_runs, "N", 1, kMaxRuns, "time N runs of the kernel");
+  cmd.add_number_option("--bench", t.device.timed_runs, "N", 1, kMaxRuns, "time N runs of the kernel");
   cmd.flag("--in-process", t.device.runs_in_process,
            "run kernels in this process, which dies with a kernel that crashes");
-  cmd.flag("--sanitize", t.device.use_sanitizer, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
+  cmd.flag("--sanitize", t.device.should_use_sanitizer, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
   cmd.set_group(OptionGroup::Comparison);
-  cmd.flag("--each-stage", t.compare.runs_each_stage,
+  cmd.flag("--each-stage", t.compare.should_run_each_stage,
            "run the graph after every stage in REF, name the first wrong one");
   add_repro_option(cmd, t.output.repro_path);
   add_save_failures_option(cmd, t.output.failures_folder);
   cmd.option("--save", t.output.save_path, "F.npz", "write the results of the kernel ({} as in --inputs)");
-  cmd.json_flag(o.prints_json, "print one JSON object per kernel");
+  cmd.add_json_flag(o.prints_json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.overrides, false);
   cmd.option("--profile", o.profile_path, "F", "write what the emulated AMD executes, for tgc profile")
       ->needs("--emulate");
@@ -78,9 +78,9 @@ void add_run(Command& cmd) {
     if (other != nan && !other->check_lname("json") && !other->check_lname("help")) nan->excludes(other);
   cmd.set_action([&o] {
     if (!o.source_options.language.empty())
-      return require(profile::run_profiled(o.profile_path, [&o] { return run_hand_written(o); }));
+      return require(profile::run_and_profile(o.profile_path, [&o] { return run_hand_written(o); }));
     return o.explains_nan ? explain_nans(o)
-                          : require(profile::run_profiled(o.profile_path, [&o] { return run_inputs(o); }));
+                          : require(profile::run_and_profile(o.profile_path, [&o] { return run_inputs(o); }));
   });
 }
 

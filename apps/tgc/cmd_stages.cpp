@@ -12,9 +12,9 @@ void add_stages(Command& cmd) {
   auto& o = cmd.make_owned<Options>();
   cmd.describe("List the stages of the pipeline in order: name, alias, level and number of rules.", "tgc stages",
                "Of an input: its stages, and in how many of its graphs each changed the graph.");
-  cmd.positional("INPUT", o.recording, "list the stages of this input instead; of a recording, those that it has");
+  cmd.add_positional("INPUT", o.recording, "list the stages of this input instead; of a recording, those that it has");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json);
+  cmd.add_json_flag(o.json);
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] {
     if (o.recording.empty()) return (o.json ? print(stage_list_json()) : print_report(stage_list_text())), 0;

@@ -59,7 +59,7 @@ void add_stats(Command& cmd) {
   cmd.option("--stage", o.stage, "LIST", "count only in these stages");
   cmd.option("--op", o.op, "OP", "count only rules that may rewrite a node of this op");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json, "print JSON, with the rules that were never tried");
+  cmd.add_json_flag(o.json, "print JSON, with the rules that were never tried");
   cmd.flag("--never", o.never, "print the rules that never matched instead");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] { return stats(o); });

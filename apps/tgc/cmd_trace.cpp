@@ -38,7 +38,7 @@ class Tracer {
 
  private:
   void prepare() {
-    filter_.rule = o_.rule, filter_.includes_nested = o_.nested;
+    filter_.rule = o_.rule, filter_.should_include_nested = o_.nested;
     if (!o_.op.empty()) filter_.ops.add(require(op_of_word(o_.op)));
     if (!o_.node.empty()) filter_.node = node_number(o_.node, '#', "#N, as the trace shows it");
   }
@@ -57,7 +57,7 @@ class Tracer {
       // stops at the first record without rewrites: the file's other records lack them, too
       require(pipeline.require_ability(Ability::Rewrites));
       require_for_options(*o_.app, pipeline, Ability::Compile, {"--replay"});
-      if (pipeline.has_ability(Ability::Compile)) require(check_names_a_rule(filter_));
+      if (pipeline.has_ability(Ability::Compile)) require(check_rule_name(filter_));
       Status status = pipeline.trace_stages(to, stages);
       if (stages.is_unknown()) require(status);
       return status;
@@ -69,7 +69,7 @@ class Tracer {
     auto selected = stages.select_rows([](const StageRow&) { return true; });
     auto wants = [&](std::string_view name) {
       const StageRow* row = selected ? find_row(name) : nullptr;
-      return stages.is_empty() || (selected && selected->selects_all) ||
+      return stages.is_empty() || (selected && selected->selects_all_rows) ||
              (row && row->name == name && selected->has_row(*row)) || stages.list_text() == name ||
              stages.list_text() == slug_of_stage(name);
     };
@@ -118,7 +118,7 @@ void add_trace(Command& cmd) {
   cmd.flag("--nested", o.nested, "print rewrites inside rules, too, such as those of simplify()");
   cmd.set_group(OptionGroup::Output);
   cmd.flag("-q,--quiet", o.quiet, "print one line per rewrite, without the nodes");
-  cmd.number_option("--max-lines", o.max_lines, "N", 0, kMaxShownItems,
+  cmd.add_number_option("--max-lines", o.max_lines, "N", 0, kMaxShownItems,
                     "print at most N removed and N added nodes; default: 12");
   cmd.option("--explain", o.explain, "%N", "instead: follow node #N, or cN of the last stage (or --stage); all: JSON");
   cmd.flag("--replay", o.replay, "instead: apply the listed rewrites to each stage's input and compare the results");

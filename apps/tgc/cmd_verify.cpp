@@ -46,7 +46,7 @@ std::string as_text(const InputGraph& in, Spec spec, size_t nodes, const std::op
 int verify_input(const VerifyOptions& o) {
   std::optional<Spec> asked = parse_spec(o.spec);
   if (!asked && !o.spec.empty())
-    throw Failure(unknown_name("specification", o.spec, spec_names(), "tensor, kernel, program or full"));
+    throw Failure(unknown_word_error("specification", o.spec, spec_names(), "tensor, kernel, program or full"));
   int exit_code = 0;
   bool is_noted = false;
   const Session session = terminal_session(o.over);
@@ -66,7 +66,7 @@ int verify_input(const VerifyOptions& o) {
         }
         Spec spec = asked.value_or(fitting_spec(!in.list.empty(), in.is_tensor_graph, in.info.stage));
         std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
-        auto violation = first_invalid(nodes, spec, !in.list.empty());
+        auto violation = first_invalid_node(nodes, spec, !in.list.empty());
         if (violation) exit_code = 1;
         out.add((o.json ? as_json : as_text)(in, spec, nodes.size(), violation));
         return Unit{};
@@ -89,7 +89,7 @@ void add_verify(Command& cmd) {
   cmd.flag("--structure", o.structure, "of any release: check only that sources precede users and that ops exist")
       ->excludes(spec);
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json, "print one JSON object per graph");
+  cmd.add_json_flag(o.json, "print one JSON object per graph");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] { return verify_input(o); });
 }

@@ -51,12 +51,12 @@ ViewPlan plan_of(const ViewOptions& o) {
   return {.input = o.input,
           .kernel = o.kernel,
           .other_input = o.other,
-          .compiles_later = o.output.empty(),
-          .includes_assembly = !o.no_assembly,
-          .strips_paths = o.strip_paths,
-          .runs_kernels = o.run,
-          .bisects_kernels = o.bisect,
-          .proves_rewrites = o.prove,
+          .should_compile_later = o.output.empty(),
+          .should_include_assembly = !o.no_assembly,
+          .should_strip_paths = o.strip_paths,
+          .should_run_kernels = o.run,
+          .should_bisect_kernels = o.bisect,
+          .should_prove_rewrites = o.prove,
           .run_device = o.device};
 }
 
@@ -88,7 +88,7 @@ void add_view(Command& cmd) {
   cmd.describe("Show the pipeline in a browser: the graph after each stage and rewrite, and its texts.",
                "tgc view kernel.uop -o page.html");
   add_input_options(cmd, o.input, o.kernel, ", a trace file, or a profile.pkl");
-  auto* b = cmd.positional("B", o.other,
+  auto* b = cmd.add_positional("B", o.other,
                            "a second input to compare with; records and folders are shown as recorded; for a\n"
                            "profile.pkl, a newer profile.pkl, or an input with its kernels, for their lines and UOps");
   add_size_option(cmd, o.over);
@@ -101,7 +101,7 @@ void add_view(Command& cmd) {
   cmd.flag("--prove", o.prove, "prove each rewrite of kernels, as tgc prove does, and show the verdicts")->excludes(b);
   cmd.set_group(OptionGroup::Output);
   auto* output = cmd.option("-o,--output", o.output, "FILE", "write one page; default: serve it on 127.0.0.1");
-  cmd.number_option("--port", o.port, "N", 1, 65535, "port of the server; default: a free one")->excludes(output);
+  cmd.add_number_option("--port", o.port, "N", 1, 65535, "port of the server; default: a free one")->excludes(output);
   cmd.flag("--open", o.open, "open the server's page in a browser")->excludes(output);
   cmd.flag("--no-asm", o.no_assembly, "leave out what compilers make: LLVM IR and assembly");
   cmd.flag("--strip-paths", o.strip_paths, "leave out the folders of files");

@@ -49,13 +49,13 @@ std::string other_given_options(const CLI::App& app) {
 }  // namespace
 
 void Command::describe(const std::string& sentence, const std::string& example, const std::string& notes) {
-  app_->description(sentence + "\n\nExample: " + example + "\n")->footer(notes);
+  cli_app_->description(sentence + "\n\nExample: " + example + "\n")->footer(notes);
 }
 
-void Command::set_group(OptionGroup group) { app_->option_defaults()->group(kGroups[size_t(group)]); }
+void Command::set_group(OptionGroup group) { cli_app_->option_defaults()->group(kGroups[size_t(group)]); }
 
 void Command::set_action(std::function<int()> body) {
-  app_->callback([body, app = app_, owned = owned_, code = exit_code_] {
+  cli_app_->callback([body, app = cli_app_, owned = owned_values_, code = exit_code_] {
     other_options() = other_given_options(*app) + other_given_options(*app->get_parent());
     auto done = catch_failures(body);
     *code = done ? *done : report_error(done.diag());

@@ -28,8 +28,8 @@ enum class OptionGroup : uint8_t { Input, Device, Comparison, Search, Output, Pi
 class Command {
  public:
   Command(CLI::App& app, const std::string& name, int& exit_code)
-      : app_(app.add_subcommand(name)), exit_code_(&exit_code) {}
-  CLI::App* operator->() const { return app_; }
+      : cli_app_(app.add_subcommand(name)), exit_code_(&exit_code) {}
+  CLI::App* operator->() const { return cli_app_; }
 
   // Sets the texts of --help: what the command does and an example call, for its start, and `notes` for its end.
   void describe(const std::string& sentence, const std::string& example, const std::string& notes = "");
@@ -37,39 +37,41 @@ class Command {
   void set_group(OptionGroup group);
 
   template <class T>
-  CLI::Option* positional(const char* name, T& value, const std::string& help) {
-    return app_->add_option(name, value, help)->type_name("");
+  CLI::Option* add_positional(const char* name, T& value, const std::string& help) {
+    return cli_app_->add_option(name, value, help)->type_name("");
   }
   template <class T>
   CLI::Option* option(const char* names, T& value, const char* type, const std::string& help) {
-    CLI::Option* added = app_->add_option(names, value, help)->type_name(type);
+    CLI::Option* added = cli_app_->add_option(names, value, help)->type_name(type);
     return std::string_view(type) == "DEV" ? added->each(allow_plugin) : added;
   }
   // Adds an option that may be repeated and takes one value each time.
   template <class T>
-  CLI::Option* repeated_option(const char* names, T& values, const char* type, const std::string& help) {
+  CLI::Option* add_repeated_option(const char* names, T& values, const char* type, const std::string& help) {
     return option(names, values, type, help)->allow_extra_args(false)->take_all();
   }
   // Adds an option whose value is a decimal number from `least` to `most`, an integer if these are integers.
   template <class T, class Least, class Most>
-  CLI::Option* number_option(const char* names, T& value, const char* type, Least least, Most most,
+  CLI::Option* add_number_option(const char* names, T& value, const char* type, Least least, Most most,
                              const std::string& help) {
     constexpr bool is_whole = std::is_integral_v<Least> && std::is_integral_v<Most>;
     using Number = std::conditional_t<is_whole, int64_t, double>;
     return option(names, value, type, help)->check(number_check(Number(least), Number(most)));
   }
   template <class T>
-  CLI::Option* flag(const char* name, T& on, const std::string& help) { return app_->add_flag(name, on, help); }
-  CLI::Option* json_flag(bool& value, const std::string& help = "print JSON") { return flag("--json", value, help); }
-  CLI::Option* jobs_option(unsigned& value, const std::string& by_default) {
-    return number_option("-j,--jobs", value, "N", 1, kMaxJobs, "number of threads; default: " + by_default);
+  CLI::Option* flag(const char* name, T& on, const std::string& help) { return cli_app_->add_flag(name, on, help); }
+  CLI::Option* add_json_flag(bool& value, const std::string& help = "print JSON") {
+    return flag("--json", value, help);
+  }
+  CLI::Option* add_jobs_option(unsigned& value, const std::string& by_default) {
+    return add_number_option("-j,--jobs", value, "N", 1, kMaxJobs, "number of threads; default: " + by_default);
   }
 
   // Returns a new T, such as the options of a command, which lives as long as the parser.
   template <class T>
   T& make_owned() {
     auto made = std::make_shared<T>();
-    owned_.push_back(made);
+    owned_values_.push_back(made);
     return *made;
   }
   // Sets the function to run after parsing. `body` returns the exit code or throws Failure. Call this function last.
@@ -82,9 +84,9 @@ class Command {
   static NumberCheck number_check(int64_t least, int64_t most);
   static NumberCheck number_check(double least, double most);
 
-  CLI::App* app_;
+  CLI::App* cli_app_;
   int* exit_code_;
-  std::vector<std::shared_ptr<void>> owned_;
+  std::vector<std::shared_ptr<void>> owned_values_;
 };
 
 // Makes the text of --help: the description, the usage, the options by group, the subcommands, and the notes.

@@ -22,12 +22,12 @@ class Command;
 TGC_COMMANDS(TGC_DECLARE_COMMAND)
 #undef TGC_DECLARE_COMMAND
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app);             // those that help and completion show
+std::vector<const CLI::App*> visible_commands(const CLI::App& app);        // those that help and completion show
 const CLI::App* find_command(const CLI::App& app, std::string_view name);  // null: no such command
 std::string man_page(const CLI::App& app);                                 // the manual page tgc(1)
 
 std::vector<std::string_view> help_topics();
-std::string help_on(std::string_view topic);  // text of `tgc help TOPIC`; "" for an unknown topic
+std::string help_text_on(std::string_view topic);  // text of `tgc help TOPIC`; "" for an unknown topic
 std::string agents_text();                    // python/tgc/AGENTS.md
 std::string debug_text(), exit_codes_text(), faults_text(), inputs_text(), recording_text(), upgrades_text();
 

@@ -22,7 +22,7 @@ Status DumpOutput::release() {
 
 Status DumpOutput::print_texts(const std::vector<DumpText>& texts) {
   for (const DumpText& t : texts) {
-    if (t.row->output && t.row->output->is_bytes && isatty(STDOUT_FILENO))
+    if (t.row->output && t.row->output->is_binary && isatty(STDOUT_FILENO))
       return Diag{.message = "'" + std::string(t.row->name) + "' is binary and is not printed to a terminal",
                   .expected = "-o FILE, or a pipe"};
     if (is_json_) json_texts_.push_back(t);
@@ -34,9 +34,9 @@ Status DumpOutput::print_texts(const std::vector<DumpText>& texts) {
 
 Status DumpOutput::write_files(const std::vector<DumpText>& texts) {
   std::error_code error;
-  bool many = texts.size() != 1 || !is_first_;
-  if (is_first_) writes_folder_ = many || output_path_.back() == '/' || fs::is_directory(output_path_, error);
-  is_first_ = false;
+  bool many = texts.size() != 1 || !is_first_text_;
+  if (is_first_text_) writes_folder_ = many || output_path_.back() == '/' || fs::is_directory(output_path_, error);
+  is_first_text_ = false;
   if (!writes_folder_ && many)
     return Diag{.message = "cannot write several texts to one file",
                 .file = output_path_,
@@ -47,7 +47,7 @@ Status DumpOutput::write_files(const std::vector<DumpText>& texts) {
   std::map<std::string, std::string> stems;  // stems of file names by graph; graphs of one name get different stems
   for (const DumpText& t : texts) {
     auto [stem, is_new] = stems.try_emplace(t.graph_name);
-    if (is_new) stem->second = stems_.distinct_path(file_name_of(t.graph_name));
+    if (is_new) stem->second = file_stems_.distinct_path(file_name_of(t.graph_name));
     if (auto status = write_file((fs::path(output_path_) / t.file_name(stem->second)).string(), t.text); !status)
       return status;
   }

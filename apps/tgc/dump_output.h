@@ -30,9 +30,9 @@ class DumpOutput {
   bool is_json_;
   // for standard output: a single one is printed alone, several as a document
   std::vector<DumpText> json_texts_;
-  bool is_first_ = true, writes_folder_ = false;
+  bool is_first_text_ = true, writes_folder_ = false;
   std::optional<std::string> single_text_;  // the text for the output file, if `to` is a file
-  TakenPaths stems_;
+  TakenPaths file_stems_;
   size_t num_written_ = 0;
   HeldOutput held_output_;
 };

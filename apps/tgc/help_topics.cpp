@@ -60,7 +60,7 @@ std::string settings() {
 }
 
 std::string limits() {
-  std::string out(kAboutLimits);
+  std::string out(kLimitsHelp);
   for (const LimitInfo& l : all_limits())
     out += row(std::string(l.name) + "=" + std::to_string(l.default_value), 24, l.help_text);
   return out + "The code in CUSTOM and CUSTOMI nodes is compiled and run only with --allow-custom.\n";
@@ -102,7 +102,7 @@ std::vector<std::string_view> help_topics() {
   return out;
 }
 
-std::string help_on(std::string_view topic) {
+std::string help_text_on(std::string_view topic) {
   for (const Topic& t : kTopics)
     if (t.name == topic) return t.text();
   return "";

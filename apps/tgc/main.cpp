@@ -107,10 +107,10 @@ int run_command(int argc, char** argv) {
   }
   for (std::string& warning : tgc::fault_warnings()) tgc::warn({.message = std::move(warning)});
   if (std::string note = tgc::found_opts_note(); !note.empty()) tgc::print_message("tgc: note: " + note + "\n");
-  if (exit_code != 2 && tgc::memory_ran_out())
+  if (exit_code != 2 && tgc::has_memory_run_out())
     exit_code = tgc::report_error({.message = "out of memory: the work is incomplete"});
   if (exit_code == 2) return 2;
-  return tgc::finish_output(tgc::input_was_cut() ? 2 : exit_code);  // an input that was cut is a warning
+  return tgc::finish_output(tgc::is_input_truncated() ? 2 : exit_code);  // an input that was cut is a warning
 }
 
 }  // namespace

@@ -38,10 +38,10 @@ std::string man_page(const CLI::App& app) {
                     ", shows what every stage did and\nwhich rule did it, and runs the kernels to compare them with a "
                     "reference.\n"
                     ".SH COMMANDS\n";
-  for (const CLI::App* command : commands_of(app))
+  for (const CLI::App* command : visible_commands(app))
     out += ".SS tgc " + command->get_name() + "\n" + verbatim(command->help("tgc"));
   for (std::string_view topic : help_topics())
-    out += ".SH " + (topic == "exit-codes" ? "EXIT STATUS" : upper(topic)) + "\n" + verbatim(help_on(topic));
+    out += ".SH " + (topic == "exit-codes" ? "EXIT STATUS" : upper(topic)) + "\n" + verbatim(help_text_on(topic));
   return out + ".SH SEE ALSO\ntinygrad, whose compiler this is: https://github.com/tinygrad/tinygrad\n";
 }
 

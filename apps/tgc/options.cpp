@@ -19,12 +19,13 @@ void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target, 
   auto* target = cmd.option("--target", over.target, "TARGET",
                             "compile for DEVICE[:RENDERER[:ARCH]], such as CUDA:PTX:sm_80; default: the input's");
   if (device_is_target) cmd.option("--device", over.target, "TARGET", "the same as --target")->excludes(target);
-  cmd.repeated_option("--set", over.settings_texts, "KEY=VALUE", "set a variable of tinygrad, for example NOOPT=1");
+  cmd.add_repeated_option("--set", over.settings_texts, "KEY=VALUE", "set a variable of tinygrad, for example NOOPT=1");
   cmd.option("--opts", over.opts, "LIST",
              "optimize with this list, such as '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic");
   if (!has_live) return;
-  cmd.flag("--native", over.prefers_native, "compile a kernel of another tinygrad release with tgc's own pipeline");
-  cmd.flag(kLiveOption, over.live_command, kLiveHelp);
+  cmd.flag("--native", over.uses_native_pipeline,
+           "compile a kernel of another tinygrad release with tgc's own pipeline");
+  cmd.flag(kLiveOption, over.live_command, kLiveOptionHelp);
 }
 
 void add_weights_option(Command& cmd, Overrides& over) {
@@ -35,7 +36,7 @@ void add_weights_option(Command& cmd, Overrides& over) {
 
 void add_size_option(Command& cmd, Overrides& over) {
   cmd.set_group(OptionGroup::Input);
-  cmd.repeated_option("--var", over.size_texts, "NAME=N", "set a symbolic size of a model");
+  cmd.add_repeated_option("--var", over.size_texts, "NAME=N", "set a symbolic size of a model");
 }
 
 void add_ci_options(Command& cmd, CiOptions& options) {
@@ -71,7 +72,7 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
   cmd.set_group(OptionGroup::Input);
   cmd.option("--inputs", o.input.arrays_file, "F.npz",
              "read arrays data0, data1, ... from an npz or npy file; {} stands for INPUT without its extension");
-  cmd.number_option("--seed", o.input.seed, "N", 0, INT64_MAX, "draw the arrays that no file gives (0)");
+  cmd.add_number_option("--seed", o.input.seed, "N", 0, INT64_MAX, "draw the arrays that no file gives (0)");
   auto set_variables = [&o](const std::vector<std::string>& texts) {
     auto values = parse_variables(texts);
     if (!values) throw CLI::ValidationError(values.diag().text());
@@ -86,14 +87,14 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
 
   cmd.set_group(OptionGroup::Device);
   cmd.option("--device", o.device.name, "DEV", device_help);
-  cmd.number_option("--timeout", o.device.timeout_seconds, "S", 0, kMaxTimeoutSeconds,
+  cmd.add_number_option("--timeout", o.device.timeout_seconds, "S", 0, kMaxTimeoutSeconds,
                     "seconds for each trial of a kernel; default: 60 for each run (emulated: 600); 0: none");
   auto emulate = [] {
     if (auto status = use_emulators(); !status) throw CLI::ValidationError("--emulate", status.diag().text());
   };
   auto* emulated = cmd->add_flag_callback("--emulate", emulate,
                                           "emulate CUDA, AMD and METAL on the CPU and check every memory access");
-  cmd->add_flag_callback("--race", watch_races,
+  cmd->add_flag_callback("--race", enable_race_checks,
                          "with --emulate: find threads that race for an address, and missing waits of AMD code")
       ->needs(emulated);
 
@@ -104,11 +105,11 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
              "compare with a device, with a graph file (FILE#ID) run in REF, or `none`; default: the input in REF")
       ->excludes(expect);
   constexpr double kMost = 1e38;
-  cmd.number_option("--rtol", o.compare.tolerance.rtol, "X", 0, kMost,
+  cmd.add_number_option("--rtol", o.compare.tolerance.rtol, "X", 0, kMost,
                     "relative tolerance of floats; default: by dtype");
-  cmd.number_option("--atol", o.compare.tolerance.atol, "X", 0, kMost,
+  cmd.add_number_option("--atol", o.compare.tolerance.atol, "X", 0, kMost,
                     "absolute tolerance of floats; default: by dtype");
-  cmd.number_option("--ulp", o.compare.tolerance.ulp, "N", 0, int64_t{1} << 52,
+  cmd.add_number_option("--ulp", o.compare.tolerance.ulp, "N", 0, int64_t{1} << 52,
                     "accept floats at most N ulp apart");
 }
 

@@ -15,13 +15,13 @@ enum class Ability : uint8_t;
 void add_global_options(CLI::App& app);  // adds the options that every command takes
 
 inline constexpr const char* kLiveOption = "--live{TGC_TINYGRAD}";  // in braces: the value of a bare --live
-inline constexpr const char* kLiveHelp = "compile with this Python's tinygrad; alone: that of TGC_TINYGRAD";
+inline constexpr const char* kLiveOptionHelp = "compile with this Python's tinygrad; alone: that of TGC_TINYGRAD";
 
 // Adds INPUT (a string or a vector of strings) and --kernel. `also` is appended to INPUT's help text.
 template <class Input>
 void add_input_options(Command& cmd, Input& input, std::string& kernel, const std::string& also = "") {
   cmd.set_group(OptionGroup::Input);
-  cmd.positional("INPUT", input, "a file (`tgc help inputs`), or FILE#ID" + also + "; default: standard input");
+  cmd.add_positional("INPUT", input, "a file (`tgc help inputs`), or FILE#ID" + also + "; default: standard input");
   cmd.option("--kernel", kernel, "N|NAME", "take one record, or one kernel of a tensor graph; N counts from 0");
 }
 void add_weights_option(Command& cmd, Overrides& over);

@@ -102,7 +102,7 @@ void watch_faults() {
 Cancel interrupted;
 
 void on_interrupt(int number) {
-  if (interrupted.is_requested()) {
+  if (interrupted.is_cancel_requested()) {
     remove_staged_files();
     signal(number, SIG_DFL);
     raise(number);  // ends the process when this handler returns
@@ -131,9 +131,9 @@ void prepare_process() {
   watch_faults();
 }
 
-bool memory_ran_out() { return no_memory; }
+bool has_memory_run_out() { return no_memory; }
 
-Cancel& cancel_by_interrupt() {
+Cancel& interrupt_request() {
   static const bool watched = watch_for(SIGINT);
   (void)watched;
   return interrupted;

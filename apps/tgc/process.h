@@ -11,11 +11,11 @@ class Cancel;
 void prepare_process();
 
 // Returns true if an allocation of C++ has failed in this process. String streams hide such failures.
-bool memory_ran_out();
+bool has_memory_run_out();
 
 // Returns a cancellation request that SIGINT sets, from the first call of this function on. A second SIGINT ends the
 // process at once.
-Cancel& cancel_by_interrupt();
+Cancel& interrupt_request();
 // Makes SIGTERM set the request too. Call this before writing a file.
 void handle_termination();
 

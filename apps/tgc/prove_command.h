@@ -20,15 +20,15 @@ struct ProveOptions {
   std::string float_sense = "reals", shard, table_path, program_path;
   std::vector<std::string> reports_to_merge;  // the reports that `tgc prove merge` joins
   std::string merged_report;
-  bool skips_check = false;
+  bool skips_ref_check = false;
   std::optional<double> timeout_seconds = {};
   unsigned jobs = 1;
   Overrides overrides{.records_live_rewrites = true};
 
   // Throws Failure if --shard has another form than K/N. Without --shard, there is one shard.
-  Shard this_shard() const { return Shard::parse(shard.empty() ? "1/1" : shard).value_or_throw(); }
+  Shard parsed_shard() const { return Shard::parse(shard.empty() ? "1/1" : shard).value_or_throw(); }
   // Returns the last line of a report with --json and --shard; "" without --shard.
-  std::string report_end_line() const { return shard.empty() ? "" : end_of_shard(this_shard()); }
+  std::string report_end_line() const { return shard.empty() ? "" : shard_end_line(parsed_shard()); }
   const std::string& live_tinygrad() const { return overrides.live_command; }  // the Python of --live; empty: none
 };
 
@@ -46,7 +46,7 @@ class ProgramWriter {
   void write_proof(const ProgramQuestion& question, ShownProgram& out);
   std::string program_path_, rule_file_;  // the values of --program and, with --rules, of --rule
   size_t num_written_ = 0;
-  std::unique_ptr<TinygradProcess> tinygrad_;  // null: no program is wanted
+  std::unique_ptr<TinygradProcess> tinygrad_process_;  // null: no program is wanted
 };
 
 // Reads the value of --floats: the weakest sense of floats with which --strict accepts a proof. Throws Failure for an

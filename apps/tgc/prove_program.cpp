@@ -11,14 +11,14 @@ ProgramWriter::ProgramWriter(const ProveOptions& o)
   if (program_path_.empty()) return;
   if (o.live_tinygrad().empty())
     throw Failure(Diag{.message = "--program needs a tinygrad that runs the program", .expected = "--live=PYTHON"});
-  tinygrad_ = std::make_unique<TinygradProcess>(require(resolve_tinygrad(o.live_tinygrad())),
-                                                [] { return cancel_by_interrupt().is_requested(); });
+  tinygrad_process_ = std::make_unique<TinygradProcess>(require(resolve_tinygrad(o.live_tinygrad())),
+                                                [] { return interrupt_request().is_cancel_requested(); });
 }
 
 void ProgramWriter::write_proof(LiveRuleProof& rule) {
   for (bool is_rule_alone : {false, true})
     for (auto& [graph, values] : rule.verdict == "conditional" ? rule.conditional_instances : rule.refuted_instances)
-      if (tinygrad_ && rule.program.program_file.empty())
+      if (tinygrad_process_ && rule.program.program_file.empty())
         write_proof({rule.rule_location, graph, values, is_rule_alone, rule_file_}, rule.program);
 }
 
@@ -26,7 +26,8 @@ void ProgramWriter::write_proof(KernelProof& proof) {
   constexpr size_t kMost = 4;
   size_t tried = 0;
   for (const RewriteProof& r : proof.rewrites) {
-    if (!tinygrad_ || r.kind != RewriteProof::Kind::Refuted || tried == kMost || !proof.program.program_file.empty())
+    if (!tinygrad_process_ || r.kind != RewriteProof::Kind::Refuted || tried == kMost ||
+        !proof.program.program_file.empty())
       continue;
     if (!r.counterexample.contains("before")) continue;
     tried++;
@@ -34,12 +35,12 @@ void ProgramWriter::write_proof(KernelProof& proof) {
     write_proof({std::string(r.place.rule), graph_to_json(before, {.producer = proof.producer}), r.counterexample},
                 proof.program);
   }
-  if (tinygrad_ && proof.verdict == RewriteProof::Kind::Refuted && !tried)
+  if (tinygrad_process_ && proof.verdict == RewriteProof::Kind::Refuted && !tried)
     proof.program.missing_reason = "no rewrite alone has values for which its sides differ";
 }
 
 void ProgramWriter::write_proof(const ProgramQuestion& question, ShownProgram& out) {
-  auto answered = tinygrad_->ask(question);
+  auto answered = tinygrad_process_->ask(question);
   if (!answered) return (void)(out.missing_reason = answered.diag().text());
   const ProgramAnswer& answer = answered.value_or_throw();
   if (answer.program.empty()) return (void)(out.missing_reason = answer.missing_reason);

@@ -23,7 +23,7 @@ void report_rule(const Session& session, size_t number, size_t total, std::strin
 int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   const TemporaryFolder folder;
   const std::string path = folder.file("rules.jsonl.gz");
-  const Shard shard = o.this_shard();
+  const Shard shard = o.parsed_shard();
   Session session = terminal_session(o.jobs);
   const RulesExport how{.only = o.rule,
                         .shard = o.shard.empty() ? "1/1" : o.shard,
@@ -75,10 +75,10 @@ int prove_rules(const ProveOptions& o) {
     stages = require(select_stages(o.stage, choices_of_rows([](const StageRow& s) { return s.is_graph_stage(); })));
   TraceFilter filter;
   filter.rule = o.rule;
-  require(check_names_a_rule(filter));
+  require(check_rule_name(filter));
   ProofCache cache;
   cache.keep_verdicts();
-  const Shard shard = o.this_shard();
+  const Shard shard = o.parsed_shard();
   size_t number = 0;
   std::vector<CatalogRule> rules = catalog_rules();
   std::erase_if(rules, [&](const CatalogRule& r) {
@@ -86,7 +86,7 @@ int prove_rules(const ProveOptions& o) {
     if (!is_rewrite(*r.rule)) return true;
     if (!stages.empty() && std::ranges::none_of(r.stages, is_selected)) return true;
     if (!shard.has_record(number++)) return true;
-    return !o.rule.empty() && !filter.is_rule_match({r.rule->name, short_file(*r.rule), r.rule->line, "", ""});
+    return !o.rule.empty() && !filter.is_rule_match({r.rule->name, short_file_name(*r.rule), r.rule->line, "", ""});
   });
   std::vector<RuleProof> all(rules.size());
   Session session = terminal_session(o.overrides, o.jobs);

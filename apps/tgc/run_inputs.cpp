@@ -31,7 +31,7 @@ class Runner {
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
     // false for a live pipeline, which tgc does not schedule: a model's kernels then run like any other graphs
-    const bool schedules = session_.compiler()->need_scheduler("").ok();
+    const bool schedules = session_.compiler()->require_scheduler("").ok();
     for (const std::string& input : o_.inputs) {
       spec_.input.name = input;
       worst = std::max(worst, !require(is_model_file(input)) || !schedules ? run_graphs()
@@ -39,10 +39,10 @@ class Runner {
                                                            : run_kernel_of_model());
     }
     for (auto& [name, value] : spec_.input.variables)
-      if (counts_.num_all() + graphs_.num_all() > 1 && !bound_.contains(name))
+      if (counts_.num_total() + graphs_.num_total() > 1 && !bound_.contains(name))
         worst = report_error({.message = "no kernel has a variable '" + name + "'"});
-    if (counts_.num_all() > 1 && !o_.prints_json) print_report(counts_.text());
-    if (graphs_.num_all() > 1 && !o_.prints_json) print_report(graphs_.text("tensor graph"));
+    if (counts_.num_total() > 1 && !o_.prints_json) print_report(counts_.text());
+    if (graphs_.num_total() > 1 && !o_.prints_json) print_report(graphs_.text("tensor graph"));
     for (const std::string& input : o_.inputs)
       if (worst == 0) note_unchecked_schedules(session_, input, "run");
     return worst;
@@ -96,7 +96,7 @@ class Runner {
     while (graph && *graph) {
       if (session_.is_cancelled()) return report_error({.message = "cancelled"});
       auto following = read_next(*source, following_reading);
-      const bool is_first = counts_.num_all() + graphs_.num_all() == 0;
+      const bool is_first = counts_.num_total() + graphs_.num_total() == 0;
       spec_.input.is_only_kernel = o_.inputs.size() == 1 && is_first && following && !*following;
       const DeadlineScope rest((*graph)->is_tensor_graph ? 0 : seconds_left(reading));
       worst = std::max(worst, (*graph)->is_tensor_graph ? run_tensor(**graph) : run_graph(**graph));
@@ -124,7 +124,7 @@ class Runner {
     RunReport report = run_kernel(session_, in, spec_);
     counts_.add_result(report.result()), bound_.insert(report.variables.begin(), report.variables.end());
     std::string where = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": ";
-    return print_result(report, o_.prints_json, report.text(counts_.num_all(), use_color(1)), where);
+    return print_result(report, o_.prints_json, report.text(counts_.num_total(), use_color(1)), where);
   }
   int print_model_result(const ModelReport& r) const {
     const std::string who = r.is_schedule ? "schedule '" + r.model + "': " : "";

@@ -39,7 +39,7 @@ int report_error(const Diag& diag) {
 }
 
 std::string printable_text(std::string_view text) {
-  return without_workflow_commands(visible_in_color(text));
+  return without_workflow_commands(visible_colored_text(text));
 }
 
 void print_message(std::string_view text) {

@@ -38,7 +38,7 @@ class TerminalEvents : public Events {
 Session terminal_session(unsigned jobs, const std::string& live) {
   static TerminalEvents events;
   unsigned threads = jobs ? jobs : unsigned(Settings().cpu_count());
-  Session session{.jobs = threads, .events = &events, .cancel = &cancel_by_interrupt()};
+  Session session{.jobs = threads, .events = &events, .cancel = &interrupt_request()};
   session.overrides.live_command = live, session.overrides.other_options = other_options();
   return require(session.start_live_pipeline()), session;
 }
@@ -57,7 +57,7 @@ void note_unchecked_schedules(const Session& session, const std::string& input, 
 }
 
 Overrides install_found_opts(Overrides over) {
-  auto beam = BeamSettings::take_settings(over.settings_texts);
+  auto beam = BeamSettings::extract_settings(over.settings_texts);
   if (!beam) return warn(beam.diag()), over;
   if (beam->BEAM < 1) return over;
   if (auto status = use_found_opts(BeamResults::default_path(), int64_t(beam->BEAM)); !status) warn(status.diag());

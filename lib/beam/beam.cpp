@@ -290,7 +290,7 @@ class SearchRunner {
     return plan_.budget_seconds - seconds_since(begin_);
   }
   Result<Placement> place_of(const SearchItem& item) const {
-    if (const std::string target = item.kernel.target().name(); plan_.device.empty() && !works_here(target))
+    if (const std::string target = item.kernel.target().name(); plan_.device.empty() && !can_run_here(target))
       return Diag{.message = "its target '" + target + "' does not work here",
                   .expected = "--device=CPU, or another that `tgc devices` lists as working"};
     return choose_placement(plan_.device, item.kernel.target().name(), item.kernel.graph().settings(), recorded_target);
@@ -345,7 +345,7 @@ class SearchRunner {
       plan.measured_times = std::move(measured);
       plan.compile_candidate = compile_live(session_, item.compiled, place);
       BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
-      measure_finalists(out, item.kernel, plan, times, plan_.confirm_turns);
+      measure_finalists(out, item.kernel, plan, times, plan_.num_confirm_turns);
       out.device = device;
       describe(out, item);
       out.wall_seconds = seconds_since(begin);
@@ -371,7 +371,7 @@ class SearchRunner {
     out.opts = opt_texts(graph, read_opt_list(graph, known.opts));
     out.kernel_seconds = known.kernel_seconds, out.hand_coded_seconds = known.hand_coded_seconds,
     out.reference_device = known.reference_device;
-    out.found_at = known.stored_at;
+    out.found_time_utc = known.stored_time_utc;
     describe(out, item);
     return out;
   }

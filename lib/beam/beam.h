@@ -13,7 +13,7 @@ struct BeamPlan {
   std::string reference_device = {};  // device that computes the expected results; empty: see DeviceTimes::Options
   SearchPlan search_plan = {};
   Shard shard = {};       // the part of the kernels to search, chosen by their keys
-  int confirm_turns = 5;  // number of turns of the final measurement (DeviceTimes::compare_times)
+  int num_confirm_turns = 5;  // number of turns of the final measurement (DeviceTimes::compare_times)
   // seconds for all searches (kernels with the largest share of the program's run time come first); 0: unlimited
   double budget_seconds = 0;
   std::string results_path = {};  // file of results; empty: results are not stored

@@ -79,7 +79,7 @@ std::string result_json(const BeamLog& log) {
     json.member("before_opts", log.hand_coded_opts);
     json.member("candidates", log.num_candidates()).member("timed", log.num_with_outcome(CandidateOutcome::Timed));
     json.member("wall", log.wall_seconds).member("interrupted", log.was_interrupted).member("resumed", log.num_resumed);
-    json.member("found_before", !log.found_at.empty());
+    json.member("found_before", !log.found_time_utc.empty());
     json.member("reference", log.reference_device);
     if (!log.function_name.empty()) json.member("function", log.function_name);
     if (!log.applied_by.empty()) json.member("applied_by", log.applied_by);
@@ -97,11 +97,11 @@ std::string result_line(const BeamLog& log) {
   if (log.hand_coded_seconds)
     out += ", " + formatted("%.2f", *log.hand_coded_seconds / log.kernel_seconds) +
            " times as fast as by hand-coded opts (" + seconds_text(*log.hand_coded_seconds) + ")";
-  if (!log.found_at.empty()) out += ", found before, " + log.found_at + "; --anew searches again\n";
+  if (!log.found_time_utc.empty()) out += ", found before, " + log.found_time_utc + "; --anew searches again\n";
   else
     out += formatted(", %s in %.2f s%s\n", counted(log.num_candidates(), "candidate").c_str(), log.wall_seconds,
                      log.was_interrupted ? ", interrupted: the best so far" : "");
-  if (log.found_at.empty() && log.num_candidates() == 0)
+  if (log.found_time_utc.empty() && log.num_candidates() == 0)
     out += "  no opt applies to these sizes; BEAM_PADTO=1 also tries to pad axes\n";
   return out + "  " + short_opts(log.opts) + "\n  --opts='" + joined_opts(log.opts) + "'\n" +
          (log.applied_by.empty() ? "" : "  applied by " + log.applied_by + "\n");
@@ -134,7 +134,7 @@ std::string opts_for_program(std::span<const ProgramOpts> kernels) {
 }
 
 std::string rounds_table(const BeamLog& log) {
-  if (!log.found_at.empty()) return kFoundBefore;
+  if (!log.found_time_utc.empty()) return kFoundBefore;
   std::string out = formatted("%5s %10s %6s %6s %6s %6s %12s %9s  %s\n", "round", "candidates", "timed", "seen",
                               "refuse", "other", "best", "wall", "best so far");
   size_t number = 0;
@@ -154,7 +154,7 @@ std::string rounds_table(const BeamLog& log) {
 }
 
 std::string explanation_text(const BeamLog& log) {
-  if (!log.found_at.empty()) return kFoundBefore;
+  if (!log.found_time_utc.empty()) return kFoundBefore;
   std::string out;
   double last = 0;
   for (size_t n = 1; n <= log.opts.size(); n++) {

@@ -35,7 +35,7 @@ struct BeamLog {
   double wall_seconds = 0;       // seconds of the whole search
   bool was_interrupted = false;  // ended by the user or by a budget; the result is the best so far
   // the time in UTC at which an earlier search stored this result; empty: this search found the result
-  std::string found_at;
+  std::string found_time_utc;
   size_t num_resumed = 0;        // number of candidates that an interrupted search had finished
   std::string reference_device;  // device that computed the expected results; empty: not compared
   std::string applied_by;        // the pipeline that applied the opts; empty: tgc's own, for a kernel of its release

@@ -50,7 +50,7 @@ std::string beam_variables_text() {
   return out + "The pipeline settings NOLOCALS and TC also affect the search, as in tinygrad.\n";
 }
 
-Result<BeamSettings> BeamSettings::take_settings(std::vector<std::string>& sets) {
+Result<BeamSettings> BeamSettings::extract_settings(std::vector<std::string>& sets) {
   BeamSettings out;
   for (const BeamSettingInfo& info : kSettings)
     if (const char* value = std::getenv(std::string(info.name).c_str()); value && *value)

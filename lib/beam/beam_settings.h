@@ -28,7 +28,7 @@ struct BeamSettings {
 
   // Returns the values of the variables, and removes these variables from `sets`, except TC_OPT, because it is also a
   // setting of the pipeline. Error: a value that is no number from 0.
-  static Result<BeamSettings> take_settings(std::vector<std::string>& sets);
+  static Result<BeamSettings> extract_settings(std::vector<std::string>& sets);
 
   ActionLimits limits(const Settings& settings) const;  // returns the limits on the opts that are tried for a graph
 };

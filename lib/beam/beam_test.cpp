@@ -107,7 +107,7 @@ TEST_CASE("beam: there are 193 actions, 200 with PADTO, and one with NOLOCALS") 
 
 TEST_CASE("beam: --set sets the variables of the search and keeps those of the pipeline") {
   std::vector<std::string> sets{"BEAM_UPCAST_MAX=64", "NOOPT=1", "TC_OPT=1", "BEAM_MIN_PROGRESS=0.5"};
-  auto settings = BeamSettings::take_settings(sets);
+  auto settings = BeamSettings::extract_settings(sets);
   REQUIRE(settings);
   CHECK(settings->BEAM_UPCAST_MAX == 64);
   CHECK(settings->TC_OPT == 1);
@@ -115,7 +115,7 @@ TEST_CASE("beam: --set sets the variables of the search and keeps those of the p
   CHECK(settings->BEAM_LOCAL_MAX == 1024);
   CHECK(sets == std::vector<std::string>{"NOOPT=1", "TC_OPT=1"});
   std::vector<std::string> wrong{"BEAM_UOPS_MAX=many"};
-  CHECK_FALSE(BeamSettings::take_settings(wrong));
+  CHECK_FALSE(BeamSettings::extract_settings(wrong));
 }
 
 TEST_CASE("beam: a kernel of tinygrad's runtime is not searched") {
@@ -143,7 +143,7 @@ TEST_CASE("beam: a search on the CPU finds a right kernel, stores it, and is not
   plan.results_path = scratch_file("results.db");
   plan.search_plan.beam_width = 1;
   plan.search_plan.max_rounds = 2;
-  plan.confirm_turns = 2;
+  plan.num_confirm_turns = 2;
   std::filesystem::remove(plan.results_path);
   auto first = run(plan);
   REQUIRE(first.size() == 1);
@@ -177,7 +177,7 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
   plan.results_path = scratch_file("interrupted.db");
   plan.search_plan.beam_width = 1;
   plan.search_plan.max_rounds = 2;
-  plan.confirm_turns = 1;
+  plan.num_confirm_turns = 1;
   std::filesystem::remove(plan.results_path);
   std::vector<BeamLog> logs;
   auto keep = [&](const BeamLog& log) { return logs.push_back(log), Status(Unit{}); };

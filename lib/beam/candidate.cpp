@@ -53,7 +53,7 @@ void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
     out.identity = digest(render_source(spec.target, list).value_or_throw());
     return;
   }
-  out.executable.emplace(std::move(Executable::for_device(list, spec.target, *spec.device).value_or_throw()));
+  out.executable.emplace(std::move(Executable::make_for_device(list, spec.target, *spec.device).value_or_throw()));
   set_identity(out, spec);
 }
 

@@ -43,23 +43,23 @@ void Statement::check_status(int code) {
 }
 
 Statement& Statement::bind(int64_t value) {
-  check_status(sqlite3_bind_int64(handle_.get(), ++bound_, value));
+  check_status(sqlite3_bind_int64(handle_.get(), ++bound_index_, value));
   return *this;
 }
 Statement& Statement::bind(double value) {
-  check_status(sqlite3_bind_double(handle_.get(), ++bound_, value));
+  check_status(sqlite3_bind_double(handle_.get(), ++bound_index_, value));
   return *this;
 }
 Statement& Statement::bind(std::string_view text) {
-  check_status(sqlite3_bind_text(handle_.get(), ++bound_, text.data(), int(text.size()), SQLITE_TRANSIENT));
+  check_status(sqlite3_bind_text(handle_.get(), ++bound_index_, text.data(), int(text.size()), SQLITE_TRANSIENT));
   return *this;
 }
 Statement& Statement::bind_blob(std::string_view bytes) {
-  check_status(sqlite3_bind_blob(handle_.get(), ++bound_, bytes.data(), int(bytes.size()), SQLITE_TRANSIENT));
+  check_status(sqlite3_bind_blob(handle_.get(), ++bound_index_, bytes.data(), int(bytes.size()), SQLITE_TRANSIENT));
   return *this;
 }
 Statement& Statement::bind_null() {
-  check_status(sqlite3_bind_null(handle_.get(), ++bound_));
+  check_status(sqlite3_bind_null(handle_.get(), ++bound_index_));
   return *this;
 }
 

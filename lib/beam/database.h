@@ -38,7 +38,7 @@ class Statement {
 
   Database& database_;
   std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> handle_;
-  int bound_ = 0;
+  int bound_index_ = 0;
 };
 
 class Database {

@@ -87,24 +87,24 @@ struct DeviceTimes::Launch {
       size.global_size = grid.global_size, factor = grid.time_factor;
     }
     for (const BufferSpec& b : e.buffers()) {
-      auto it = std::ranges::find(times.buffers_, b.argument_number, &BufferSpec::argument_number);
-      if (it == times.buffers_.end()) throw Failure("a candidate has a buffer that its kernel lacks");
-      buffers.push_back(all[size_t(it - times.buffers_.begin())]);
+      auto it = std::ranges::find(times.buffer_specs_, b.argument_number, &BufferSpec::argument_number);
+      if (it == times.buffer_specs_.end()) throw Failure("a candidate has a buffer that its kernel lacks");
+      buffers.push_back(all[size_t(it - times.buffer_specs_.begin())]);
     }
   }
   LaunchArguments arguments() const { return {buffers, values, size}; }
 };
 
 DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, Options options)
-    : place_(place), kernel_(kernel), options_(std::move(options)), variables_(kernel.variables()) {
+    : placement_(place), search_kernel_(kernel), options_(std::move(options)), variables_(kernel.variables()) {
   UOp ast = kernel.compilation().ast();
-  buffers_ = buffers_of(toposort(ast));
+  buffer_specs_ = buffers_of_nodes(toposort(ast));
   Arrays drawn =
-      std::move(input_arrays(buffers_, {}, "", input_distribution(ast)).value_or_throw());
+      std::move(input_arrays(buffer_specs_, {}, "", input_distribution(ast)).value_or_throw());
   for (NamedArray& a : drawn) {
     Array shared = Array::allocate_shared(a.array.dtype(), {a.array.shape().begin(), a.array.shape().end()});
     std::memcpy(shared.data(), a.array.data(), a.array.nbytes());
-    inputs_.push_back({a.name, std::move(shared)});
+    input_arrays_.push_back({a.name, std::move(shared)});
   }
 }
 
@@ -112,25 +112,25 @@ DeviceTimes::~DeviceTimes() = default;
 
 std::optional<double> DeviceTimes::time_candidate(const OptTexts&, Candidate& candidate, double kept,
                                                   CandidateLog& log) {
-  auto seconds = fastest_run(candidate, {.kept = kept, .runs = times_while_compiling() ? kRuns : 1});
+  auto seconds = fastest_run_seconds(candidate, {.kept = kept, .runs = times_while_compiling() ? kRuns : 1});
   if (seconds) return *seconds;
   log.outcome = is_too_slow_ ? CandidateOutcome::TooSlow : CandidateOutcome::Failed,
   log.failure_reason = seconds.diag().message;
   return std::nullopt;
 }
 
-Result<double> DeviceTimes::fastest_run(Candidate& candidate, const TimingLimits& limits) {
-  return place_.device->has_driver() ? run_on_driver(candidate, limits) : run_in_worker(candidate, limits);
+Result<double> DeviceTimes::fastest_run_seconds(Candidate& candidate, const TimingLimits& limits) {
+  return placement_.device->has_driver() ? run_on_driver(candidate, limits) : run_in_worker(candidate, limits);
 }
 
 // Runs in the worker: loads the candidates and runs them on request. A request has the number of a candidate.
 class DeviceTimes::CandidateHolder {
  public:
   explicit CandidateHolder(DeviceTimes& times) {
-    Device& device = *times.place_.device;
+    Device& device = *times.placement_.device;
     device.open().value_or_throw();
     std::vector<DeviceBuffer> buffers;
-    for (const NamedArray& a : times.inputs_) buffers.push_back(buffer_of(a.array));
+    for (const NamedArray& a : times.input_arrays_) buffers.push_back(buffer_of(a.array));
     size_t threads = 1;
     for (Candidate* candidate : times.prepared_candidates_) {
       auto loaded = catch_failures([&] {
@@ -158,7 +158,7 @@ class DeviceTimes::CandidateHolder {
 };
 
 void DeviceTimes::prepare_candidates(std::span<Candidate* const> candidates) {
-  worker_.reset();
+  worker_process_.reset();
   prepared_candidates_.assign(candidates.begin(), candidates.end());
 }
 
@@ -186,18 +186,19 @@ Result<double> DeviceTimes::run_in_worker(Candidate& candidate, const TimingLimi
     prepare_candidates({&alone, 1});
     it = prepared_candidates_.begin();
   }
-  if (!worker_) {
+  if (!worker_process_) {
     auto started = start_worker();
     if (!started) return started.diag();
-    worker_.emplace(std::move(*started));
+    worker_process_.emplace(std::move(*started));
   }
   ByteWriter message;
   message.write_number(size_t(it - prepared_candidates_.begin())).write_bytes(&limits, sizeof limits);
-  (void)worker_->send(message.take_bytes());  // if the worker is dead, the answer reports it
+  (void)worker_process_->send(message.take_bytes());  // if the worker is dead, the answer reports it
   double limit = std::min(options_.timeout_seconds, limits.limit());
-  auto answer = worker_->receive(limit);
-  is_too_slow_ = worker_->death() && worker_->death()->has_timed_out && limit < options_.timeout_seconds;
-  if (!answer && worker_->death()) worker_.reset();
+  auto answer = worker_process_->receive(limit);
+  is_too_slow_ =
+      worker_process_->death() && worker_process_->death()->has_timed_out && limit < options_.timeout_seconds;
+  if (!answer && worker_process_->death()) worker_process_.reset();
   return catch_failures([&] {
     double seconds = 0;
     ByteReader(answer.value_or_throw()).read_bytes(&seconds, sizeof seconds);
@@ -206,15 +207,15 @@ Result<double> DeviceTimes::run_in_worker(Candidate& candidate, const TimingLimi
 }
 
 ContainedDevice& DeviceTimes::contained_driver() {
-  if (driver_) return *driver_;
-  driver_ = std::make_unique<ContainedDevice>(*place_.device, place_.label, options_.timeout_seconds);
-  driver_->open().value_or_throw();
+  if (driver_device_) return *driver_device_;
+  driver_device_ = std::make_unique<ContainedDevice>(*placement_.device, placement_.label, options_.timeout_seconds);
+  driver_device_->open().value_or_throw();
   driver_buffers_.clear();
-  for (const NamedArray& a : inputs_) {
-    driver_buffers_.push_back(driver_->allocate(a.array.nbytes()).value_or_throw());
-    driver_->copy_in(driver_buffers_.back(), a.array.data()).value_or_throw();
+  for (const NamedArray& a : input_arrays_) {
+    driver_buffers_.push_back(driver_device_->allocate(a.array.nbytes()).value_or_throw());
+    driver_device_->copy_in(driver_buffers_.back(), a.array.data()).value_or_throw();
   }
-  return *driver_;
+  return *driver_device_;
 }
 
 Result<double> DeviceTimes::run_on_driver(Candidate& candidate, const TimingLimits& limits) {
@@ -224,7 +225,7 @@ Result<double> DeviceTimes::run_on_driver(Candidate& candidate, const TimingLimi
     Launch launch(*this, *candidate.executable, driver_buffers_);
     return limits.fastest(launch.factor, [&] { return kernel->time_launch(launch.arguments()).value_or_throw(); });
   });
-  if (!out) driver_.reset();  // the worker may be dead; the next candidate runs in a new one
+  if (!out) driver_device_.reset();  // the worker may be dead; the next candidate runs in a new one
   return out;
 }
 
@@ -236,7 +237,7 @@ std::vector<double> DeviceTimes::compare_times(std::span<Candidate* const> candi
     for (size_t i = 0; i < candidates.size(); i++) {
       int least = i == 0 ? turns : fastest[i] < kDelaySeconds ? 2 : 1;
       if (turn >= least && !(fastest[i] <= kReliableSlowFactor * best)) continue;
-      if (auto seconds = fastest_run(*candidates[i], {.runs = 1})) fastest[i] = std::min(fastest[i], *seconds);
+      if (auto seconds = fastest_run_seconds(*candidates[i], {.runs = 1})) fastest[i] = std::min(fastest[i], *seconds);
       best = std::min(best, fastest[i]);
     }
   return fastest;
@@ -246,17 +247,19 @@ std::vector<double> DeviceTimes::compare_times(std::span<Candidate* const> candi
 
 const Arrays& DeviceTimes::expected_arrays() {
   if (expected_arrays_) return *expected_arrays_;
-  UOp ast = kernel_.compilation().ast();
-  const Settings& settings = kernel_.graph().settings();
-  CandidateSpec plain{.target = kernel_.target(), .settings = settings, .variables = variables_, .max_uops = 0,
-                      .device = place_.device.get()};
-  Candidate without_opts = candidate_of(kernel_, {}, plain);
+  UOp ast = search_kernel_.compilation().ast();
+  const Settings& settings = search_kernel_.graph().settings();
+  CandidateSpec plain{.target = search_kernel_.target(), .settings = settings, .variables = variables_, .max_uops = 0,
+                      .device = placement_.device.get()};
+  Candidate without_opts = candidate_of(search_kernel_, {}, plain);
   bool much = without_opts.outcome != CandidateOutcome::Timed || without_opts.num_operations > kMostForRef;
   ExecuteOptions execution{.timeout_seconds = 600};
   if (options_.reference_device.empty() && much && without_opts.executable) {
-    reference_label_ = place_.label + " without opts";
-    expected_arrays_ = std::move(
-        execute(*without_opts.executable, *place_.device, inputs_, variables_, execution).value_or_throw().outputs);
+    reference_label_ = placement_.label + " without opts";
+    expected_arrays_ =
+        std::move(execute(*without_opts.executable, *placement_.device, input_arrays_, variables_, execution)
+                      .value_or_throw()
+                      .outputs);
     return *expected_arrays_;
   }
   Placement other =
@@ -265,7 +268,7 @@ const Arrays& DeviceTimes::expected_arrays() {
   reference_label_ = other.label;
   Graph own(settings);
   Executable same = std::move(make_executable({.root = copy_into(own, ast)}, other).value_or_throw());
-  Arrays inputs = std::move(input_arrays(same.buffers(), inputs_, "", std::nullopt).value_or_throw());
+  Arrays inputs = std::move(input_arrays(same.buffers(), input_arrays_, "", std::nullopt).value_or_throw());
   expected_arrays_ = std::move(execute(same, *other.device, inputs, variables_, execution).value_or_throw().outputs);
   return *expected_arrays_;
 }
@@ -274,11 +277,11 @@ bool DeviceTimes::check_candidate(Candidate& candidate, CandidateLog& log) {
   auto status = catch_failures([&] {
     const Arrays& wanted = expected_arrays();
     Arrays inputs =
-        std::move(input_arrays(candidate.executable->buffers(), inputs_, "", std::nullopt).value_or_throw());
+        std::move(input_arrays(candidate.executable->buffers(), input_arrays_, "", std::nullopt).value_or_throw());
     ExecuteOptions execution{.timeout_seconds = options_.timeout_seconds};
     Arrays made = std::move(
-        execute(*candidate.executable, *place_.device, inputs, variables_, execution).value_or_throw().outputs);
-    UOp ast = kernel_.compilation().ast();
+        execute(*candidate.executable, *placement_.device, inputs, variables_, execution).value_or_throw().outputs);
+    UOp ast = search_kernel_.compilation().ast();
     auto compared = ReferenceRunner(inputs, variables_).compare_arrays(ast, made, wanted);
     for (const Comparison& c : compared.value_or_throw())
       if (!c.has_passed()) throw Failure(c.text());
@@ -320,10 +323,10 @@ Result<ReplayTimes> ReplayTimes::open(const std::string& path) {
         if ((*lines)->line_number() == 1) {
           out.identity_ = parse_identity(record.at("identity").get<std::string>());
           out.target_ = record.at("target").get<std::string>();
-          out.width_ = record.at("width").get<size_t>();
+          out.beam_width_ = record.at("width").get<size_t>();
           continue;
         }
-        Times& times = out.kernels_[record.at("kernel").get<std::string>()];
+        Times& times = out.kernel_times_[record.at("kernel").get<std::string>()];
         for (const json& t : record.at("times")) times[key_of_opts(t.at("opts"))] = t.at("seconds").get<double>();
       }
     } catch (const json::exception& e) {

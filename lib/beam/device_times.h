@@ -25,8 +25,8 @@ class DeviceTimes : public TimeSource {
   DeviceTimes(Placement& place, const SearchKernel& kernel, Options options);
   ~DeviceTimes() override;
 
-  Device* compiling_device() override { return place_.device.get(); }
-  bool times_while_compiling() const override { return place_.device->has_driver(); }
+  Device* compiling_device() override { return placement_.device.get(); }
+  bool times_while_compiling() const override { return placement_.device->has_driver(); }
   void prepare_candidates(std::span<Candidate* const> candidates) override;
   std::optional<double> time_candidate(const OptTexts& opts, Candidate& candidate, double kept,
                                        CandidateLog& log) override;
@@ -43,26 +43,26 @@ class DeviceTimes : public TimeSource {
   struct Launch;
   struct TimingLimits;
   class CandidateHolder;
-  Result<double> fastest_run(Candidate& candidate, const TimingLimits& limits);
+  Result<double> fastest_run_seconds(Candidate& candidate, const TimingLimits& limits);
   Result<double> run_in_worker(Candidate& candidate, const TimingLimits& limits);
   Result<WorkerProcess> start_worker();
   Result<double> run_on_driver(Candidate& candidate, const TimingLimits& limits);
   const Arrays& expected_arrays();
   ContainedDevice& contained_driver();
 
-  Placement& place_;
-  const SearchKernel& kernel_;
+  Placement& placement_;
+  const SearchKernel& search_kernel_;
   Options options_;
   VariableValues variables_;
-  std::vector<BufferSpec> buffers_;
-  Arrays inputs_;                        // input arrays; on the CPU in memory shared with the workers
+  std::vector<BufferSpec> buffer_specs_;
+  Arrays input_arrays_;                  // input arrays; on the CPU in memory shared with the workers
   std::optional<Arrays> expected_arrays_;
   std::string reference_label_;
   std::vector<Candidate*> prepared_candidates_;     // the candidates that the next worker loads
-  std::optional<WorkerProcess> worker_;
+  std::optional<WorkerProcess> worker_process_;
   bool is_too_slow_ = false;             // true if the last candidate has no time because it is too slow
-  std::unique_ptr<ContainedDevice> driver_;
-  std::vector<DeviceBuffer> driver_buffers_;  // inputs_ in the memory of the driver's device
+  std::unique_ptr<ContainedDevice> driver_device_;
+  std::vector<DeviceBuffer> driver_buffers_;  // input_arrays_ in the memory of the driver's device
 };
 
 // A smaller grid that is timed instead of a large one, and the ratio of their sizes (search.py:get_test_global_size).
@@ -80,23 +80,23 @@ class ReplayTimes : public TimeSource {
 
   Identity identity() const { return identity_; }
   const std::string& target() const { return target_; }
-  size_t width() const { return width_; }
-  bool has_kernel(const std::string& kernel) const { return kernels_.contains(kernel); }
+  size_t width() const { return beam_width_; }
+  bool has_kernel(const std::string& kernel) const { return kernel_times_.contains(kernel); }
   void begin_kernel(const std::string& kernel, Device* compiler) {
-    current_times_ = &kernels_.at(kernel), compiler_ = compiler;
+    current_times_ = &kernel_times_.at(kernel), compiling_device_ = compiler;
   }
 
-  Device* compiling_device() override { return compiler_; }
+  Device* compiling_device() override { return compiling_device_; }
   std::optional<double> time_candidate(const OptTexts& opts, Candidate&, double kept, CandidateLog& log) override;
 
  private:
   using Times = std::unordered_map<std::string, double>;  // maps the text of the opts to seconds
   Identity identity_ = Identity::Source;
   std::string target_;
-  size_t width_ = 2;
-  std::unordered_map<std::string, Times> kernels_;
+  size_t beam_width_ = 2;
+  std::unordered_map<std::string, Times> kernel_times_;
   const Times* current_times_ = nullptr;
-  Device* compiler_ = nullptr;
+  Device* compiling_device_ = nullptr;
 };
 
 }  // namespace tgc

@@ -15,7 +15,7 @@ namespace {
 
 class OptsFinder {
  public:
-  OptsFinder(std::unique_ptr<BeamResults> results, int64_t width) : results_(std::move(results)), width_(width) {}
+  OptsFinder(std::unique_ptr<BeamResults> results, int64_t width) : results_(std::move(results)), beam_width_(width) {}
 
   std::optional<std::vector<Opt>> find(const Scheduler& kernel) {
     std::string target = kernel.target().name();
@@ -23,7 +23,7 @@ class OptsFinder {
     std::lock_guard lock(mutex_);
     auto [device, is_new] = devices_.try_emplace(target);
     if (is_new) device->second = device_name(target);
-    auto known = results_ ? results_->find_result(key, target, device->second, width_) : std::nullopt;
+    auto known = results_ ? results_->find_result(key, target, device->second, beam_width_) : std::nullopt;
     known ? with_++ : without_++;
     if (!known) return std::nullopt;
     return read_opt_list(kernel.graph(), known->opts);
@@ -31,14 +31,14 @@ class OptsFinder {
 
   std::string note() {
     std::lock_guard lock(mutex_);
-    return "BEAM=" + std::to_string(width_) + ": " + counted(with_, "kernel") +
+    return "BEAM=" + std::to_string(beam_width_) + ": " + counted(with_, "kernel") +
            " with opts that `tgc beam` has found, " + counted(without_, "kernel") + " by hand-coded opts";
   }
 
  private:
   std::mutex mutex_;  // several threads compile kernels
   std::unique_ptr<BeamResults> results_;
-  int64_t width_;
+  int64_t beam_width_;
   std::map<std::string, std::string> devices_;
   size_t with_ = 0, without_ = 0;
 };

@@ -27,7 +27,7 @@ BeamResult row_of_result(const Statement& row) {
   out.beam_width = row.integer(4), out.estimate = row.integer(5);
   out.opts = row.text(6);
   out.kernel_seconds = row.real(7), out.hand_coded_seconds = row.optional_real(8);
-  out.reference_device = row.text(9), out.stored_at = row.text(10);
+  out.reference_device = row.text(9), out.stored_time_utc = row.text(10);
   if (std::string measured = row.text(11); !measured.empty()) out.measured_json = std::move(measured);
   return out;
 }
@@ -51,7 +51,7 @@ BeamResult BeamResult::of(const BeamLog& log) {
           .kernel_seconds = log.kernel_seconds,
           .hand_coded_seconds = log.hand_coded_seconds,
           .reference_device = log.reference_device,
-          .stored_at = "",
+          .stored_time_utc = "",
           .measured_json = log.was_interrupted ? std::optional(measured_text(log)) : std::nullopt};
 }
 
@@ -88,7 +88,7 @@ BeamResults::BeamResults(const std::string& path, Database::Mode mode)
   all->commit();
 }
 
-std::string BeamResults::select(const char* rest) {
+std::string BeamResults::select_query(const char* rest) {
   // the table is missing in files of older versions
   std::string measured = database_.has_table("interrupted")
                              ? "(SELECT measured FROM interrupted i WHERE i.key = results.key AND i.target = "
@@ -112,8 +112,8 @@ void BeamResults::store_result(const BeamResult& r) {
   if (r.hand_coded_seconds) s.bind(*r.hand_coded_seconds);
   else s.bind_null();
   s.bind(r.reference_device);
-  if (r.stored_at.empty()) s.bind_null();
-  else s.bind(r.stored_at);
+  if (r.stored_time_utc.empty()) s.bind_null();
+  else s.bind(r.stored_time_utc);
   s.step();
   Statement interrupted = database_.prepare(
       is_complete ? std::string("DELETE FROM interrupted WHERE ") + kSameSearch
@@ -126,7 +126,7 @@ void BeamResults::store_result(const BeamResult& r) {
 
 std::optional<BeamResult> BeamResults::find_result(const Sha256& key, const std::string& target,
                                                    const std::string& device, int64_t width) {
-  Statement s = database_.prepare(select("WHERE key = ? AND target = ? AND device = ? AND width >= ? "
+  Statement s = database_.prepare(select_query("WHERE key = ? AND target = ? AND device = ? AND width >= ? "
                                          "ORDER BY seconds = 0, seconds, width LIMIT 1"));
   if (!bind_search(s, key, target, device, width).step()) return std::nullopt;
   return row_of_result(s);
@@ -134,14 +134,14 @@ std::optional<BeamResult> BeamResults::find_result(const Sha256& key, const std:
 
 std::optional<BeamResult> BeamResults::result_of_search(const Sha256& key, const std::string& target,
                                                         const std::string& device, int64_t width) {
-  Statement s = database_.prepare(select((std::string("WHERE ") + kSameSearch).c_str()));
+  Statement s = database_.prepare(select_query((std::string("WHERE ") + kSameSearch).c_str()));
   if (!bind_search(s, key, target, device, width).step()) return std::nullopt;
   return row_of_result(s);
 }
 
 std::vector<BeamResult> BeamResults::all_results() {
   std::vector<BeamResult> out;
-  Statement s = database_.prepare(select("ORDER BY target, device, kernel, width"));
+  Statement s = database_.prepare(select_query("ORDER BY target, device, kernel, width"));
   while (s.step()) out.push_back(row_of_result(s));
   return out;
 }
@@ -177,7 +177,7 @@ std::string results_text(const std::vector<BeamResult>& results) {
     std::string seconds = r.kernel_seconds > 0 ? seconds_text(r.kernel_seconds) : "-";
     out += to_hex(r.graph_key).substr(0, 12) + "  " + r.kernel + "  " + r.target +
            "  BEAM=" + std::to_string(r.beam_width);
-    out += "  " + seconds + "  x" + faster + "  " + r.stored_at + "  " + r.device;
+    out += "  " + seconds + "  x" + faster + "  " + r.stored_time_utc + "  " + r.device;
     out += std::string(r.measured_json ? "  interrupted" : "") + "\n  " + r.opts + "\n";
   }
   return out + counted(results.size(), "result") + "\n";
@@ -193,7 +193,7 @@ std::string results_json(const std::vector<BeamResult>& results) {
           json.member("seconds", r.kernel_seconds)
               .member("before", r.hand_coded_seconds)
               .member("reference", r.reference_device);
-          json.member("made", r.stored_at).member("interrupted", r.measured_json.has_value());
+          json.member("made", r.stored_time_utc).member("interrupted", r.measured_json.has_value());
         });
     });
   }) + "\n";

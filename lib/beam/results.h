@@ -17,7 +17,7 @@ struct BeamResult {
   std::optional<double> hand_coded_seconds;
   std::string reference_device;  // the device that computed the expected results; empty: not compared
   // when the result was stored, in UTC: "2026-11-22 19:00:00"; store_result() fills in an empty one
-  std::string stored_at;
+  std::string stored_time_utc;
   std::optional<std::string> measured_json;  // measured_text() of an interrupted search; nullopt: it finished
 
   static BeamResult of(const BeamLog& log);
@@ -46,7 +46,7 @@ class BeamResults {
   size_t remove_results(const std::string& what);
 
  private:
-  std::string select(const char* rest);
+  std::string select_query(const char* rest);
   Database database_;
 };
 

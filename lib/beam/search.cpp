@@ -48,17 +48,19 @@ Result<SearchKernel> SearchKernel::begin(Compilation compilation) {
 }
 
 void SearchKernel::set_origin(const InputGraph& in) {
-  origin_ = {
-      .runs_threads_in_turn = runs_threads_in_turn(in), .function_name = {}, .opts = {}, .producer = producer_of(in)};
+  kernel_origin_ = {.runs_threads_in_turn = runs_threads_in_turn(in),
+                    .function_name = {},
+                    .opts = {},
+                    .producer = producer_of_graph(in)};
   if (!in.record || !in.record->program) return;
-  origin_.function_name = ansistrip(in.record->program->name);
+  kernel_origin_.function_name = ansistrip(in.record->program->name);
   auto opts = catch_failures([&] { return read_opt_list(graph(), in.record->program->applied_opts); });
-  if (opts) origin_.opts = joined_opts(opt_texts(graph(), *opts));
+  if (opts) kernel_origin_.opts = joined_opts(opt_texts(graph(), *opts));
 }
 
 Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target) {
   Session own = session;
-  own.overrides.prefers_native = own.overrides.imports_kernels = true;
+  own.overrides.uses_native_pipeline = own.overrides.imports_kernels = true;
   own.overrides.opts.clear(), own.overrides.live_command.clear(), own.live_pool.reset();
   auto compilation = catch_failures([&] {
     return std::make_unique<Compilation>(compile_copy(own, in, target, in.graph->settings()).value_or_throw());
@@ -73,21 +75,21 @@ Sha256 SearchKernel::graph_key() const { return key_of(base_scheduler_->ast()); 
 
 VariableValues SearchKernel::variables() const {
   VariableValues out;
-  for (const VariableSpec& v : variables_of(base_scheduler_->facts().nodes)) out[v.name] = (v.min + v.max) >> 1;
+  for (const VariableSpec& v : variables_of_nodes(base_scheduler_->facts().nodes)) out[v.name] = (v.min + v.max) >> 1;
   return out;
 }
 
 SearchRounds::SearchRounds(const SearchKernel& kernel, const BeamSettings& settings, size_t width)
-    : limits_(settings.limits(kernel.graph().settings())),
-      actions_(search_actions(kernel.graph(), limits_)),
-      width_(width),
+    : action_limits_(settings.limits(kernel.graph().settings())),
+      action_opts_(search_actions(kernel.graph(), action_limits_)),
+      beam_width_(width),
       min_progress_(settings.BEAM_MIN_PROGRESS / 1e6),
       beam_entries_{{std::make_shared<Scheduler>(kernel.base_scheduler().copy())}} {}
 
 std::vector<std::shared_ptr<const Scheduler>> SearchRounds::candidates() const {
   std::vector<std::shared_ptr<const Scheduler>> out;
   for (const BeamEntry& entry : beam_entries_)
-    for (Scheduler& made : kernel_actions(*entry.kernel, actions_, limits_))
+    for (Scheduler& made : kernel_actions(*entry.kernel, action_opts_, action_limits_))
       out.push_back(std::make_shared<Scheduler>(std::move(made)));
   return out;
 }
@@ -100,7 +102,7 @@ void SearchRounds::end_round(const std::vector<std::shared_ptr<const Scheduler>>
   std::ranges::stable_sort(timed, {}, &BeamEntry::run_seconds);
   double before = best_entry().run_seconds;
   is_done_ = timed.empty() || timed[0].run_seconds < min_progress_ || before - timed[0].run_seconds < min_progress_;
-  if (!is_done_) timed.resize(std::min(timed.size(), width_));
+  if (!is_done_) timed.resize(std::min(timed.size(), beam_width_));
   else if (!timed.empty() && timed[0].run_seconds < before) timed.resize(1);
   else return;
   beam_entries_ = std::move(timed);

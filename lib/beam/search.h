@@ -44,7 +44,7 @@ class SearchKernel {
     std::string producer;          // such as "tinygrad 0.14.0"
   };
   void set_origin(const InputGraph& in);
-  const KernelOrigin& origin() const { return origin_; }
+  const KernelOrigin& origin() const { return kernel_origin_; }
   VariableValues variables() const;    // returns each variable at the middle of its range, as in tinygrad's search
 
  private:
@@ -52,7 +52,7 @@ class SearchKernel {
       : compilation_(std::move(compilation)), base_scheduler_(std::move(base)) {}
   Compilation compilation_;
   std::unique_ptr<Scheduler> base_scheduler_;
-  KernelOrigin origin_;
+  KernelOrigin kernel_origin_;
 };
 
 // Begins tgc's pipeline for `in`, an AST of tinygrad 0.12.0 or of another release, and `target`. Returns the kernel for
@@ -79,9 +79,9 @@ class SearchRounds {
                  const std::vector<std::optional<double>>& seconds);
 
  private:
-  ActionLimits limits_;
-  std::vector<Opt> actions_;
-  size_t width_;
+  ActionLimits action_limits_;
+  std::vector<Opt> action_opts_;
+  size_t beam_width_;
   double min_progress_;  // seconds; the search ends if a round gains less, or if its fastest kernel takes less
   std::vector<BeamEntry> beam_entries_;
   bool is_done_ = false;

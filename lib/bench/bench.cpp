@@ -93,7 +93,7 @@ Result<Inputs> read_inputs(const Session& session, const BenchPlan& plan) {
       if (!session.compiler()->can_compile(graph)) {
         auto pipeline = session.pipeline(std::move(graph));
         if (!pipeline) return pipeline.diag();
-        if (!(*pipeline)->has_ability(Ability::Recording)) return (*pipeline)->missing_ability(Ability::Compile);
+        if (!(*pipeline)->has_ability(Ability::Recording)) return (*pipeline)->missing_ability_error(Ability::Compile);
         auto timed = recorded_time(**pipeline);
         if (!timed) return timed.diag();
         out.recorded.push_back(std::move(*timed));
@@ -141,7 +141,7 @@ Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
     const TimedInput& in = inputs->own[i];
     auto target = recorded_target(in.job_spec.target.empty() ? "CPU" : in.job_spec.target, in.settings);
     out.graphs[i] = {in.name, in.is_tensor_graph || !target ? "" : target->name(),
-                     time_graph(in, plan.repeats, plan.count_rules)};
+                     time_graph(in, plan.repeats, plan.counts_rules)};
     return Unit{};
   };
   auto start = Clock::now();
@@ -162,7 +162,7 @@ void StageTimes::add_time(size_t nodes, double ms) {
 }
 
 BenchReport::BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result)
-    : plan_(plan), num_threads_(threads), result_(result) {
+    : bench_plan_(plan), num_threads_(threads), bench_result_(result) {
   for (const TimedGraph& graph : result.graphs) {
     if (!graph.graph_time) {
       num_refused_++;
@@ -170,22 +170,23 @@ BenchReport::BenchReport(const BenchPlan& plan, unsigned threads, const BenchRes
     }
     total_times_.add_time(graph.graph_time->num_nodes, graph.graph_time->stages_ms);
     counted_ms_ += graph.graph_time->counted_ms;
-    for (const StageTime& s : graph.graph_time->stages) times_of(s.name).add_time(s.num_nodes, s.stage_ms);
+    for (const StageTime& s : graph.graph_time->stages) times_of_stage(s.name).add_time(s.num_nodes, s.stage_ms);
   }
 }
 
-StageTimes& BenchReport::times_of(std::string_view name) {
-  for (auto& [n, times] : stages_)
+StageTimes& BenchReport::times_of_stage(std::string_view name) {
+  for (auto& [n, times] : stage_times_)
     if (n == name) return times;
-  return stages_.emplace_back(name, StageTimes()).second;
+  return stage_times_.emplace_back(name, StageTimes()).second;
 }
 
 // Returns runs per second. A graph that tgc compiles runs once to count its nodes, and per repeat once for the total,
-// once for the stages and, with count_rules, once to count rules.
+// once for the stages and, with counts_rules, once to count rules.
 double BenchReport::runs_per_second() const {
-  const size_t runs = (plan_.count_rules ? 3 : 2) * plan_.repeats + 1;
-  return result_.wall_seconds > 0 ? double((total_times_.count() - result_.num_recorded) * runs) / result_.wall_seconds
-                                  : 0;
+  const size_t runs = (bench_plan_.counts_rules ? 3 : 2) * bench_plan_.repeats + 1;
+  return bench_result_.wall_seconds > 0
+             ? double((total_times_.count() - bench_result_.num_recorded) * runs) / bench_result_.wall_seconds
+             : 0;
 }
 
 std::string BenchReport::text(bool list) const {
@@ -195,21 +196,21 @@ std::string BenchReport::text(bool list) const {
                      t.num_nodes(), t.mean_ms(), t.median_ms(), t.p95_ms(), t.max_ms(),
                      total_times_.sum_ms() > 0 ? 100 * t.sum_ms() / total_times_.sum_ms() : 0.0);
   };
-  for (const TimedGraph& g : result_.graphs)
+  for (const TimedGraph& g : bench_result_.graphs)
     if (list && g.graph_time)
       out += formatted("%-40s %-20s %7zu nodes %10.3f ms\n", g.name.c_str(), g.target.c_str(), g.graph_time->num_nodes,
                        g.graph_time->stages_ms);
   out += formatted("  %-30s %8s %10s %9s %9s %9s %9s %7s\n", "", "kernels", "nodes", "mean ms", "median", "p95", "max",
                    "share");
   row("total", total_times_);
-  for (auto& [name, times] : stages_) row(name, times);
-  if (result_.num_recorded < result_.graphs.size())
+  for (auto& [name, times] : stage_times_) row(name, times);
+  if (bench_result_.num_recorded < bench_result_.graphs.size())
     out += formatted("the fastest of %d runs each, %s: %.0f runs a second; peak memory of the process %.1f MB\n",
-                     plan_.repeats, counted(num_threads_, "thread").c_str(), runs_per_second(), peak_mb());
-  if (result_.num_recorded)
-    out += "processor time of " + result_.recorded_by + " for " + counted(result_.num_recorded, "graph") +
+                     bench_plan_.repeats, counted(num_threads_, "thread").c_str(), runs_per_second(), peak_mb());
+  if (bench_result_.num_recorded)
+    out += "processor time of " + bench_result_.recorded_by + " for " + counted(bench_result_.num_recorded, "graph") +
            ", in one run each, without the exporter's own\n";
-  if (plan_.count_rules)
+  if (bench_plan_.counts_rules)
     out += formatted("counting rules makes it %.1f %% slower: mean %.3f ms\n", 100 * counting_slowdown(),
                      counted_ms_ / double(std::max<size_t>(1, total_times_.count())));
   if (num_refused_) out += std::to_string(num_refused_) + " refused, and not counted\n";
@@ -227,16 +228,17 @@ std::string BenchReport::json(bool list) const {
     };
     json.key("total"), object(total_times_);
     json.key("stages").object([&] {
-      for (auto& [name, times] : stages_) json.key(name), object(times);
+      for (auto& [name, times] : stage_times_) json.key(name), object(times);
     });
-    json.member("threads", num_threads_).member("repeats", plan_.repeats);
+    json.member("threads", num_threads_).member("repeats", bench_plan_.repeats);
     json.key("runs_per_s").number(runs_per_second(), "%.1f").key("peak_mb").number(peak_mb(), "%.1f");
     json.member("refused", num_refused_);
-    if (result_.num_recorded) json.member("recorded", result_.num_recorded).member("recorded_by", result_.recorded_by);
-    if (plan_.count_rules) json.key("counting_slower").number(counting_slowdown(), "%.4f");
+    if (bench_result_.num_recorded)
+      json.member("recorded", bench_result_.num_recorded).member("recorded_by", bench_result_.recorded_by);
+    if (bench_plan_.counts_rules) json.key("counting_slower").number(counting_slowdown(), "%.4f");
     if (!list) return;
     json.key("kernels").array([&] {
-      for (const TimedGraph& g : result_.graphs)
+      for (const TimedGraph& g : bench_result_.graphs)
         if (g.graph_time)
           json.start_line().object([&] {
             json.member("name", g.name).member("target", g.target).member("nodes", g.graph_time->num_nodes);

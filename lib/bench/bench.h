@@ -16,7 +16,7 @@ struct BenchPlan {
   std::string kernel;
   // for models and tensor graphs: include reading the file and rendering the kernels
   bool includes_reading = false;
-  bool count_rules = false;  // also make `repeats` runs that count how often each rule is tried and applies
+  bool counts_rules = false;  // also make `repeats` runs that count how often each rule is tried and applies
   int repeats = 3;
 };
 
@@ -69,17 +69,17 @@ class BenchReport {
   std::string json(bool list) const;
 
  private:
-  StageTimes& times_of(std::string_view name);
+  StageTimes& times_of_stage(std::string_view name);
   // relative cost of counting rules: 0.1 means 10 % slower
   double counting_slowdown() const { return total_times_.sum_ms() > 0 ? counted_ms_ / total_times_.sum_ms() - 1 : 0; }
   double runs_per_second() const;
 
-  const BenchPlan& plan_;
+  const BenchPlan& bench_plan_;
   unsigned num_threads_;
-  const BenchResult& result_;
+  const BenchResult& bench_result_;
   StageTimes total_times_;
   // the stages in the order in which they first ran, with their times
-  std::vector<std::pair<std::string_view, StageTimes>> stages_;
+  std::vector<std::pair<std::string_view, StageTimes>> stage_times_;
   size_t num_refused_ = 0;
   double counted_ms_ = 0;
 };

@@ -26,7 +26,7 @@ constexpr double kLaunchShare = 0.5;  // a kernel is bound by its launch if an e
 // Sets `limiting_resource` and `peak_share` of a kernel that was timed.
 void set_bound(BenchedKernel& k, const Peaks& peaks) {
   if (k.least_seconds <= 0) return;
-  const double rate = peaks.rate_for(k.kernel_cost.total_bytes());
+  const double rate = peaks.rate_for_bytes(k.kernel_cost.total_bytes());
   const double compute = peaks.operations_per_second > 0
                              ? k.kernel_cost.num_operations / k.least_seconds / peaks.operations_per_second
                              : 0;
@@ -39,7 +39,7 @@ void set_bound(BenchedKernel& k, const Peaks& peaks) {
 
 // Raises the measured peaks to what the kernel reached: peaks that are measured while other programs run are too low.
 void raise_peaks(Peaks& peaks, const BenchedKernel& k) {
-  if (k.least_seconds <= 0 || peaks.source != kMeasuredPeaks) return;
+  if (k.least_seconds <= 0 || peaks.source != kMeasuredPeaksSource) return;
   const double rate = k.kernel_cost.total_bytes() / k.least_seconds;
   peaks.operations_per_second = std::max(peaks.operations_per_second, k.kernel_cost.num_operations / k.least_seconds);
   peaks.launch_seconds = std::min(peaks.launch_seconds, k.least_seconds);
@@ -107,7 +107,7 @@ class KernelBench {
       k.name = k.function_name = ansistrip(report.timed_runs->name);
       if (!in.info.name.empty() && in.record) k.name = in.info.name + " " + k.name;
       k.estimated_cost = report.timed_runs->kernel_cost;
-      k.kernel_cost = cost_of(in.root);
+      k.kernel_cost = cost_of_ast(in.root);
     }
     const double seconds = k.least_seconds;
     out_.kernels.push_back(std::move(k));
@@ -126,7 +126,7 @@ class KernelBench {
     const std::string device = k.device_option();
     if (!out_.peaks.contains(device) && !failed_.contains(device)) {
       session_.report_progress("the peak rates of " + device);
-      auto peaks = peaks_of(session_, device);
+      auto peaks = peaks_of_device(session_, device);
       if (peaks) out_.peaks.emplace(device, std::move(*peaks));
       else failed_[device] = true, out_.peak_errors.push_back(peaks.diag().text());
     }
@@ -161,11 +161,11 @@ class KernelBench {
     slow.launch_size = kernel.launch_size(variables_at_middle(kernel)).value_or_throw();
     auto job = job_for(kernel.source());
     if (job)
-      if (auto found = resources_of(*job); found && !found->empty()) slow.resources = found->front();
+      if (auto found = resources_of_job(*job); found && !found->empty()) slow.resources = found->front();
     k.opts = applied_opts_of(in, kernel);
     for (std::string_view op : {"UPCAST", "UNROLL"})
       for (size_t at = 0; (at = k.opts.find(op, at)) != k.opts.npos; at++) slow.num_unrolling_opts++;
-    k.reasons = reasons_of(slow);
+    k.reasons = slowness_reasons(slow);
     if (k.reasons.empty()) return;
     auto searched = kernel_to_optimize(session_, in, place.target->name());
     if (!searched) {

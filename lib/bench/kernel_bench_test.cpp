@@ -17,7 +17,7 @@ Peaks costs() {
   return {.bytes_per_second = 14e9,
           .operations_per_second = 1e11,
           .instruction_seconds = 0.28e-9,
-          .add_seconds = 0.8e-9,
+          .addition_seconds = 0.8e-9,
           .near_line_seconds = 0.5e-9,
           .far_line_seconds = 5e-9,
           .source = "a test",
@@ -44,7 +44,7 @@ InputGraph product(int n) {
 
 TEST_CASE("the cost of a kernel is counted on its AST") {
   InputGraph in = product(64);
-  const KernelCost cost = cost_of(in.root);
+  const KernelCost cost = cost_of_ast(in.root);
   CHECK(cost.num_operations == 2.0 * 64 * 64 * 64);
   CHECK(cost.bytes_read == 2.0 * 64 * 64 * 4);
   CHECK(cost.bytes_written == 64 * 64 * 4);
@@ -60,8 +60,8 @@ TEST_CASE("a matrix product without opts is slow because nothing is unrolled, an
   REQUIRE(plain.set_value("NOOPT", "1"));
   InputGraph again = load_text(plain, InputKind::Pyrender, product_text(64), "product").value_or_throw();
   const auto list = lower_kernel({.root = again.root}, target).value_or_throw();
-  auto reasons =
-      reasons_of({.linear_list = list, .cost = cost_of(again.root), .fastest_seconds = 1e-3, .peaks = costs()});
+  auto reasons = slowness_reasons(
+      {.linear_list = list, .cost = cost_of_ast(again.root), .fastest_seconds = 1e-3, .peaks = costs()});
   REQUIRE(!reasons.empty());
   CHECK(reasons[0].kind == Slowness::NotUnrolled);
   suggest_opts(reasons, *kernel, {});
@@ -106,11 +106,11 @@ TEST_CASE("the first reason is what costs the most: a column that is summed, an 
     const auto list = lower_kernel({.root = in.root}, target).value_or_throw();
     SlowKernel kernel{.linear_list = list,
                       .num_units = units,
-                      .cost = cost_of(in.root),
+                      .cost = cost_of_ast(in.root),
                       .fastest_seconds = seconds,
                       .peaks = costs()};
     kernel.resources = KernelResources{.vector_bits = 0};
-    return reasons_of(kernel);
+    return slowness_reasons(kernel);
   };
   auto columns = reasons_for("k*1024+i", 1, 6e-3), rows = reasons_for("i*1024+k", 1, 1e-3);
   auto idle = reasons_for("i*1024+k", 8, 1e-3);

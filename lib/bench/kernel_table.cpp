@@ -170,7 +170,7 @@ std::string kernels_json(const KernelBenchResult& result) {
           if (p.launch_seconds > 0) json.member("launch_s", p.launch_seconds);
           if (p.instruction_seconds > 0)
             json.member("instruction_s", p.instruction_seconds)
-                .member("add_s", p.add_seconds)
+                .member("add_s", p.addition_seconds)
                 .member("near_line_s", p.near_line_seconds)
                 .member("far_line_s", p.far_line_seconds)
                 .member("group_s", p.group_seconds);

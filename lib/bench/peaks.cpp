@@ -111,7 +111,7 @@ class PeakMeter {
       : place_(std::move(place)), kernels_(kernels), units_(units) {}
 
   Peaks measure(bool only_rates) {
-    Peaks out{.source = kMeasuredPeaks};
+    Peaks out{.source = kMeasuredPeaksSource};
     kernels_.floats = kItems * 2;
     if (!only_rates) out.launch_seconds = seconds(kernels_.empty_kernel());
     const uint64_t all = kernels_.threads;
@@ -168,7 +168,7 @@ class PeakMeter {
 
   void measure_costs(Peaks& out) {
     kernels_.width = 32;
-    out.add_seconds = seconds(kernels_.additions(), 1, 1) / kAdds;
+    out.addition_seconds = seconds(kernels_.additions(), 1, 1) / kAdds;
     auto line_seconds = [&](const Lines& lines) {
       kernels_.floats = uint64_t(lines.count) * uint64_t(lines.gap) + 64;
       return seconds(kernels_.elements_of(lines), 1, 1) / (double(lines.count) * lines.rounds);
@@ -192,9 +192,9 @@ class PeakMeter {
     ProgramInfo info{.name = "peak", .function_name = "peak"};
     info.global_size[0] = groups, info.local_size->at(0) = items;
     KernelSource source{"peak", "peak", place_.target->name(), text};
-    if (kernels_.is_c) source.variables_before_core = 0;
+    if (kernels_.is_c) source.num_variables_before_core = 0;
     Executable kernel = std::move(
-        Executable::for_source(std::move(source), std::move(buffers), {}, std::move(info), *place_.device)
+        Executable::make_for_source(std::move(source), std::move(buffers), {}, std::move(info), *place_.device)
             .value_or_throw());
     Arrays inputs = std::move(
         input_arrays(kernel.buffers(), {}, "", InputDistribution{.seed = 0, .floats = Floats::Unit}).value_or_throw());
@@ -212,13 +212,13 @@ class PeakMeter {
 
 }  // namespace
 
-double Peaks::rate_for(double working_set) const {
+double Peaks::rate_for_bytes(double working_set) const {
   for (const CacheRate& cache : caches)
     if (working_set <= double(cache.working_set)) return cache.bytes_per_second;
   return bytes_per_second;
 }
 
-Result<Peaks> peaks_of(const Session& session, const std::string& device, bool only_rates) {
+Result<Peaks> peaks_of_device(const Session& session, const std::string& device, bool only_rates) {
   return catch_failures([&] {
     const Settings settings = session.settings_for().value_or_throw();
     const std::string name = device.substr(0, device.find(':'));

@@ -209,7 +209,7 @@ class ReasonFinder {
     const double chains = facts_.accumulators * std::max(1.0, items / kVector);
     if (chains >= kIndependent) return 0;
     return add(Slowness::SerialReduction,
-               facts_.steps / items * costs_.add_seconds * wall_ * (1 - chains / kIndependent),
+               facts_.steps / items * costs_.addition_seconds * wall_ * (1 - chains / kIndependent),
                formatted("%s of a reduction of %.0f iterations: each addition waits for the one before. UPCAST (more "
                          "outputs at a time) or UNROLL make independent additions",
                          counted(uint64_t(facts_.accumulators), "accumulator").c_str(), facts_.longest_reduction));
@@ -288,9 +288,9 @@ class ReasonFinder {
       }
     if (worst.empty()) return 0;
     // an OpenCL device of the CPU runs the threads one after another; a GPU transfers each cache line
-    const double rate = costs_.rate_for(k_.cost.total_bytes());
+    const double rate = costs_.rate_for_bytes(k_.cost.total_bytes());
     if (has_measured_groups()) lost = (lines - fewest) * costs_.far_line_seconds * wall_;
-    else if (rate > 0) lost = (lines - fewest) * profile::kCacheLine / rate;
+    else if (rate > 0) lost = (lines - fewest) * profile::kCacheLineSize / rate;
     return add(Slowness::StridedLoads, lost,
                worst + ". LOCAL of the contiguous axis lets neighbouring threads access neighbouring addresses");
   }
@@ -303,7 +303,7 @@ class ReasonFinder {
     const double bytes = facts_.loaded_bytes() * launch_;
     double moving = 0;  // in seconds; repeated loads of a buffer come from a cache that holds the buffer
     for (const Access& a : facts_.loads)
-      if (const double rate = costs_.rate_for(std::min(k_.cost.total_bytes(), a.buffer_bytes)); rate > 0)
+      if (const double rate = costs_.rate_for_bytes(std::min(k_.cost.total_bytes(), a.buffer_bytes)); rate > 0)
         moving += a.times * a.bytes * launch_ / rate;
     double loads = 0;  // number of instructions; one instruction loads neighbouring elements
     if (!runs_loops() || is_scalar()) {
@@ -368,6 +368,6 @@ std::string_view name_of(Slowness kind) {
   return kNames[size_t(kind)];
 }
 
-std::vector<Reason> reasons_of(const SlowKernel& kernel) { return ReasonFinder(kernel).find(); }
+std::vector<Reason> slowness_reasons(const SlowKernel& kernel) { return ReasonFinder(kernel).find(); }
 
 }  // namespace tgc

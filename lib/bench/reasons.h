@@ -53,6 +53,6 @@ struct SlowKernel {
 };
 
 // Returns the reasons, those with the largest possible_speedup first; empty if no reason is found.
-std::vector<Reason> reasons_of(const SlowKernel& kernel);
+std::vector<Reason> slowness_reasons(const SlowKernel& kernel);
 
 }  // namespace tgc

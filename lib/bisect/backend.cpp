@@ -28,7 +28,7 @@ bool other_compiler_accepts(const Target& target, const std::string& source) {
   if (target.device != "CPU") return false;
   auto job = job_for({"refused", "", target.name(), source});
   if (job) job->uses_other_compiler = true;
-  return job && compile_uncached(*job, Artifact::Binary);
+  return job && compile_without_cache(*job, Artifact::Binary);
 }
 
 class BackendBisection {
@@ -43,7 +43,7 @@ class BackendBisection {
   Verdict find() {
     const bool dies = executor_.watched_run().outcome.kind == Outcome::Kind::Dies;
     std::string notes;
-    if (repro_.is_small && Executable::for_ref(list_)) {
+    if (repro_.is_small && Executable::make_for_ref(list_)) {
       auto in_ref = executor_.run_in_ref(list_);
       if (in_ref) notes = in_ref->notes;
       if (!executor_.compare_execution(in_ref).passes())
@@ -81,7 +81,7 @@ class BackendBisection {
                                          : "the source is right if clang and LLVM compile it in two steps");
     }
     const std::string other = other_renderer(target_);
-    if (!executor_.passes_on(other)) {
+    if (!executor_.passes_on_target(other)) {
       if (find_vector_access())
         return verdict(Kind::Renderer, "it passes if vectors are accessed element by element; the kernel of " + other +
                                            " fails, too");
@@ -105,7 +105,7 @@ class BackendBisection {
 
   // A kernel that is not compiled fails, too.
   bool fails() {
-    auto code = compile_uncached(job_, Artifact::Binary);
+    auto code = compile_without_cache(job_, Artifact::Binary);
     if (!code) return true;
     kernel_.set_code(std::move(*code));
     return !executor_.run_kernel(kernel_, *repro_.placement.device).passes();
@@ -113,10 +113,10 @@ class BackendBisection {
 
   Verdict find_pass() {
     job_.max_passes = kAllPasses;
-    const std::string text = std::move(compile_uncached(job_, Artifact::Passes).value_or_throw());
+    const std::string text = std::move(compile_without_cache(job_, Artifact::Passes).value_or_throw());
     const std::vector<std::string_view> passes = lines_of(text);
     const size_t wrong =
-        *first_wrong(0, passes.size(), [&](size_t n) { return job_.max_passes = int64_t(n), fails(); });
+        *find_first_wrong(0, passes.size(), [&](size_t n) { return job_.max_passes = int64_t(n), fails(); });
     std::string_view line = passes.at(wrong - 1);
     out_.pass_name = line.substr(0, line.find('\t'));
     out_.pass_number = wrong;
@@ -203,7 +203,7 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
   const bool is_valid = source && (compiler_fails || other_compiler_accepts(target, *source));
   out.kind = is_valid ? Kind::Compiler : Kind::Renderer;
   const std::string other = other_renderer(target);
-  out.is_confirmed = !other.empty() && executor.passes_on(other);
+  out.is_confirmed = !other.empty() && executor.passes_on_target(other);
   if (out.is_confirmed) out.proof = "the kernel of " + other + " passes";
   return out;
 }

@@ -13,7 +13,8 @@ const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& 
     return s.kind == EquivalenceResult::Kind::Same && !s.is_exact;
   };
   auto is_culprit = [&](const Application& a) { return prover.prove_by_rule_veto(a) == Proof::ByRule; };
-  return first_by_rule(watched.application_log.all_rewrites(), 0, watched.compared_sides.size(), is_near, is_culprit);
+  return find_first_by_rule(watched.application_log.all_rewrites(), 0, watched.compared_sides.size(), is_near,
+                            is_culprit);
 }
 
 }  // namespace
@@ -24,7 +25,7 @@ const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor)
     if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(&s);
   auto is_right = [&](size_t i) { return stages[i]->result && executor.run_watched_graph(stages[i]->result).passes(); };
   // test all stages in order, because the graph may be right again after a later stage
-  if (repro.options.compare.runs_each_stage) {
+  if (repro.options.compare.should_run_each_stage) {
     for (size_t i = 0; i < stages.size(); i++)
       if (!is_right(i)) return stages[i];
     return nullptr;
@@ -32,7 +33,7 @@ const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor)
   if (stages.empty() || is_right(stages.size() - 1)) return nullptr;
   const UOp last = stages.back()->result;
   if (!repro.is_small && last && executor.run_watched_graph(last).is_refused()) return nullptr;
-  return stages[*first_wrong(0, stages.size(), [&](size_t n) { return !is_right(n - 1); }) - 1];
+  return stages[*find_first_wrong(0, stages.size(), [&](size_t n) { return !is_right(n - 1); }) - 1];
 }
 
 std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& executor) {
@@ -44,7 +45,7 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
     const size_t n = r.application_indices.size();
     if (r.stage != stage->row || !can_run(r) || n == 0) continue;
     if (!prover.run_after(r, 0).passes() || prover.run_after(r, n).passes()) continue;
-    const size_t i = *first_wrong(0, n, [&](size_t k) { return !prover.run_after(r, k).passes(); }) - 1;
+    const size_t i = *find_first_wrong(0, n, [&](size_t k) { return !prover.run_after(r, k).passes(); }) - 1;
     if (!prover.run_after(r, i).passes()) continue;
     const bool is_refused = prover.run_after(r, i + 1).is_refused();
     // inconclusive if REF cannot run the graph after this rewrite, but can run that after the last rewrite

@@ -120,8 +120,8 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
 // Returns true if tgc should reproduce the record's texts of stages exactly.
 bool is_as_recorded(const Session& session, const InputGraph& in) {
   const char* fault = std::getenv("TGC_FAULT");
-  return in.record && detect_kind(in.record->ast) != InputKind::Json && !session.overrides.changes_compilation() &&
-         !(fault && *fault);
+  return in.record && detect_input_kind(in.record->ast) != InputKind::Json &&
+         !session.overrides.changes_compilation() && !(fault && *fault);
 }
 
 void bisect_divergence(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan,
@@ -129,7 +129,7 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
   std::optional<Verdict> verdict;
   std::string more_options = repeated_options(session, options, in, Placement());
   if (!plan.tinygrad_command.empty()) {
-    in.info.target = session.target_for(in);
+    in.info.target = session.target_for_input(in);
     if (!session.overrides.opts.empty())
       in.root = with_opts(in.root, read_opts(*in.graph, session.overrides.opts, "--opts").value_or_throw());
     TinygradProcess tinygrad(plan.tinygrad_command, session.cancel_check());
@@ -153,7 +153,7 @@ void check_plan(const BisectPlan& plan, const Session& session, const InputGraph
                                                    {"--against", !plan.golden_input.empty()},
                                                    {"--cmd", !plan.test_command.empty()},
                                                    {"--crash", plan.may_crash},
-                                                   {"--from", !session.overrides.from_stage.empty()}};
+                                                   {"--from", !session.overrides.start_stage.empty()}};
   for (auto& [name, is_set] : searches)
     if (is_set)
       throw Failure(
@@ -161,13 +161,13 @@ void check_plan(const BisectPlan& plan, const Session& session, const InputGraph
 }
 
 void check_recorded(const Session& session, const InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
-  const std::string& producer = imported_from(in).producer;
+  const std::string& producer = import_facts_of(in).producer;
   if (!in.record)
     throw Failure(Diag{.message = "a graph of " + producer + " without recorded stages",
                        .file = in.file,
                        .expected = "a recording of tinygrad_export.py --rewrites, or --native"});
   check_plan(plan, session, in, "the recorded kernel '" + in.info.name + "'", "--native");
-  check_honoured(RunTask::BisectRecorded, options, in).value_or_throw();
+  check_options_honoured(RunTask::BisectRecorded, options, in).value_or_throw();
   if (!options.device.name.empty()) placement_for(session, options.device.name, in).value_or_throw();
 }
 
@@ -210,7 +210,7 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
     auto verdict = check_schedule(repro, outcome, report.counts);
     if (!verdict) throw Failure(model.error);
     report.verdict = std::move(*verdict);
-    report.counts.set_elements(finder.elements());
+    report.counts.set_element_counts(finder.elements());
     return;
   }
   options.input.variables = kernel->variables;
@@ -230,14 +230,14 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
   const std::string name = in.info.name.empty() ? "kernel" : in.info.name;
   return reported(whole, plan.limit_seconds, name, [&](const Session& session, BisectReport& report) {
     report.is_strict = plan.is_strict, report.origin_text = in.made_for;
-    if (auto& refused = imported_from(in).import_error) throw Failure(*refused);
-    if (is_imported(in) && !session.overrides.prefers_native) {
+    if (auto& refused = import_facts_of(in).import_error) throw Failure(*refused);
+    if (is_imported(in) && !session.overrides.uses_native_pipeline) {
       check_recorded(session, in, options, plan);
       report.device = "REF";
       report.repro_command = bisect_command(options, repeated_options(session, options, in, Placement()));
-      check_compiled(in).value_or_throw();
+      check_is_runnable(in).value_or_throw();
       if (const VariableValues& given = options.input.variables; !given.empty()) {
-        const Executable ast = std::move(Executable::for_ref(in.root).value_or_throw());
+        const Executable ast = std::move(Executable::make_for_ref(in.root).value_or_throw());
         report.variables = bound_variables(ast, given);
         if (options.input.is_only_kernel) check_variables(ast, given).value_or_throw();
       }
@@ -265,7 +265,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     if (more.result() == RunReport::Result::Failed && (at_bound || more.input_set != InputSet::Usual)) {
       own.input.variables = values_of(more.variable_values);
       own.input.input_set = more.input_set;
-      if (more.input_set != InputSet::Usual) own.compare.accepts_rounding = true;
+      if (more.input_set != InputSet::Usual) own.compare.should_accept_rounding = true;
       return bisect_kernel(add_expected_results(begin_repro(session, in, own)), false, report);
     }
     // If the kernel is right at a sample of its elements, bisect again with all elements. If all are right, compare the

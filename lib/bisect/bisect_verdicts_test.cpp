@@ -53,7 +53,7 @@ TEST_CASE("bisect: with --each-stage, names a wrong stage although later stages 
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.ulong.ptr(2), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
   RunOptions spec{.device = {.name = "REF"}};
   BisectReport plain = bisected(text, "", spec);
-  spec.compare.runs_each_stage = true;
+  spec.compare.should_run_each_stage = true;
   BisectReport report = bisected(text, "", spec);
   INFO(plain.text(), report.text());
   CHECK(report.verdict.kind == Kind::Rewrite);
@@ -78,7 +78,7 @@ TEST_CASE("bisect: elements that rounding decides are no failure, with and witho
 
   InputGraph again = loaded();
   RunReport trial =
-      run_kernel(session, again, {.device = {.name = "REF"}, .compare = {.runs_each_stage = true}});
+      run_kernel(session, again, {.device = {.name = "REF"}, .compare = {.should_run_each_stage = true}});
   INFO(trial.text(1, false));
   CHECK(trial.passed());
   CHECK(trial.text(1, false).find("computes the same, but for ") != std::string::npos);

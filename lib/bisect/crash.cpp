@@ -34,7 +34,7 @@ class ProgressWatcher : public ApplicationWatcher {
   UOp decide_result(const Hit& hit, UOp, UOp after) override {
     if (rewrite_number() == left_out_) return {};
     put(progress_.rule, hit.rule->name);
-    put(progress_.location, location_of(*hit.rule));
+    put(progress_.location, location_of_rule(*hit.rule));
     progress_.number = rewrite_number(), progress_.in_stage = ++in_stage_[hit.rule->name];
     return after;
   }
@@ -47,7 +47,7 @@ class ProgressWatcher : public ApplicationWatcher {
 
 // Returns an error if the worker crashed or timed out.
 std::optional<Diag> compile_in_worker(const Executor& executor, Progress& progress, uint64_t left_out, double seconds) {
-  Death death;
+  WorkerDeath death;
   auto answer = contain(
       [&](Worker&) -> Result<std::string> {
         ProgressWatcher watcher(progress, left_out);

@@ -147,7 +147,7 @@ class Divergence {
 
   const Application* first_remaining(const StageRun& run, const std::string& ours, const std::string& theirs) const {
     Graph graph(in_.graph->settings());
-    auto pair = read_alike(graph, {ours, "tgc"}, {theirs, in_.file});
+    auto pair = read_graph_pair(graph, {ours, "tgc"}, {theirs, in_.file});
     if (!pair) return nullptr;
     std::vector<UOp> made = toposort(run.result), read = toposort(pair->first), other = toposort(pair->second);
     if (made.size() != read.size()) return nullptr;
@@ -164,7 +164,7 @@ class Divergence {
     c.set_watcher(&veto);
     bool same = c.run_through(row) && pyrender(c.current_graph()).value_or_throw() == theirs;
     c.set_watcher(nullptr);
-    (void)take_fault_warnings();  // drop warnings that a fault had no effect: `veto` may have suppressed the fault
+    (void)extract_fault_warnings();  // drop warnings that a fault had no effect: `veto` may have suppressed the fault
     return same;
   }
 

@@ -105,7 +105,7 @@ std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& e
   executor.compare_sides(kMostCompared);
   const WatchedRun& watched = executor.watched_run();
   std::vector<const Application*> suspects = watched.suspects();
-  std::erase_if(suspects, [&](auto* a) { return !watched.sides_of(*a).differs_at_one_in(2); });
+  std::erase_if(suspects, [&](auto* a) { return !watched.sides_of(*a).has_one_difference_in(2); });
   suspects.resize(std::min(suspects.size(), kMostProven));
   RewriteProver prover(repro, executor);
   for (const Application* a : suspects) {

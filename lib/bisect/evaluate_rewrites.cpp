@@ -8,11 +8,11 @@ namespace {
 // If the kernel still fails without `culprit`, returns a second rewrite such that the kernel passes without both.
 const Application* second_culprit(RewriteProver& prover, const WatchedRun& watched, const Application& culprit) {
   constexpr size_t kMostPartners = 4;
-  if (prover.run_without(culprit).kind != Outcome::Kind::Fails) return nullptr;
+  if (prover.run_without_rewrite(culprit).kind != Outcome::Kind::Fails) return nullptr;
   size_t tries = 0;
   for (const Application* other : watched.suspects())
     if (other != &culprit && watched.sides_of(*other).is_beyond_rounding && tries++ < kMostPartners &&
-        prover.run_without(culprit, other).passes())
+        prover.run_without_rewrite(culprit, other).passes())
       return other;
   return nullptr;
 }
@@ -40,7 +40,7 @@ std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, Executor
   RewriteProver prover(repro, executor);
   std::vector<const Application*> clear;
   for (const Application* a : watched.suspects())
-    if (watched.sides_of(*a).differs_at_one_in(4)) clear.push_back(a);
+    if (watched.sides_of(*a).has_one_difference_in(4)) clear.push_back(a);
   const bool is_only_rule = std::ranges::all_of(clear, [&](auto* a) { return a->rule == clear[0]->rule; });
   if (!repro.is_small && !clear.empty() && is_only_rule) return prover.verdict(*clear[0], Proof::None);
   for (const Application* a : clear)

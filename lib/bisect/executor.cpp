@@ -39,7 +39,7 @@ class CancelWatcher : public Watcher, public RewriteObserver {
 }  // namespace
 
 EquivalenceResult WatchedRun::sides_of(const Application& a) const {
-  const size_t i = index_of(a);
+  const size_t i = index_of_rewrite(a);
   return i < compared_sides.size() ? compared_sides[i] : EquivalenceResult{};
 }
 
@@ -55,14 +55,14 @@ std::vector<const Application*> WatchedRun::suspects() const {
     if (compared_sides[i].kind == Kind::Differ || compared_sides[i].kind == Kind::Unlike)
       out.push_back(&application_log.all_rewrites()[i]);
   std::ranges::stable_sort(out, std::greater(), [&](auto* a) {
-    return std::pair(compared_sides[index_of(*a)].is_beyond_rounding, has_counterexample(*a->rule));
+    return std::pair(compared_sides[index_of_rewrite(*a)].is_beyond_rounding, has_counterexample(*a->rule));
   });
   return out;
 }
 
 const Outcome& Executor::first_outcome() {
   if (std::exchange(has_run_, true)) return first_outcome_;
-  first_outcome_ = attempt(), second_outcome_ = attempt();
+  first_outcome_ = compile_and_run(), second_outcome_ = compile_and_run();
   if (!is_endless(first_outcome_))
     settings_.REWRITE_STACK_LIMIT = std::max(settings_.REWRITE_STACK_LIMIT, Settings().REWRITE_STACK_LIMIT);
   if (!first_outcome_.passes() && first_outcome_.kind != Outcome::Kind::Fails)
@@ -83,7 +83,7 @@ WatchedRun& Executor::watched_run() {
   w.linear_list = *list;
   if (!repro_.test_command.empty()) return w;
   w.outcome = run_list(w.linear_list);
-  if (repro_.options.compare.runs_each_stage)
+  if (repro_.options.compare.should_run_each_stage)
     for (const StageRun& s : w.application_log.stage_runs())
       if (w.outcome.passes() && s.row->is_graph_stage() && s.result && !(s.result == s.input))
         w.outcome = run_watched_graph(s.result);
@@ -94,14 +94,14 @@ void Executor::compare_sides(size_t most) {
   WatchedRun& w = watched_run();
   std::span<const Application> list = w.application_log.all_rewrites();
   list = list.first(std::min(list.size(), most));
-  counts_.num_rewrites = list.size();
+  bisect_counts_.num_rewrites = list.size();
   auto sides = evaluate_sides(w.compilation, list, repro_.arrays.inputs, repro_.options.input.variables);
   if (!sides) {
     w.comparison_error = "the sides of the rewrites were not compared: " + sides.diag().text();
     return;
   }
   w.compared_sides = std::move(*sides);
-  counts_.num_compared += size_t(
+  bisect_counts_.num_compared += size_t(
       std::ranges::count_if(w.compared_sides, [](auto& s) { return s.kind != EquivalenceResult::Kind::Open; }));
 }
 
@@ -122,27 +122,27 @@ Compilation Executor::begin_compilation(const std::string& target, const Setting
   return compile_copy(repro_.session, repro_.input_graph, target, settings).value_or_throw();
 }
 
-bool Executor::passes_on(const std::string& target) {
+bool Executor::passes_on_target(const std::string& target) {
   auto passes = catch_failures([&] {
     Compilation c = begin_compilation(target, settings_);
     auto& list = c.list();
     if (!list) return false;
     Placement other = std::move(choose_placement("", target, repro_.input_graph.graph->settings()).value_or_throw());
-    Executable kernel = std::move(Executable::for_device(*list, *other.target, *other.device).value_or_throw());
+    Executable kernel = std::move(Executable::make_for_device(*list, *other.target, *other.device).value_or_throw());
     return run_kernel(kernel, *other.device).passes();
   });
   return passes && *passes;
 }
 
-Outcome Executor::attempt(Watcher* watcher) {
+Outcome Executor::compile_and_run(Watcher* watcher) {
   if (!repro_.linear_list.empty()) return run_list(repro_.linear_list);
   Compilation c = begin_compilation();
-  return attempt(c, watcher);
+  return compile_and_run(c, watcher);
 }
 
-Outcome Executor::attempt(Compilation& c, Watcher* watcher) {
+Outcome Executor::compile_and_run(Compilation& c, Watcher* watcher) {
   if (watcher) c.set_watcher(watcher);
-  const Outcome of_stages = repro_.options.compare.runs_each_stage ? run_stages(c) : Outcome();
+  const Outcome of_stages = repro_.options.compare.should_run_each_stage ? run_stages(c) : Outcome();
   auto& list = c.list();
   if (watcher) c.set_watcher(nullptr);
   if (!list) return refused(list.diag());
@@ -181,12 +181,12 @@ Outcome Executor::run_watched_graph(UOp root) {
 Outcome Executor::run_graph(UOp root) {
   throw_if_cancelled();
   if (!repro_.test_command.empty()) return run_command(root);
-  if (!repro_.is_small) return run_truncated(root);
-  auto kernel = Executable::for_ref(root);
+  if (!repro_.is_small) return run_truncated_graph(root);
+  auto kernel = Executable::make_for_ref(root);
   if (!kernel) return refused(kernel.diag());
   auto inputs = input_arrays(kernel->buffers(), repro_.arrays.inputs, "", std::nullopt);
   if (!inputs) return refused(inputs.diag());
-  counts_.num_runs++;
+  bisect_counts_.num_runs++;
   const DeadlineScope trial(repro_.options.device.trial_seconds());
   return compare_execution(repro_.run_in_ref(*kernel, *inputs));
 }
@@ -202,11 +202,11 @@ Outcome Executor::run_command(UOp root) {
   if (exit_code == 127)
     throw Failure(Diag{.message = "--cmd could not be run: '" + repro_.test_command + "'",
                        .expected = "a shell command with {}"});
-  counts_.num_runs++;
+  bisect_counts_.num_runs++;
   return {exit_code == 0 ? Outcome::Kind::Fails : Outcome::Kind::Passes, {}};
 }
 
-Outcome Executor::run_truncated(UOp root) {
+Outcome Executor::run_truncated_graph(UOp root) {
   constexpr double kWork = 1.6e7;       // limit for the UOps that REF evaluates after shortening loops
   constexpr size_t kMostElements = 512;  // limit for the compared elements of each array
   const Arrays& inputs = repro_.arrays.inputs;
@@ -214,12 +214,12 @@ Outcome Executor::run_truncated(UOp root) {
   auto done = catch_failures([&]() -> Outcome {
     Graph graph(settings_);
     UninstrumentedScope uninstrumented(graph);
-    counts_.num_runs++;
+    bisect_counts_.num_runs++;
     StoredSample stored = std::move(
         sample_stores_in_ref(truncate_loops(graph, root, kWork), inputs, variables, kMostElements).value_or_throw());
     const CompareOptions compare{.tolerance = repro_.options.compare.tolerance};
     auto arrays = std::move(
-        compare_outputs(repro_.input_graph.root, stored.values, repro_.expected_at(stored.flat_indices), compare)
+        compare_outputs(repro_.input_graph.root, stored.values, repro_.expected_elements(stored.flat_indices), compare)
             .value_or_throw());
     return {std::ranges::all_of(arrays, &Comparison::has_passed) ? Outcome::Kind::Passes : Outcome::Kind::Fails, {}};
   });
@@ -228,17 +228,19 @@ Outcome Executor::run_truncated(UOp root) {
 
 Result<Executable> Executor::make_executable(std::span<const UOp> list) const {
   const Placement& place = repro_.placement;
-  return place.is_ref ? Executable::for_ref(list) : Executable::for_device(list, *place.target, *place.device);
+  return place.is_ref ? Executable::make_for_ref(list)
+                      : Executable::make_for_device(list, *place.target, *place.device);
 }
 
 Outcome Executor::run_list(std::span<const UOp> list) {
   auto kernel = make_executable(list);
   if (!kernel) return refused(kernel.diag());
   const std::string source = kernel->source().text;
-  if (auto it = outcomes_.find(source); !source.empty() && it != outcomes_.end() && it->second.num_requests++ > 0)
+  if (auto it = known_outcomes_.find(source);
+      !source.empty() && it != known_outcomes_.end() && it->second.num_requests++ > 0)
     return it->second.outcome;
   Outcome out = run_kernel(*kernel, *repro_.placement.device);
-  if (!source.empty()) outcomes_.try_emplace(source, out);
+  if (!source.empty()) known_outcomes_.try_emplace(source, out);
   return out;
 }
 
@@ -246,11 +248,11 @@ Outcome Executor::run_kernel(Executable& kernel, Device& device) {
   const RunOptions& o = repro_.options;
   // A variable without a value is a placeholder that the graph still has, because its substitution was suppressed.
   if (auto arguments = kernel.arguments(o.input.variables); !arguments) return refused(arguments.diag());
-  counts_.num_runs++;
+  bisect_counts_.num_runs++;
   const DeadlineScope trial(o.device.trial_seconds());
-  const Arrays inputs = repro_.inputs_for(kernel);
-  return compare_execution(o.device.use_sanitizer
-                               ? execute_sanitized(kernel, inputs, o.input.variables, repro_.execute_options())
+  const Arrays inputs = repro_.inputs_for_kernel(kernel);
+  return compare_execution(o.device.should_use_sanitizer
+                               ? execute_with_sanitizer(kernel, inputs, o.input.variables, repro_.execute_options())
                                : execute(kernel, device, inputs, o.input.variables, repro_.execute_options()));
 }
 
@@ -273,7 +275,7 @@ Outcome Executor::compare_execution(const Result<Execution>& done) {
   const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);
   arrays = ref.compare_arrays(repro_.input_graph.root, actual, expected, o.compare);
   if (arrays && std::ranges::all_of(*arrays, &Comparison::has_passed)) {
-    counts_.count_elements(*arrays);
+    bisect_counts_.count_elements(*arrays);
     return {};
   }
   may_depend_on_rounding_ =
@@ -285,17 +287,17 @@ Result<Execution> Executor::run_on_device(std::span<const UOp> list, const Array
   throw_if_cancelled();
   auto kernel = make_executable(list);
   if (!kernel) return kernel.diag();
-  counts_.num_runs++;
-  return execute(*kernel, *repro_.placement.device, repro_.inputs_for(*kernel, more), repro_.options.input.variables,
-                 repro_.execute_options());
+  bisect_counts_.num_runs++;
+  return execute(*kernel, *repro_.placement.device, repro_.inputs_for_kernel(*kernel, more),
+                 repro_.options.input.variables, repro_.execute_options());
 }
 
 Result<Execution> Executor::run_in_ref(std::span<const UOp> list, const Arrays& more) {
   throw_if_cancelled();
-  auto kernel = Executable::for_ref(list);
+  auto kernel = Executable::make_for_ref(list);
   if (!kernel) return kernel.diag();
-  counts_.num_runs++;
-  return repro_.run_in_ref(*kernel, repro_.inputs_for(*kernel, more));
+  bisect_counts_.num_runs++;
+  return repro_.run_in_ref(*kernel, repro_.inputs_for_kernel(*kernel, more));
 }
 
 bool Executor::is_same_in_ref(std::span<const UOp> list, const Arrays& more) {
@@ -309,7 +311,7 @@ bool Executor::does_ref_agree() {
   if (does_ref_agree_) return *does_ref_agree_;
   const std::span<const UOp> list = watched_run().linear_list;
   const bool is_unknown =
-      !repro_.is_small || !repro_.test_command.empty() || list.empty() || !Executable::for_ref(list);
+      !repro_.is_small || !repro_.test_command.empty() || list.empty() || !Executable::make_for_ref(list);
   if (repro_.placement.is_ref || is_unknown || watched_run().outcome.is_refused()) does_ref_agree_ = true;
   else if (watched_run().outcome.kind == Outcome::Kind::Dies) does_ref_agree_ = !run_in_ref(list);
   else does_ref_agree_ = is_same_in_ref(list);

@@ -23,7 +23,7 @@ struct WatchedRun {
   std::string comparison_error = {};  // why compare_sides() failed; empty if it did not
   std::map<uint32_t, Outcome> graph_outcomes = {};
 
-  size_t index_of(const Application& a) const { return size_t(&a - application_log.all_rewrites().data()); }
+  size_t index_of_rewrite(const Application& a) const { return size_t(&a - application_log.all_rewrites().data()); }
   EquivalenceResult sides_of(const Application& a) const;  // Kind::Open if the sides of `a` were not compared
   bool is_exactly_same(const Application& a) const;
   // Returns the applications whose sides differ, the most suspicious first.
@@ -34,7 +34,7 @@ class Executor {
  public:
   // `repro` and `counts` must outlive the executor. Every run is counted in `counts`.
   Executor(const FailureRepro& repro, BisectCounts& counts)
-      : repro_(repro), counts_(counts), settings_(repro.input_graph.graph->settings()) {}
+      : repro_(repro), bisect_counts_(counts), settings_(repro.input_graph.graph->settings()) {}
 
   // Returns the outcome of the first of two runs, which the first call makes. If the kernel was refused or died, this
   // call also tests the device with a kernel that stores one number, and throws Failure if this kernel fails, too. The
@@ -54,11 +54,11 @@ class Executor {
   // Returns a compilation of the kernel, before its first stage.
   Compilation begin_compilation() const { return begin_compilation(repro_.placement.target->name(), settings_); }
   // Returns true if the kernel passes if it is compiled for `target` and runs there; false if any error occurs.
-  bool passes_on(const std::string& target);
+  bool passes_on_target(const std::string& target);
   // Compiles the kernel (or continues the compilation `c`), runs the result, and returns the outcome. `watcher` may
   // observe or suppress rewrites. With --cmd, the command decides the outcome.
-  Outcome attempt(Watcher* watcher = nullptr);
-  Outcome attempt(Compilation& c, Watcher* watcher = nullptr);
+  Outcome compile_and_run(Watcher* watcher = nullptr);
+  Outcome compile_and_run(Compilation& c, Watcher* watcher = nullptr);
   // Returns true if no rewriting exceeds this REWRITE_STACK_LIMIT when the kernel is compiled.
   bool fits_stack_limit(int64_t rewrite_stack_limit) const;
 
@@ -90,10 +90,10 @@ class Executor {
   void throw_if_cancelled() const;
   Outcome run_stages(Compilation& c);
   Outcome run_command(UOp root);
-  Outcome run_truncated(UOp root);
+  Outcome run_truncated_graph(UOp root);
 
   const FailureRepro& repro_;
-  BisectCounts& counts_;
+  BisectCounts& bisect_counts_;
   Settings settings_;
   bool has_run_ = false, may_depend_on_rounding_ = true;
   Outcome first_outcome_, second_outcome_;
@@ -103,7 +103,7 @@ class Executor {
     Outcome outcome;
     int num_requests = 0;
   };
-  std::map<std::string, KnownOutcome> outcomes_;
+  std::map<std::string, KnownOutcome> known_outcomes_;
 };
 
 }  // namespace tgc

@@ -19,7 +19,8 @@ void FailingKernelFinder::keep_kernel(const KernelStep& step) {
   std::string name = step.name.empty() ? "not compiled" : ansistrip(step.name);
   InputGraph in{.graph = std::make_unique<Graph>(step.ast.graph().settings()), .info = {.name = name}};
   in.root = copy_into(*in.graph, step.ast);
-  kernel_.emplace(FailingKernel{std::move(in), {copy_of(step.before), {}, {}}, step.variables, step.kernel_number});
+  current_kernel_.emplace(
+      FailingKernel{std::move(in), {copy_of(step.before), {}, {}}, step.variables, step.kernel_number});
 }
 
 void FailingKernelFinder::begin_kernel(const KernelStep& step) {
@@ -30,7 +31,7 @@ void FailingKernelFinder::begin_kernel(const KernelStep& step) {
 // Computes what the kernel should store. Returns false if REF finds a kernel fault in the AST. Throws Failure if REF
 // cannot run the AST.
 bool FailingKernelFinder::compute_expected(const KernelStep& step, Sample& out) {
-  double work = right_asts_.contains(step.ast) ? kRepeatedWork : kWork;
+  double work = correct_asts_.contains(step.ast) ? kRepeatedWork : kWork;
   auto sample = reference_sample(step.ast, step.before, step.variables, work);
   if (!sample && !sample.diag().kernel_fault) throw Failure(sample.diag());
   if (sample) return out = std::move(*sample), true;
@@ -55,21 +56,22 @@ void FailingKernelFinder::end_kernel(const KernelStep& step) {
   const Recheck recheck = sample.flat_indices.empty() ? Recheck::Always : Recheck::Never;
   auto compared = std::move(ref.compare_arrays(step.ast, actual, sample.values, {}, recheck).value_or_throw());
   if (std::ranges::all_of(compared, &Comparison::has_passed)) {
-    right_asts_.insert(step.ast);
+    correct_asts_.insert(step.ast);
     BisectCounts counts;
     counts.count_elements(compared);
-    elements_.add_elements(counts);
+    element_counts_.add_element_counts(counts);
     return;
   }
   keep_kernel(step);
-  kernel_->arrays.expected = std::move(sample.values), kernel_->arrays.known_elements = std::move(sample.flat_indices);
+  current_kernel_->arrays.expected = std::move(sample.values),
+  current_kernel_->arrays.known_elements = std::move(sample.flat_indices);
   has_found_ = true;
   throw Failure("a failing kernel was found");
 }
 
 void FailingKernelFinder::blame_unfinished_kernel() {
   if (!is_running_) return;
-  FailingKernel& k = *kernel_;
+  FailingKernel& k = *current_kernel_;
   Sample sample;
   KernelStep step{k.graph.info.name, k.kernel_number, k.graph.root, k.variables, copy_of(k.arrays.inputs), {}};
   auto done = catch_failures([&] { return compute_expected(step, sample); });

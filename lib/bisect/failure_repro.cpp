@@ -19,7 +19,8 @@ void expect_by_ref(FailureRepro& repro, Executable& kernel) {
 }
 
 Executable executable_for_ref(const InputGraph& in) {
-  return std::move((in.list.empty() ? Executable::for_ref(in.root) : Executable::for_ref(in.list)).value_or_throw());
+  return std::move(
+      (in.list.empty() ? Executable::make_for_ref(in.root) : Executable::make_for_ref(in.list)).value_or_throw());
 }
 
 }  // namespace
@@ -37,14 +38,15 @@ std::string FailureRepro::device() const {
 
 ExecuteOptions FailureRepro::execute_options() const {
   return {.runs_in_process = options.device.runs_in_process || placement.is_ref,
-          .timeout_seconds = options.device.timeout_for(placement)};
+          .timeout_seconds = options.device.timeout_seconds_for(placement)};
 }
 
 Result<Execution> FailureRepro::run_in_ref(Executable& kernel, const Arrays& inputs) const {
-  return execute(kernel, *place_in_ref().device, inputs, options.input.variables, options.device.ref_in_process());
+  return execute(kernel, *ref_placement().device, inputs, options.input.variables,
+                 options.device.ref_options_in_process());
 }
 
-Arrays FailureRepro::inputs_for(const Executable& kernel, const Arrays& more) const {
+Arrays FailureRepro::inputs_for_kernel(const Executable& kernel, const Arrays& more) const {
   Arrays all;
   if (!more.empty()) all = copy_of(arrays.inputs);
   for (NamedArray& a : copy_of(more)) all.push_back(std::move(a));
@@ -52,7 +54,7 @@ Arrays FailureRepro::inputs_for(const Executable& kernel, const Arrays& more) co
   return std::move(input_arrays(kernel.buffers(), given, "", std::nullopt).value_or_throw());
 }
 
-Arrays FailureRepro::expected_at(const KnownElements& elements) const {
+Arrays FailureRepro::expected_elements(const KnownElements& elements) const {
   if (!arrays.known_elements.empty())
     return std::move(values_at(input_graph.root, arrays.inputs, options.input.variables, elements).value_or_throw());
   return selected_elements(arrays.expected, elements);
@@ -65,7 +67,7 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
                    .placement = std::move(placement_for(session, options.device.name, in).value_or_throw())};
   out.placement.target = lowering_target(out.placement, in.graph->settings());
   out.linear_list = in.list;
-  if (options.input.use_recorded) {
+  if (options.input.should_run_recorded) {
     if (!in.record || !in.record->linear)
       throw Failure(Diag{.message = "'" + in.info.name + "' holds no recorded list",
                          .file = in.file,
@@ -92,7 +94,7 @@ FailureRepro add_expected_results(FailureRepro repro) {
     if (Arrays other = std::move(trial.inputs_of(o.input.input_set).value_or_throw()); !other.empty())
       repro.arrays.inputs = std::move(other);
   std::string file;
-  repro.arrays.expected = given_expected(o, in, file).value_or_throw();
+  repro.arrays.expected = given_expected_arrays(o, in, file).value_or_throw();
   repro.is_small = !in.list.empty() || work_of(in.root) <= kSmall;
   const bool by_ref = o.compare.reference_device.empty() || o.compare.reference_device == "REF";
   repro.is_expected_by_ref = repro.arrays.expected.empty() && by_ref;
@@ -102,7 +104,7 @@ FailureRepro add_expected_results(FailureRepro repro) {
     KernelGraph graph{
         .root = in.root, .stage = in.info.stage, .linear_list = in.list, .opts = repro.session.overrides.opts};
     Executable same = std::move(make_executable(graph, other).value_or_throw());
-    auto done = execute(same, *other.device, repro.inputs_for(same), o.input.variables, repro.execute_options());
+    auto done = execute(same, *other.device, repro.inputs_for_kernel(same), o.input.variables, repro.execute_options());
     repro.arrays.expected = std::move(done.value_or_throw().outputs);
   } else if (repro.is_expected_by_ref && repro.is_small) {
     expect_by_ref(repro, kernel);

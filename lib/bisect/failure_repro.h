@@ -59,8 +59,8 @@ struct FailureRepro {
   Result<Execution> run_in_ref(Executable& kernel, const Arrays& inputs) const;
   // Returns the arrays for the buffers of `kernel`: the inputs, and those of `more` for buffers that the failing kernel
   // does not have.
-  Arrays inputs_for(const Executable& kernel, const Arrays& more = {}) const;
-  Arrays expected_at(const KnownElements& elements) const;
+  Arrays inputs_for_kernel(const Executable& kernel, const Arrays& more = {}) const;
+  Arrays expected_elements(const KnownElements& elements) const;
 };
 
 // Starts a repro: chooses where the kernel runs. Throws Failure if an option does not fit.

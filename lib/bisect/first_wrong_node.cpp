@@ -12,7 +12,7 @@ class FirstWrongNode {
       : executor_(executor), list_(list), observed_(list, stores_words) {}
 
   UOp find() {
-    if (!observed_.is_short() || executor_.is_same_in_ref(observed_.make_variant({}))) return {};
+    if (!observed_.is_short_list() || executor_.is_same_in_ref(observed_.make_variant({}))) return {};
     constexpr size_t kMostAlone = 60;
     std::vector<size_t> values = observed_.storable_nodes();
     compare_all(values, kMostArrays);
@@ -24,7 +24,7 @@ class FirstWrongNode {
       compare_all(values, 1);
     }
     if (has_died_) return find_among_sources();
-    std::ranges::sort(suspects_, {}, &Suspect::moment);
+    std::ranges::sort(suspects_, {}, &Suspect::run_point_key);
     for (const Suspect& s : std::span(suspects_).first(std::min(suspects_.size(), kMostSuspects))) {
       if (list_[s.node].in({Op::RANGE, Op::SPECIAL})) return {};
       if (is_culprit(s.node)) return list_[wrong_source_of(s.node)];
@@ -37,7 +37,7 @@ class FirstWrongNode {
 
   struct Suspect {
     size_t node;
-    std::vector<int64_t> moment;  // when a run first computes a wrong value of the node
+    std::vector<int64_t> run_point_key;  // when a run first computes a wrong value of the node
   };
 
   // The search after a crash, when it is unknown which value was wrong first. Tests only suspects that use no other
@@ -87,7 +87,7 @@ class FirstWrongNode {
     if (!actual && !std::exchange(needs_first_element_, true)) actual = executor_.run_on_device(list());
     if (!actual) {
       has_died_ = true;
-      if (nodes.size() == 1) suspects_.push_back({nodes[0], observed_.moment(nodes[0], 0)});
+      if (nodes.size() == 1) suspects_.push_back({nodes[0], observed_.run_point_key(nodes[0], 0)});
       return;
     }
     auto expected = executor_.run_in_ref(list());
@@ -101,7 +101,7 @@ class FirstWrongNode {
         if (c && c->first_difference && (!first || c->first_difference->flat_index < *first))
           first = c->first_difference->flat_index;
       }
-      if (first) suspects_.push_back({node, observed_.moment(node, *first)});
+      if (first) suspects_.push_back({node, observed_.run_point_key(node, *first)});
     }
   }
 

@@ -169,7 +169,7 @@ bool matches_rewrite(std::string_view before_pattern, std::string_view after_pat
   return matcher.matches(before_pattern, before) && matcher.matches(after_pattern, after);
 }
 
-const KnownFault* known_fault_of(std::string_view place, UOp before, UOp after) {
+const KnownFault* known_fault_of_rewrite(std::string_view place, UOp before, UOp after) {
   const std::string_view file = place.substr(0, place.find(':'));
   for (const KnownFault& fault : known_faults())
     if (fault.rule_file == file && matches_rewrite(fault.before_pattern, fault.after_pattern, before, after) &&

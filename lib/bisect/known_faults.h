@@ -33,7 +33,7 @@ std::vector<KnownFault> read_known_faults(std::string_view markdown);
 
 // Returns the entry that explains the rewrite of `before` to `after` by the rule at `place` ("uop/symbolic.py:217");
 // null if none does.
-const KnownFault* known_fault_of(std::string_view place, UOp before, UOp after);
+const KnownFault* known_fault_of_rewrite(std::string_view place, UOp before, UOp after);
 bool matches_rewrite(std::string_view before_pattern, std::string_view after_pattern, UOp before, UOp after);
 
 // The texts of testdata/known_unsound*.md. The build generates the definition.

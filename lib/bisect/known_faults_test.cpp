@@ -9,14 +9,14 @@ namespace tgc {
 TEST_CASE("a known fault is recognized by its file and the form of the rewrite") {
   Graph g;
   UOp x = g.variable("x", Const(0), Const(9), dtypes::float32), y = x.cast(dtypes::float16).cast(dtypes::float32);
-  const KnownFault* fault = known_fault_of("codegen/late/coalesce.py:97", y, x);
+  const KnownFault* fault = known_fault_of_rewrite("codegen/late/coalesce.py:97", y, x);
   REQUIRE(fault);
   CHECK(fault->name == "codegen/late/coalesce.py:100");
   CHECK(fault->issue_url == "https://github.com/tinygrad/tinygrad/issues/17208");
   CHECK(fault->program_text.find("Tensor(") != std::string::npos);
-  CHECK_FALSE(known_fault_of("uop/symbolic.py:100", y, x));
-  CHECK_FALSE(known_fault_of("codegen/late/coalesce.py:100", y, x.cast(dtypes::float16)));
-  CHECK_FALSE(known_fault_of("codegen/late/coalesce.py:100", x.cast(dtypes::float64).cast(dtypes::float32), x));
+  CHECK_FALSE(known_fault_of_rewrite("uop/symbolic.py:100", y, x));
+  CHECK_FALSE(known_fault_of_rewrite("codegen/late/coalesce.py:100", y, x.cast(dtypes::float16)));
+  CHECK_FALSE(known_fault_of_rewrite("codegen/late/coalesce.py:100", x.cast(dtypes::float64).cast(dtypes::float32), x));
 }
 
 TEST_CASE("a quotient of equal numbers is a known fault, but not one of different numbers") {
@@ -24,11 +24,11 @@ TEST_CASE("a quotient of equal numbers is a known fault, but not one of differen
   UOp x = g.variable("x", Const(0), Const(9), dtypes::float32);
   UOp y = g.variable("y", Const(0), Const(9), dtypes::float32);
   const UOp one = g.constant(dtypes::float32, Const(1.0));
-  const KnownFault* fault = known_fault_of("uop/symbolic.py:136", x.alu(Op::MUL, x.alu(Op::RECIPROCAL)), one);
+  const KnownFault* fault = known_fault_of_rewrite("uop/symbolic.py:136", x.alu(Op::MUL, x.alu(Op::RECIPROCAL)), one);
   REQUIRE(fault);
   CHECK(fault->name == "uop/symbolic.py:160");
-  CHECK(known_fault_of("uop/symbolic.py:161", y.alu(Op::MUL, x).alu(Op::MUL, x.alu(Op::RECIPROCAL)), y));
-  CHECK_FALSE(known_fault_of("uop/symbolic.py:160", x.alu(Op::MUL, y.alu(Op::RECIPROCAL)), one));
+  CHECK(known_fault_of_rewrite("uop/symbolic.py:161", y.alu(Op::MUL, x).alu(Op::MUL, x.alu(Op::RECIPROCAL)), y));
+  CHECK_FALSE(known_fault_of_rewrite("uop/symbolic.py:160", x.alu(Op::MUL, y.alu(Op::RECIPROCAL)), one));
 }
 
 TEST_CASE("each known fault has a program, a file and patterns") {

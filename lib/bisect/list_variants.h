@@ -19,10 +19,10 @@ class ObservedList {
 
   // Returns true if, after loops were shortened, no node is evaluated more than kMostIterations times. SPECIALs and
   // loops with a variable bound cannot be shortened.
-  bool is_short() const { return is_short_; }
+  bool is_short_list() const { return is_short_; }
   // Returns the indices of the nodes whose values can be stored.
   std::vector<size_t> storable_nodes() const;
-  size_t num_arrays_of(size_t node) const { return size_t(list_[node].dtype().count()); }
+  size_t num_arrays_of(size_t node) const { return size_t(linear_list_[node].dtype().count()); }
   std::string array_name(size_t node, size_t element) const;
 
   struct Variant {
@@ -36,7 +36,7 @@ class ObservedList {
 
   // Returns a sort key for the point of a run at which `node` computes element `iteration` of its arrays: earlier
   // points compare as less.
-  std::vector<int64_t> moment(size_t node, int64_t iteration) const;
+  std::vector<int64_t> run_point_key(size_t node, int64_t iteration) const;
 
  private:
   struct Loop {
@@ -51,7 +51,7 @@ class ObservedList {
   void shorten_loops(const std::vector<size_t>& around);
   DType storage_dtype(DType element) const;
 
-  std::span<const UOp> list_;
+  std::span<const UOp> linear_list_;
   std::vector<Loop> loops_;
   std::vector<std::vector<size_t>> loops_of_nodes_;
   std::vector<int64_t> first_array_numbers_;             // for each node: the number of its first array

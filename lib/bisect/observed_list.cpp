@@ -17,7 +17,8 @@ bool has_value(UOp u) {
 
 }  // namespace
 
-ObservedList::ObservedList(std::span<const UOp> list, bool stores_words) : list_(list), stores_words_(stores_words) {
+ObservedList::ObservedList(std::span<const UOp> list, bool stores_words)
+    : linear_list_(list), stores_words_(stores_words) {
   std::vector<size_t> open;
   int64_t number = 0;
   for (UOp u : list)
@@ -51,7 +52,7 @@ void ObservedList::shorten_loops(const std::vector<size_t>& around) {
     return product;
   };
   auto can_be_shortened = [&](size_t loop) {
-    UOp u = list_[loops_[loop].list_index];
+    UOp u = linear_list_[loops_[loop].list_index];
     return u.is(Op::RANGE) && u.src(0).is(Op::CONST) && loops_[loop].num_iterations > 2;
   };
   while (runs() > kMostIterations) {
@@ -73,8 +74,8 @@ int64_t ObservedList::num_iterations_of(size_t node) const {
 
 std::vector<size_t> ObservedList::storable_nodes() const {
   std::vector<size_t> out;
-  for (size_t i = 0; i < list_.size(); i++)
-    if (has_value(list_[i])) out.push_back(i);
+  for (size_t i = 0; i < linear_list_.size(); i++)
+    if (has_value(linear_list_[i])) out.push_back(i);
   return out;
 }
 
@@ -82,7 +83,7 @@ std::string ObservedList::array_name(size_t node, size_t element) const {
   return "data" + std::to_string(first_array_numbers_[node] + int64_t(element));
 }
 
-std::vector<int64_t> ObservedList::moment(size_t node, int64_t iteration) const {
+std::vector<int64_t> ObservedList::run_point_key(size_t node, int64_t iteration) const {
   std::vector<int64_t> out;
   int64_t size = num_iterations_of(node);
   for (size_t loop : loops_of_nodes_[node]) {
@@ -98,13 +99,14 @@ std::vector<int64_t> ObservedList::moment(size_t node, int64_t iteration) const 
 // not count them.
 class ObservedList::Builder {
  public:
-  Builder(const ObservedList& of, const Variant& variant) : of_(of), variant_(variant), graph_(of.list_[0].graph()) {}
+  Builder(const ObservedList& of, const Variant& variant)
+      : of_(of), variant_(variant), graph_(of.linear_list_[0].graph()) {}
 
   std::vector<UOp> build() {
     size_t arrays = 0;
-    for (size_t i = 0; i < of_.list_.size(); i++)
-      if (of_.list_[i].is(Op::DEFINE_GLOBAL)) arrays = i + 1;
-    for (size_t i = 0; i < of_.list_.size(); i++) {
+    for (size_t i = 0; i < of_.linear_list_.size(); i++)
+      if (of_.linear_list_[i].is(Op::DEFINE_GLOBAL)) arrays = i + 1;
+    for (size_t i = 0; i < of_.linear_list_.size(); i++) {
       if (i == arrays) add_arrays();
       add(i);
     }
@@ -120,19 +122,19 @@ class ObservedList::Builder {
   void add_arrays() {
     zero_ = zero();
     for (size_t node : variant_.watched_nodes) add_arrays(node);
-    if (variant_.replaced_node < of_.list_.size()) add_arrays(variant_.replaced_node);
+    if (variant_.replaced_node < of_.linear_list_.size()) add_arrays(variant_.replaced_node);
   }
 
   void add_arrays(size_t node) {
     std::vector<UOp>& arrays = arrays_[node];
-    DType dtype = of_.storage_dtype(of_.list_[node].dtype().scalar()).ptr(of_.num_iterations_of(node));
+    DType dtype = of_.storage_dtype(of_.linear_list_[node].dtype().scalar()).ptr(of_.num_iterations_of(node));
     for (size_t e = 0; e < of_.num_arrays_of(node); e++)
       arrays.push_back(
           put(graph_.node(Op::DEFINE_GLOBAL, dtype, {}, Arg(of_.first_array_numbers_[node] + int64_t(e)))));
   }
 
   void add(size_t node) {
-    UOp u = of_.list_[node];
+    UOp u = of_.linear_list_[node];
     auto loop = std::ranges::find(of_.loops_, node, &Loop::list_index);
     std::vector<UOp> src;
     for (UOp s : u.src()) {
@@ -154,7 +156,7 @@ class ObservedList::Builder {
   void enter(size_t node) {
     UOp at;
     for (size_t loop : of_.loops_of_nodes_[node]) {
-      UOp i = copies_.at(of_.list_[of_.loops_[loop].list_index]);
+      UOp i = copies_.at(of_.linear_list_[of_.loops_[loop].list_index]);
       if (!(i.dtype() == dtypes::int32)) i = put_own(i.cast(dtypes::int32));
       if (at)
         at = put_own(at.alu(Op::MUL, put_own(graph_.constant(dtypes::int32, Const(of_.loops_[loop].num_iterations)))));
@@ -181,13 +183,13 @@ class ObservedList::Builder {
   UOp load(size_t node) {
     UOp at = iteration(node);
     std::vector<UOp> elements;
-    const DType element = of_.list_[node].dtype().scalar();
+    const DType element = of_.linear_list_[node].dtype().scalar();
     for (UOp array : arrays_.at(node)) {
       UOp stored = put_own(put_own(array.index_ptr(at)).load());
       elements.push_back(stored.dtype() == element ? stored : put_own(stored.cast(element)));
     }
     return elements.size() == 1 ? elements[0]
-                                : put_own(graph_.node(Op::VECTORIZE, of_.list_[node].dtype(), elements));
+                                : put_own(graph_.node(Op::VECTORIZE, of_.linear_list_[node].dtype(), elements));
   }
 
   const ObservedList& of_;

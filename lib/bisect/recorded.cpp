@@ -69,7 +69,7 @@ class RecordedBisection {
     for (Trial& t : comparer_.trials())
       if (auto verdict = search(t, rows, known)) return *verdict;
     if (auto verdict = find_dropped_barrier()) return *verdict;
-    if (auto verdict = plan_.stages_only ? std::nullopt : backend_.check_source()) {
+    if (auto verdict = plan_.skips_source ? std::nullopt : backend_.check_source()) {
       if (verdict->kind != Kind::Same && backend_.failing_trial()) shown_by(*backend_.failing_trial());
       if (verdict->kind != Kind::Same || comparer_.compared_rows().empty()) return *verdict;
     }
@@ -99,7 +99,7 @@ class RecordedBisection {
       const std::string at = row.recorded_stage ? row.recorded_stage->first_call_place() : "";
       if (row.stage->name == kBarrierStage) {  // this stage has to add the barrier
         out.stage = stage_name(row), out.stage_location = at;
-        out.function = std::string(race->loads_first ? "add_war" : "add_raw") + "_barrier (codegen/__init__.py)";
+        out.function = std::string(race->is_load_first ? "add_war" : "add_raw") + "_barrier (codegen/__init__.py)";
       }
       if (!row.result || barriers(row.result) >= barriers(row.input)) continue;
       for (const Rewrite& m : row.rewrites) {
@@ -122,7 +122,7 @@ class RecordedBisection {
 
   std::string source_note() const {
     const std::string& target = in_.info.target;
-    if (plan_.stages_only || backend_.has_compared() || target.empty() || !in_.record->source) return "";
+    if (plan_.skips_source || backend_.has_compared() || target.empty() || !in_.record->source) return "";
     return "; nothing is known about the recorded source, which was not run: " + backend_.not_run_reason();
   }
 
@@ -134,7 +134,7 @@ class RecordedBisection {
     for (const KnownRewrite& k : known_) skip_known(t, k);
     for (int tries = 0; tries < kMostKnown; tries++) {
       throw_if_cancelled();
-      if (!options_.compare.runs_each_stage && last_outcome(t, rows) == StageResult::Same) {
+      if (!options_.compare.should_run_each_stage && last_outcome(t, rows) == StageResult::Same) {
         const bool is_usual = &t == &comparer_.trials().front();
         if (is_usual && !comparer_.is_large()) compare_between(t, rows);
         return std::nullopt;
@@ -173,7 +173,7 @@ class RecordedBisection {
   }
   // Returns true if REF cannot run the last row, but the recorded source is right: the import is probably wrong, then.
   bool wrong_stages_are_unlikely(const Trial& t, const std::vector<const Row*>& rows) {
-    if (plan_.stages_only || options_.compare.runs_each_stage ||
+    if (plan_.skips_source || options_.compare.should_run_each_stage ||
         comparer_.outcome(t, *rows.back()) != StageResult::Unknown)
       return false;
     if (backend_.outcome(t) != StageResult::Same) return false;
@@ -195,7 +195,7 @@ class RecordedBisection {
   const Trial& shown_by(const Trial& t) const {
     if (!failing_) return t;
     *failing_ = {.variables = t.variables};
-    for (const BufferSpec& b : buffers_of(toposort(in_.root))) {
+    for (const BufferSpec& b : buffers_of_nodes(toposort(in_.root))) {
       const Array *a = find_array(t.inputs, b.name()), *end = find_array(t.expected, b.name());
       if (a && (b.is_read || (end && may_keep_element(*a, *end)))) failing_->inputs.push_back({b.name(), a->copy()});
     }
@@ -340,7 +340,7 @@ class RecordedBisection {
 
   bool is_suspect(const Rewrite& m, int one_in) const {
     auto found = sides_.find(&m);
-    return found != sides_.end() && found->second.differs_at_one_in(one_in);
+    return found != sides_.end() && found->second.has_one_difference_in(one_in);
   }
   bool has_right_input(const Row& row, const Row* right_row) const {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
@@ -366,7 +366,7 @@ class RecordedBisection {
         return r == StageResult::Unknown ? std::nullopt : std::optional(r == StageResult::Differs);
       };
       const size_t first = first_row_ == &row ? first_rewrite_ : 0;
-      const auto wrong = is_wrong(n) == true ? first_wrong(first, n, is_wrong) : std::nullopt;
+      const auto wrong = is_wrong(n) == true ? find_first_wrong(first, n, is_wrong) : std::nullopt;
       if (!wrong || is_wrong(*wrong - 1) != false) return nullptr;
       found_ = {&row, *wrong, graph_after(*wrong - 1), graph_after(*wrong)};
       const Rewrite& whole = *own[*wrong - 1];
@@ -435,7 +435,7 @@ class RecordedBisection {
     }
     out.is_confirmed = !proof_.empty();
     out.proof = proof_.empty() ? "its sides differ, and its stage is the first wrong one" : proof_;
-    if (const KnownFault* fault = known_fault_of(m.source_place, m.before, m.after)) {
+    if (const KnownFault* fault = known_fault_of_rewrite(m.source_place, m.before, m.after)) {
       out.kind = Kind::Known, out.is_shown_by_given_inputs = t.has_given_inputs;
       out.known_fault_name = fault->name, out.known_fault_text = fault->description;
       out.issue_url = fault->issue_url, out.program_text = fault->program_text;
@@ -446,8 +446,8 @@ class RecordedBisection {
   }
   bool is_right_without(const Rewrite& m) {
     if (!pipeline_->has_ability(Ability::LeaveOut)) return false;
-    auto without = pipeline_->without_rewrite(m);
-    if (!without || imported_from((*without)->input()).import_error) return false;
+    auto without = pipeline_->omit_rewrite(m);
+    if (!without || import_facts_of((*without)->input()).import_error) return false;
     InputGraph in = (*without)->input();
     BisectReport rest;
     auto right = catch_failures([&] { return bisect_recorded(session_, in, options_, rest).kind == Kind::Same; });

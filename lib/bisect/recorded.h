@@ -6,7 +6,7 @@ namespace tgc {
 
 struct RecordedPlan {
   bool redraws_inputs = false;
-  bool stages_only = false;
+  bool skips_source = false;
   // if the pipeline can, compile the kernel again without the culprit to confirm the verdict
   bool confirms_verdict = false;
 };

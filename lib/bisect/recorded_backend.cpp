@@ -27,9 +27,9 @@ bool RecordedBackend::prepare_source() {
     not_run_reason_ = place ? "it runs on " + input_.info.target + ", which is not here" : place.diag().message;
     return false;
   }
-  place_ = std::move(*place);
+  placement_ = std::move(*place);
   bool is_invalid = false;
-  auto made = recorded_executable(input_, *place_, 0, &is_invalid);
+  auto made = recorded_executable(input_, *placement_, 0, &is_invalid);
   if (made) {
     source_executable_ = std::move(*made);
     return true;
@@ -43,8 +43,8 @@ StageResult RecordedBackend::run_source(const RecordedTrial& t) {
   report_.counts.num_runs++;
   auto inputs = input_arrays(source_executable_->buffers(), t.inputs, "", std::nullopt);
   if (!inputs) return StageResult::Unknown;
-  const ExecuteOptions options = options_.device.execute_options(*place_);
-  auto done = execute(*source_executable_, *place_->device, *inputs, t.variables, options);
+  const ExecuteOptions options = options_.device.execute_options(*placement_);
+  auto done = execute(*source_executable_, *placement_->device, *inputs, t.variables, options);
   if (!done) {
     report_.failure_text = not_run_reason_ = done.diag().message;
     const bool is_fault = done.diag().kernel_fault || report_.failure_text.starts_with("killed by ");
@@ -66,15 +66,15 @@ std::optional<Verdict> RecordedBackend::check_source() {
   if (!source_executable_) return std::nullopt;
   // with floats of all magnitudes, which other trials have, a right device may differ from REF
   const bool only_first = has_floats(input_.root);
-  report_.device = place_->label;
+  report_.device = placement_->label;
   for (const RecordedTrial& t : comparer_.trials()) {
     if (only_first && &t != &comparer_.trials().front()) break;
-    if (outcome(t) == StageResult::Differs) return culprit_of(t);
+    if (outcome(t) == StageResult::Differs) return culprit_of_trial(t);
   }
   return std::nullopt;
 }
 
-Verdict RecordedBackend::culprit_of(const RecordedTrial& t) {
+Verdict RecordedBackend::culprit_of_trial(const RecordedTrial& t) {
   failing_trial_ = &t;
   Verdict out{.kind = Kind::Renderer,
               .detail = comparer_.compared_rows().empty()
@@ -82,7 +82,7 @@ Verdict RecordedBackend::culprit_of(const RecordedTrial& t) {
                               "in REF"
                             : "each recorded stage and the list are right in REF, but the recorded source is wrong",
               .stage = "source"};
-  if (place_->target->device == "CPU") {
+  if (placement_->target->device == "CPU") {
     check_compiler(t, out);
   } else if (run_source(t) != StageResult::Differs) {
     out.kind = Kind::Device, out.detail = "the device computes something else each time";
@@ -96,7 +96,7 @@ void RecordedBackend::check_compiler(const RecordedTrial& t, Verdict& out) {
   for (bool by_other : {false, true}) {
     if (!job) break;
     job->max_passes = by_other ? -1 : 0, job->uses_other_compiler = by_other;
-    auto code = compile_uncached(*job, Artifact::Binary);
+    auto code = compile_without_cache(*job, Artifact::Binary);
     if (!code) continue;
     source_executable_->set_code(std::move(*code));
     if (run_source(t) != StageResult::Same) continue;

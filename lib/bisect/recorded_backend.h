@@ -31,7 +31,7 @@ class RecordedBackend {
  private:
   bool prepare_source();
   StageResult run_source(const RecordedTrial& t);
-  Verdict culprit_of(const RecordedTrial& t);
+  Verdict culprit_of_trial(const RecordedTrial& t);
   void check_compiler(const RecordedTrial& t, Verdict& out);
 
   const Session& session_;
@@ -40,7 +40,7 @@ class RecordedBackend {
   BisectReport& report_;
   StageComparer& comparer_;
   bool is_prepared_ = false, has_compared_ = false;
-  std::optional<Placement> place_;
+  std::optional<Placement> placement_;
   std::optional<Executable> source_executable_;
   std::optional<Verdict> invalid_verdict_;
   std::string not_run_reason_ = "the record has none";

@@ -272,7 +272,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
     report.counts.count_elements(run.comparisons);
     for (auto& [name, elements] : run.not_decided_elements)
       report.counts.num_elements += elements, report.counts.num_left_out += elements;
-    v.detail = run.stores_nothing ? "the graph stores nothing, and its schedule has no kernels"
+    v.detail = run.has_no_stores ? "the graph stores nothing, and its schedule has no kernels"
                : run.schedule_result.num_kernels  ? "its kernels compute what the tensor graph says"
                                   : "its stages compute what the tensor graph says";
     if (!run.arrays_file.empty())

@@ -69,7 +69,7 @@ TEST_CASE("the arrays that show a wrong rule of another release show it alone, t
     INFO(in->info.name);
     BisectReport report;
     FailingInputs failing;
-    CHECK(bisect_recorded(session, *in, {}, report, {.stages_only = true}, &failing).location == culprit);
+    CHECK(bisect_recorded(session, *in, {}, report, {.skips_source = true}, &failing).location == culprit);
     auto bundle = std::make_shared<Repro>();
     bundle->inputs = arrays_to_bundle(failing.inputs), bundle->variables = failing.variables;
     in->read_report.repro = std::move(bundle);

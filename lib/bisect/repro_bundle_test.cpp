@@ -43,13 +43,13 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
     CHECK(report.exit_code() == 1);
     CHECK(report.repeat_command == "tgc run " + file);
     text = std::move(read_file(file).value_or_throw());
-    CHECK(detect_kind(text) == InputKind::Repro);
+    CHECK(detect_input_kind(text) == InputKind::Repro);
     InputGraph again = loaded(InputKind::Repro, text);
     CHECK(again.read_report.repro->symptom == "wrong");
     CHECK(again.info.target == "CPU:LLVM");
     CHECK(again.read_report.repro->inputs.size() == 1);
     RepeatReport repeated = repeat_failure(session, again, {});
-    CHECK(repeated.still_happens());
+    CHECK(repeated.is_still_failing());
     CHECK(repeated.exit_code() == 1);
     BisectReport blamed = bisect(session, again, {});
     CHECK(blamed.verdict.rule == "load-index");
@@ -65,7 +65,7 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
 TEST_CASE("bundle: omits a variable that the graph lacks") {
   Session session;
   InputGraph in = loaded(InputKind::Pyrender, kDivision);
-  Placement place = place_in_ref();
+  Placement place = ref_placement();
   RunOptions spec{.input = {.variables = {{"n", 3}}}, .device = {.name = "REF"}};
   std::string text = bundle_text(session, spec, in, place, Repro{.symptom = "wrong"});
   CHECK(text.find("variables") == std::string::npos);

@@ -52,7 +52,7 @@ std::string methods_of_rewrite(Pipeline& pipeline, const InputGraph& in, const R
     // both lists have the same nodes in the same order
     const std::vector<UOp> nodes = toposort(in.root), copies = toposort(copy_into(graph, in.root));
     for (size_t i = 0; i < nodes.size(); i++) {
-      const auto made_by = methods.indices_of(nodes[i]);
+      const auto made_by = methods.method_indices(nodes[i]);
       tracer.set_methods(copies[i], {made_by.begin(), made_by.end()});
     }
     RecordedTrace trace(graph, tracer);

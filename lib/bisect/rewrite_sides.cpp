@@ -61,7 +61,7 @@ void name_rewrite(const Application& a, Verdict& verdict) {
   verdict.stage = a.stage ? a.stage->name : "";
   verdict.rule = a.rule->name;
   verdict.branch = a.branch ? a.branch : "";
-  verdict.location = location_of(*a.rule);
+  verdict.location = location_of_rule(*a.rule);
   verdict.tinygrad_location = tinygrad_source(*a.rule);
   verdict.rewrite_number = a.number_in_stage;
   verdict.before = side_text(is_wrong_target ? a.substitution_target : a.before);
@@ -71,7 +71,7 @@ void name_rewrite(const Application& a, Verdict& verdict) {
 
 std::string rewrite_text(const Application& a) {
   return "number " + std::to_string(a.number_in_stage) + " of " + std::string(a.rule->name) + " in '" +
-         std::string(a.stage->name) + "', " + location_of(*a.rule);
+         std::string(a.stage->name) + "', " + location_of_rule(*a.rule);
 }
 
 std::string unrepresentable_constant(const Application& a) {

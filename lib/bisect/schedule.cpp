@@ -46,7 +46,7 @@ class SidesWatcher : public ApplicationLog {
       applications.push_back({a.rewrite_number, a.number_in_stage, a.stage, a.rule});
     auto sides = evaluate_sides(c, all_rewrites(), {}, {});
     for (size_t i = 0; sides && i < applications.size(); i++) {
-      if ((*sides)[i].differs_at_one_in(4)) add_difference(i, (*sides)[i].num_differing_points);
+      if ((*sides)[i].has_one_difference_in(4)) add_difference(i, (*sides)[i].num_differing_points);
       compared += (*sides)[i].kind != EquivalenceResult::Kind::Open;
     }
     throw Failure("the schedule is made");
@@ -151,7 +151,7 @@ bool failed(const ModelReport& m) { return !m.error.empty() || m.result() == Run
 class ScheduleBisection {
  public:
   ScheduleBisection(const ModelRepro& repro, BisectCounts& counts)
-      : repro_(repro), counts_(counts), options_(repro.options) {
+      : repro_(repro), bisect_counts_(counts), options_(repro.options) {
     options_.compare.reference_device = "none";
   }
 
@@ -266,15 +266,15 @@ class ScheduleBisection {
   void leave_out_sensitive_elements(Array& to, size_t i, const ToleranceOptions& tolerance) const {
     const Array& expected = unscheduled_.schedule_result.values[i];
     const auto bytes = size_t(to.dtype().itemsize());
-    for (int way = 0; way <= kWideSums; way++) {
+    for (int way = 0; way <= kWideSumsWay; way++) {
       if (perturbed_.size() <= size_t(way)) {
         RunOptions options = unscheduled_options();
-        options.model.perturbation = kRoundingsOnlyOffset + way, options.compare.expected_file = "";
+        options.model.perturbation = kRoundingWayOffset + way, options.compare.expected_file = "";
         perturbed_.push_back(repro_.run(options));
       }
       const auto& values = perturbed_[size_t(way)].schedule_result.values;
       if (values.size() <= i) continue;
-      const bool is_wide = way == kWideSums;
+      const bool is_wide = way == kWideSumsWay;
       auto differs = differing_elements(is_wide ? to : expected, values[i], tolerance);
       for (size_t k = 0; differs && k < differs->size(); k++)
         if ((*differs)[k] != is_wide) std::memcpy(to.data() + k * bytes, expected.data() + k * bytes, bytes);
@@ -301,7 +301,7 @@ class ScheduleBisection {
     };
     SidesWatcher sides;
     (void)repro_.run(watched(&sides));
-    counts_.num_rewrites = sides.applications.size(), counts_.num_compared = sides.compared;
+    bisect_counts_.num_rewrites = sides.applications.size(), bisect_counts_.num_compared = sides.compared;
     if (name_suspect(sides.applications)) return true;
     suppress_rules(sides.applications);
     return false;
@@ -325,7 +325,7 @@ class ScheduleBisection {
     out_.kind = Kind::Schedule;
     out_.detail = detail + "; " + folds.rule + ", " + folds.location + ", folds the last reader of this buffer in '" +
                   folds.stage + "', and the new buffer takes its number again";
-    counts_.num_runs++;
+    bisect_counts_.num_runs++;
     Veto veto([&](uint64_t n, const Hit&, UOp) { return n == watcher.folding_number; });
     std::string ignored;
     const RunOptions options = watched(&veto);
@@ -336,7 +336,7 @@ class ScheduleBisection {
 
   bool is_right_without(const Veto::Test& leaves_out) {
     Veto veto(leaves_out);
-    counts_.num_runs++;
+    bisect_counts_.num_runs++;
     return is_right_(watched(&veto));
   }
   bool is_right_without(uint64_t number) {
@@ -360,7 +360,7 @@ class ScheduleBisection {
       const Suspect& culprit = narrowed(*it, applications);
       return name(culprit, culprit.number == it->number || is_right_without(culprit.number)), true;
     }
-    constexpr int kAll = ExprIsolator::kPoints;
+    constexpr int kAll = ExprIsolator::kPointsPerRun;
     std::erase_if(suspects, [](const Suspect& s) { return s.nested_differs_as_much; });
     const bool is_alone = suspects.size() == 1 ||
                           (suspects.size() > 1 && suspects[0].points == kAll && suspects[1].points < kAll);
@@ -395,14 +395,14 @@ class ScheduleBisection {
                                      std::to_string(rules.size()));
       const Rule* rule = rules[i];
       if (!is_right_without([=](uint64_t, const Hit& hit, UOp) { return hit.rule == rule; })) continue;
-      out_.detail += "; it is right without rule " + std::string(rule->name) + " (" + location_of(*rule) + ")";
+      out_.detail += "; it is right without rule " + std::string(rule->name) + " (" + location_of_rule(*rule) + ")";
       return;
     }
     out_.detail += "; it is wrong without any single rule";
   }
 
   const ModelRepro& repro_;
-  BisectCounts& counts_;
+  BisectCounts& bisect_counts_;
   RunOptions options_;  // the options of the run, except that nothing is compared with a reference
   ModelReport unscheduled_;
   mutable std::vector<ModelReport> perturbed_;  // runs of the graph in REF, each with its own perturbation of roundings

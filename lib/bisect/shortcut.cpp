@@ -15,8 +15,8 @@ class FaithfulShortcut : public ShortcutTrial {
   ShortcutWay choose_way(const Shortcut& shortcut, ShortcutWay usual) override {
     return &shortcut == &shortcut_ ? ShortcutWay::Faithful : inner_ ? inner_->choose_way(shortcut, usual) : usual;
   }
-  void report_made(const Shortcut& shortcut, ShortcutWay way, std::span<UOp> result) override {
-    if (inner_) inner_->report_made(shortcut, way, result);
+  void report_made_nodes(const Shortcut& shortcut, ShortcutWay way, std::span<UOp> result) override {
+    if (inner_) inner_->report_made_nodes(shortcut, way, result);
   }
 
  private:
@@ -34,7 +34,7 @@ std::optional<Verdict> find_shortcut(const FailureRepro&, Executor& executor) {
   for (const Shortcut* s : shortcuts()) {
     Compilation c = executor.begin_compilation();
     FaithfulShortcut faithful(*s, c.graph());
-    if (executor.attempt(c).passes() == passes) continue;
+    if (executor.compile_and_run(c).passes() == passes) continue;
     out.rule = s->name, out.location = std::string(s->file) + ":" + std::to_string(s->line);
     out.is_confirmed = true;
     break;

@@ -212,20 +212,20 @@ void StageComparer::make_trials() {
   // numbers of UOps that REF evaluates
   constexpr double kSmall = 1e6;
   constexpr double kLarge = 2e8, kTooLarge = 2e9;
-  Executable kernel = std::move(Executable::for_ref(input_.root).value_or_throw());
+  Executable kernel = std::move(Executable::make_for_ref(input_.root).value_or_throw());
   const double work = work_of(input_.root);
   is_large_ = work > kLarge;
   if (work > kTooLarge)
     throw Failure("the kernel is too large for REF: its AST evaluates about " + formatted("%.0e", work) + " UOps");
   TrialInputs inputs = trial_inputs(options_, input_).value_or_throw();
   inputs.seed = options_.input.seed.value_or(0);
-  KernelTrial trial(input_.root, input_.list, std::move(inputs), options_.device.ref_in_process());
+  KernelTrial trial(input_.root, input_.list, std::move(inputs), options_.device.ref_options_in_process());
   trial.begin_trial(kernel).value_or_throw();
   const Arrays& given = trial.file_arrays();
   Trial usual{.inputs = copy_of(trial.inputs()), .variables = trial.variables(), .has_given_inputs = !given.empty()};
   std::string file;
   if (given.empty()) flush_denormals(usual.inputs);
-  Arrays expected = given_expected(options_, input_, file).value_or_throw();
+  Arrays expected = given_expected_arrays(options_, input_, file).value_or_throw();
   if (expected.empty()) expected = std::move(run_graph(usual, input_.root, true).value_or_throw());
   usual.expected = std::move(expected);
   if (usual.expected.empty()) throw Failure("nothing can be compared: the kernel stores no array");
@@ -281,10 +281,10 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
 template <class Graph>
 Result<Arrays> StageComparer::run_graph(const Trial& t, const Graph& graph, bool is_ast) {
   report_.counts.num_runs++;
-  const Arrays inputs = is_ast ? copy_of(t.inputs) : with_dtypes_of(t.inputs, buffers_of(nodes_of(graph)));
-  auto done = ReferenceRunner(inputs, t.variables, options_.device.ref_in_process()).run_reference(graph);
+  const Arrays inputs = is_ast ? copy_of(t.inputs) : with_dtypes_of(t.inputs, buffers_of_nodes(nodes_of(graph)));
+  auto done = ReferenceRunner(inputs, t.variables, options_.device.ref_options_in_process()).run_reference(graph);
   if (!done) return done.diag();
-  return with_dtypes_of(done->outputs, buffers_of(toposort(input_.root)));
+  return with_dtypes_of(done->outputs, buffers_of_nodes(toposort(input_.root)));
 }
 
 namespace {
@@ -322,7 +322,7 @@ StageResult StageComparer::compare_results(const Trial& t, const Result<Arrays>&
     };
     return std::ranges::all_of(t.expected, is_same) ? StageResult::Same : StageResult::Differs;
   }
-  const ReferenceRunner ref(t.inputs, t.variables, options_.device.ref_in_process());
+  const ReferenceRunner ref(t.inputs, t.variables, options_.device.ref_options_in_process());
   Arrays settled;
   auto compared =
       ref.compare_arrays(input_.root, *done, t.expected, options_.compare, Recheck::IfCheap, &settled);
@@ -353,8 +353,8 @@ void StageComparer::count_elements(const Trial& t, const std::vector<Comparison>
   const BisectCounts& first = counted_elements_[&trials_.front()];
   BisectCounts sum;
   for (auto& [trial, counts] : counted_elements_)
-    if (trial == &trials_.front() || !first.has_compared_elements()) sum.add_elements(counts);
-  report_.counts.set_elements(sum);
+    if (trial == &trials_.front() || !first.has_compared_elements()) sum.add_element_counts(counts);
+  report_.counts.set_element_counts(sum);
 }
 
 const Arrays& StageComparer::magnitudes(const Trial& t) {
@@ -373,11 +373,11 @@ StageResult StageComparer::outcome_of_part(const Trial& t, UOp original) {
 }
 
 StageResult StageComparer::outcome(const Trial& t, UOp original) {
-  auto [known, is_new] = outcomes_.try_emplace({&t, original.id()}, StageResult::Unknown);
+  auto [known, is_new] = graph_outcomes_.try_emplace({&t, original.id()}, StageResult::Unknown);
   if (!is_new) return known->second;
   const ImportedGraph* graph = imported_graph(original);
   if (!graph) return StageResult::Unknown;
-  return outcomes_[{&t, original.id()}] = compare_results(t, run_graph(t, graph->root));
+  return graph_outcomes_[{&t, original.id()}] = compare_results(t, run_graph(t, graph->root));
 }
 
 StageResult StageComparer::outcome(const Trial& t, const Row& row) {
@@ -420,7 +420,7 @@ void StageComparer::require_exact_results() {
   clear_outcomes();
 }
 
-void StageComparer::clear_outcomes() { outcomes_.clear(), list_outcomes_.clear(); }
+void StageComparer::clear_outcomes() { graph_outcomes_.clear(), list_outcomes_.clear(); }
 
 bool StageComparer::must_be_exact() const { return only_casts_floats(input_.root); }
 

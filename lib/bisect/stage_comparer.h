@@ -82,7 +82,7 @@ class StageComparer {
   BisectReport& report_;
   const RecordedPlan plan_;
   std::deque<RecordedTrial> trials_;
-  std::map<std::pair<const RecordedTrial*, uint32_t>, StageResult> outcomes_;
+  std::map<std::pair<const RecordedTrial*, uint32_t>, StageResult> graph_outcomes_;
   std::map<std::pair<const RecordedTrial*, const Row*>, StageResult> list_outcomes_;
   std::map<uint32_t, ImportedGraph> imported_graphs_;
   std::set<const Row*> compared_rows_;

@@ -54,7 +54,7 @@ struct Verdict {
 std::string_view name_of(Verdict::Kind kind);
 
 // Part of Verdict::detail if a side of the culprit has a constant that its dtype cannot represent.
-inline constexpr std::string_view kOutOfRangeConstant = "a constant that its dtype does not hold";
+inline constexpr std::string_view kOutOfRangeConstantText = "a constant that its dtype does not hold";
 
 struct BisectCounts {
   size_t num_runs = 0;
@@ -64,10 +64,10 @@ struct BisectCounts {
 
   // Counts the elements of `arrays`, unless an earlier call has counted more elements that were not compared.
   void count_elements(const std::vector<Comparison>& arrays);
-  void add_elements(const BisectCounts& other) {
+  void add_element_counts(const BisectCounts& other) {
     num_elements += other.num_elements, num_left_out += other.num_left_out;
   }
-  void set_elements(const BisectCounts& other) {
+  void set_element_counts(const BisectCounts& other) {
     num_elements = other.num_elements, num_left_out = other.num_left_out;
   }
   bool has_compared_elements() const { return num_left_out < num_elements || num_elements == 0; }

@@ -10,16 +10,17 @@
 namespace tgc {
 
 Proof RewriteProver::prove_culprit(const Application& a) {
-  const EquivalenceResult sides = watched_.sides_of(a);
-  if (is_unlike(sides)) {
+  const EquivalenceResult sides = watched_run_.sides_of(a);
+  if (are_sides_unlike(sides)) {
     if (Proof proof = prove_by_veto(a); proof != Proof::None) return proof;
-    const bool is_proven = executor_.does_ref_agree() && is_wrong_after(a.stage) && run_stage_without(a).passes();
+    const bool is_proven = executor_.does_ref_agree() && is_wrong_after_stage(a.stage) && run_stage_without(a).passes();
     return is_proven ? Proof::ByStage : Proof::None;
   }
-  if (sides.differs_at_one_in(2) && run_without(a).passes()) return Proof::ByRun;
-  for (const TopRewrite& r : watched_.application_log.top_rewrites())
+  if (sides.has_one_difference_in(2) && run_without_rewrite(a).passes()) return Proof::ByRun;
+  for (const TopRewrite& r : watched_run_.application_log.top_rewrites())
     for (size_t i = 0; i < r.application_indices.size(); i++) {
-      if (watched_.application_log.all_rewrites()[r.application_indices[i]].rewrite_number < a.rewrite_number) continue;
+      if (watched_run_.application_log.all_rewrites()[r.application_indices[i]].rewrite_number < a.rewrite_number)
+        continue;
       if (r.stage != a.stage || !can_run(r)) break;
       Outcome before = run_after(r, i);
       if (before.is_refused()) break;
@@ -28,7 +29,7 @@ Proof RewriteProver::prove_culprit(const Application& a) {
       if (a.depth == 0) return Proof::ByGraph;
       // The top-level rewrite that contains `a` is wrong. If the compilation is refused without `a`, then the two sides
       // of `a` decide whether `a` is the cause.
-      Outcome other = run_without(a);
+      Outcome other = run_without_rewrite(a);
       if (other.passes()) return Proof::ByRun;
       if (other.is_refused() ? sides.is_beyond_rounding : run_stage_without(a).passes()) return Proof::ByGraph;
       return prove_by_rule_veto(a);  // a later application of the rule may have the same effect
@@ -37,28 +38,28 @@ Proof RewriteProver::prove_culprit(const Application& a) {
 }
 
 Proof RewriteProver::prove_by_veto(const Application& a) {
-  return run_without(a).passes() ? Proof::ByRun : prove_by_rule_veto(a);
+  return run_without_rewrite(a).passes() ? Proof::ByRun : prove_by_rule_veto(a);
 }
 
 Proof RewriteProver::prove_by_rule_veto(const Application& a) {
   Veto veto([&](uint64_t, const Hit& hit, UOp) { return hit.rule == a.rule && hit.branch == a.branch; });
-  return executor_.attempt(&veto).passes() ? Proof::ByRule : Proof::None;
+  return executor_.compile_and_run(&veto).passes() ? Proof::ByRule : Proof::None;
 }
 
-bool RewriteProver::is_wrong_after(const StageRow* stage) {
-  return std::ranges::any_of(watched_.application_log.stage_runs(), [&](const StageRun& run) {
+bool RewriteProver::is_wrong_after_stage(const StageRow* stage) {
+  return std::ranges::any_of(watched_run_.application_log.stage_runs(), [&](const StageRun& run) {
     if (run.row != stage || !run.result) return false;
     Outcome after = executor_.run_watched_graph(run.result);
     return !after.passes() && !after.is_refused();
   });
 }
 
-Outcome RewriteProver::run_without(const Application& a, const Application* second) {
+Outcome RewriteProver::run_without_rewrite(const Application& a, const Application* second) {
   const std::string node = second ? describe(second->before) : "";
   Veto veto([&](uint64_t number, const Hit& hit, UOp before) {
     return number == a.rewrite_number || (second && hit.rule == second->rule && describe(before) == node);
   });
-  return executor_.attempt(&veto);
+  return executor_.compile_and_run(&veto);
 }
 
 // Runs the graph after the stage of `a` in REF, without `a`: later stages might make the same error again.
@@ -75,7 +76,7 @@ Outcome RewriteProver::run_stage_without(const Application& a) {
 Outcome RewriteProver::run_after(const TopRewrite& r, size_t count) {
   std::vector<std::pair<UOp, UOp>> first;
   for (size_t i = 0; i < count; i++) {
-    const Application& a = watched_.application_log.all_rewrites()[r.application_indices[i]];
+    const Application& a = watched_run_.application_log.all_rewrites()[r.application_indices[i]];
     first.emplace_back(a.before, a.after);
   }
   auto graph = catch_failures([&] { return apply_rewrites(r.input, r.bottom_up, first, r.gated_nodes); });
@@ -83,15 +84,15 @@ Outcome RewriteProver::run_after(const TopRewrite& r, size_t count) {
 }
 
 Verdict RewriteProver::verdict(const Application& a, Proof proof) {
-  const EquivalenceResult sides = watched_.sides_of(a);
+  const EquivalenceResult sides = watched_run_.sides_of(a);
   Verdict out{.kind = Verdict::Kind::Rewrite};
   name_rewrite(a, out);
   out.witness = sides.witness;
   if (sides.kind == EquivalenceResult::Kind::Differ)
     out.witness["before"] = sides.before, out.witness["after"] = sides.after;
-  if (is_unlike(sides)) out.detail = shape_difference(a);
+  if (are_sides_unlike(sides)) out.detail = shape_difference(a);
   if (std::string constant = unrepresentable_constant(a); !constant.empty())
-    out.detail = "it has " + std::string(kOutOfRangeConstant) + ": " + constant;
+    out.detail = "it has " + std::string(kOutOfRangeConstantText) + ": " + constant;
   out.is_confirmed = proof != Proof::None;
   out.proof = proof == Proof::ByRule    ? "it passes without that rule"
               : proof == Proof::ByGraph ? "in REF the graph is right before it, and wrong after it"
@@ -114,20 +115,20 @@ Verdict verdict_on_two_rewrites(RewriteProver& prover, const Application& first,
 // rewrites cannot be compared, the verdict is unresolved.
 Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
   constexpr size_t kMostVetoed = 64;
-  const auto& list = watched_.application_log.all_rewrites();
-  const size_t end = watched_.index_of(whole), first = first_nested_rewrite(list, end);
-  for (const Application* a : watched_.suspects()) {
-    const EquivalenceResult sides = watched_.sides_of(*a);
+  const auto& list = watched_run_.application_log.all_rewrites();
+  const size_t end = watched_run_.index_of_rewrite(whole), first = first_nested_rewrite(list, end);
+  for (const Application* a : watched_run_.suspects()) {
+    const EquivalenceResult sides = watched_run_.sides_of(*a);
     if (a->rewrite_number >= list[first].rewrite_number && a->rewrite_number < whole.rewrite_number &&
-        sides.differs_at_one_in(2) && (sides.witness.empty() || run_without(*a).is_refused()))
+        sides.has_one_difference_in(2) && (sides.witness.empty() || run_without_rewrite(*a).is_refused()))
       return verdict(*a, proof);
   }
-  if (watched_.compared_sides.empty()) executor_.compare_sides();  // the search of --cmd has not compared the sides
+  if (watched_run_.compared_sides.empty()) executor_.compare_sides();  // the search of --cmd has not compared the sides
   std::vector<const Application*> unknown;
   for (size_t i = first; i < end; i++)
-    if (watched_.sides_of(list[i]).kind == EquivalenceResult::Kind::Open) unknown.push_back(&list[i]);
+    if (watched_run_.sides_of(list[i]).kind == EquivalenceResult::Kind::Open) unknown.push_back(&list[i]);
   for (size_t i = 0; i < std::min(unknown.size(), kMostVetoed); i++)
-    if (run_without(*unknown[i]).passes()) return verdict(*unknown[i], Proof::ByRun);
+    if (run_without_rewrite(*unknown[i]).passes()) return verdict(*unknown[i], Proof::ByRun);
   evaluate_more_points(first, end);
   if (const Application* nested = nested_culprit(whole, first, end)) return verdict(*nested, Proof::ByRule);
   if (unknown.empty()) return verdict(whole, proof);
@@ -141,8 +142,8 @@ Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
 // Evaluates the rewrites list[first..end) at other sample points, until the sides of a rewrite differ.
 void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   constexpr uint64_t kMostSeeds = 9;
-  const auto& list = watched_.application_log.all_rewrites();
-  auto& sides = watched_.compared_sides;
+  const auto& list = watched_run_.application_log.all_rewrites();
+  auto& sides = watched_run_.compared_sides;
   end = std::min(end, sides.size());
   if (first >= end) return;
   auto differs = [](const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Differ; };
@@ -151,7 +152,7 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   };
   for (uint64_t seed = 2; seed <= kMostSeeds; seed++) {
     if (std::any_of(sides.begin() + ptrdiff_t(first), sides.begin() + ptrdiff_t(end), differs)) return;
-    auto more = evaluate_sides(watched_.compilation, list, repro_.arrays.inputs, repro_.options.input.variables,
+    auto more = evaluate_sides(watched_run_.compilation, list, repro_.arrays.inputs, repro_.options.input.variables,
                                is_nested, seed);
     if (!more) return;
     for (size_t i = first; i < end; i++)
@@ -163,27 +164,27 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
 // although `whole` still applies.
 const Application* RewriteProver::nested_culprit(const Application& whole, size_t first, size_t end) {
   const std::string node = describe(whole.before);
-  auto is_candidate = [&](const Application& a) { return !watched_.is_exactly_same(a) && a.rule != whole.rule; };
+  auto is_candidate = [&](const Application& a) { return !watched_run_.is_exactly_same(a) && a.rule != whole.rule; };
   auto is_culprit = [&](const Application& a) {
     bool whole_is_done = false;
     Veto veto([&](uint64_t, const Hit& hit, UOp before) {
       whole_is_done |= hit.rule == whole.rule && describe(before) == node;
       return hit.rule == a.rule && hit.branch == a.branch;
     });
-    return executor_.attempt(&veto).passes() && whole_is_done;
+    return executor_.compile_and_run(&veto).passes() && whole_is_done;
   };
-  return first_by_rule(watched_.application_log.all_rewrites(), first, end, is_candidate, is_culprit);
+  return find_first_by_rule(watched_run_.application_log.all_rewrites(), first, end, is_candidate, is_culprit);
 }
 
 // Suppresses the rules of all rewrites that change the dtype or the number of elements of a value.
 static std::optional<Verdict> veto_unlike(RewriteProver& prover, Executor& executor) {
   const WatchedRun& watched = executor.watched_run();
   std::vector<const Application*> unlike = watched.suspects();
-  std::erase_if(unlike, [&](auto* a) { return !is_unlike(watched.sides_of(*a)); });
+  std::erase_if(unlike, [&](auto* a) { return !are_sides_unlike(watched.sides_of(*a)); });
   Veto veto([&](uint64_t, const Hit& hit, UOp) {
     return std::ranges::any_of(unlike, [&](auto* a) { return a->rule == hit.rule && a->branch == hit.branch; });
   });
-  if (unlike.size() < 2 || !executor.attempt(&veto).passes()) return std::nullopt;
+  if (unlike.size() < 2 || !executor.compile_and_run(&veto).passes()) return std::nullopt;
   Verdict out = prover.verdict(*unlike[0], Proof::ByRule);
   out.proof = "it passes without that rule and the others that make such values";
   return out;
@@ -196,7 +197,7 @@ std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& execut
   const std::vector<const Application*> suspects = executor.watched_run().suspects();
   for (size_t b = 1; b < std::min(suspects.size(), kMostInPairs); b++)
     for (size_t a = 0; a < b; a++)
-      if (prover.run_without(*suspects[a], suspects[b]).passes())
+      if (prover.run_without_rewrite(*suspects[a], suspects[b]).passes())
         return verdict_on_two_rewrites(prover, *suspects[a], *suspects[b]);
   return std::nullopt;
 }

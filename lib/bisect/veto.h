@@ -18,7 +18,7 @@ enum class Proof : uint8_t {
 class RewriteProver {
  public:
   RewriteProver(const FailureRepro& repro, Executor& executor)
-      : repro_(repro), executor_(executor), watched_(executor.watched_run()) {}
+      : repro_(repro), executor_(executor), watched_run_(executor.watched_run()) {}
 
   // Tries to prove that the rewrite is the culprit: by suppressing it, or by graphs in REF.
   Proof prove_culprit(const Application& a);
@@ -28,7 +28,7 @@ class RewriteProver {
   Proof prove_by_rule_veto(const Application& a);
 
   // Recognizes `second` by its rule and node, because its number changes if `a` is suppressed.
-  Outcome run_without(const Application& a, const Application* second = nullptr);
+  Outcome run_without_rewrite(const Application& a, const Application* second = nullptr);
   // Runs in REF the graph after the first `count` applications of the top-level rewrite `r`.
   Outcome run_after(const TopRewrite& r, size_t count);
 
@@ -38,14 +38,14 @@ class RewriteProver {
   Verdict narrowed_verdict(const Application& whole, Proof proof);
 
  private:
-  bool is_wrong_after(const StageRow* stage);
+  bool is_wrong_after_stage(const StageRow* stage);
   Outcome run_stage_without(const Application& a);
   void evaluate_more_points(size_t first, size_t end);
   const Application* nested_culprit(const Application& whole, size_t first, size_t end);
 
   const FailureRepro& repro_;
   Executor& executor_;
-  WatchedRun& watched_;
+  WatchedRun& watched_run_;
 };
 
 // Returns the verdict on two rewrites such that the kernel passes only if both are suppressed.
@@ -54,13 +54,13 @@ Verdict verdict_on_two_rewrites(RewriteProver& prover, const Application& first,
 // Returns true if REF can run the graphs before and after the top-level rewrite, because it rewrites a whole kernel.
 inline bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 
-inline bool is_unlike(const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Unlike; }
+inline bool are_sides_unlike(const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Unlike; }
 
 // Returns the first application of list[first..end) for which is_candidate() and is_culprit() are true; null if none is
 // found. Calls is_culprit() for only one application of each rule and branch, and for a limited number of applications.
 template <class IsCandidate, class IsCulprit>
-const Application* first_by_rule(std::span<const Application> list, size_t first, size_t end, IsCandidate is_candidate,
-                                 IsCulprit is_culprit) {
+const Application* find_first_by_rule(std::span<const Application> list, size_t first, size_t end,
+                                      IsCandidate is_candidate, IsCulprit is_culprit) {
   std::set<std::pair<const Rule*, const char*>> tried_branches;
   for (size_t i = first; i < end && tried_branches.size() < 64; i++)
     if (is_candidate(list[i]) && tried_branches.emplace(list[i].rule, list[i].branch).second && is_culprit(list[i]))

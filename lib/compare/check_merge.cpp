@@ -26,7 +26,7 @@ Result<MergedCheck> merge_checks(const std::vector<std::string>& files) {
     for (auto& [name, value] : all["skipped"].items()) skipped += value.get<uint64_t>();
   const auto records = all["records"].get<uint64_t>();
   return MergedCheck{.json = sum + "\n",
-                     .all_identical = records > skipped && all["identical"].get<uint64_t>() + skipped == records};
+                     .are_all_identical = records > skipped && all["identical"].get<uint64_t>() + skipped == records};
 }
 
 }  // namespace tgc

@@ -8,7 +8,7 @@ namespace tgc {
 
 struct MergedCheck {
   std::string json;
-  bool all_identical = false;  // all records that were not skipped are identical, and there is at least one
+  bool are_all_identical = false;  // all records that were not skipped are identical, and there is at least one
 };
 
 // Fails if a file cannot be read, or does not contain exactly one report.

@@ -22,8 +22,8 @@ TEST_CASE("merge_checks: the counts of the reports are added") {
   REQUIRE(both);
   CHECK(both->json == R"({"records":5,"identical":4,"errors":0,"stages":{"linear":{"same":4,"different":1},)"
                       R"("source":{"same":3}},"first_divergence":{"linear":1}})" "\n");
-  CHECK_FALSE(both->all_identical);
-  CHECK(merge_checks({a, a})->all_identical);
+  CHECK_FALSE(both->are_all_identical);
+  CHECK(merge_checks({a, a})->are_all_identical);
   CHECK_FALSE(merge_checks({a, put("c", "{}")}));
   CHECK_FALSE(merge_checks({a, put("empty", "")}));
   CHECK_FALSE(merge_checks({a, (folder / "none").string()}));

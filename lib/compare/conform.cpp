@@ -30,8 +30,8 @@ Diag missing_order(const std::string& file) {
 
 // `producer` is the release of a text that names none.
 Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file, std::string_view producer) {
-  ReadReport report{.accepts_malformed = true, .producer = producer};
-  return read_graph(graph, detect_kind(text), text, file, &report);
+  ReadReport report{.accepts_malformed_graphs = true, .producer = producer};
+  return read_graph(graph, detect_input_kind(text), text, file, &report);
 }
 
 std::string without_trailing_newlines(std::string_view text) {
@@ -41,7 +41,7 @@ std::string without_trailing_newlines(std::string_view text) {
 
 // Returns the graph in `text` as pyrender text; if `text` is pyrender text without a header, keeps its lines.
 Result<std::string> pyrender_text(std::string_view text, const std::string& file, std::string_view producer) {
-  if (detect_kind(text) == InputKind::Pyrender && !has_header(text)) return without_trailing_newlines(text);
+  if (detect_input_kind(text) == InputKind::Pyrender && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
   auto root = read(graph, text, file, producer);
   return root ? pyrender(root->root) : Result<std::string>(root.diag());
@@ -51,7 +51,8 @@ Result<std::string> pyrender_text(std::string_view text, const std::string& file
 // has this format already, without a header.
 Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing,
                             std::string_view producer) {
-  if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_trailing_newlines(text);
+  if (keep_listing && detect_input_kind(text) == InputKind::Uops && !has_header(text))
+    return without_trailing_newlines(text);
   Graph graph;
   auto read_list = read(graph, text, file, producer);
   if (!read_list) return read_list.diag();
@@ -123,14 +124,15 @@ class ConformRun {
         runtime_kernels_++;  // it cannot be run alone
         continue;
       }
-      for (const Question& q : questions_of(*record, file.header(), plan_.comparison == ConformComparison::Text)) {
+      for (const Question& q :
+           questions_of_record(*record, file.header(), plan_.comparison == ConformComparison::Text)) {
         if (!is_wanted(q.stage)) continue;
         if (auto status = ask(*record, file.header(), q, name.file); !status) return status;
         if (out_.end_reason.empty()) out_.end_reason = port_.why_stopped();
         if (!out_.end_reason.empty()) break;
       }
     }
-    if (file.cut_error()) session_.warn(*file.cut_error());
+    if (file.truncation_error()) session_.warn(*file.truncation_error());
     if (runtime_kernels_) session_.report_note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
     if (!found) return Diag{.message = "no record '" + name.id + "'", .file = name.display_name()};
     return Unit{};
@@ -142,7 +144,7 @@ class ConformRun {
     if (!is_text && is_name_of_choice(plan_.stage, {.name = "source", .alias = {}, .slug = "source"}))
       return Diag{.message = "a source is compared as text only", .expected = "--as=text"};
     std::vector<std::string_view> names(recorded_stages_.begin(), recorded_stages_.end());
-    return unknown_name("stage", plan_.stage, names, "a stage of the records");
+    return unknown_word_error("stage", plan_.stage, names, "a stage of the records");
   }
 
  private:
@@ -184,7 +186,7 @@ class ConformRun {
       std::string where = shown_record(r.id, r.target);
       if (counts.first_wrong_record.empty()) counts.first_wrong_record = where;
       const bool is_of_interest = plan_.baseline.empty() || plan_.baseline.contains(out_.answers.back().key());
-      if (is_of_interest && out_.shown_differences.size() < plan_.max_shown)
+      if (is_of_interest && out_.shown_differences.size() < plan_.max_differences)
         out_.shown_differences.push_back("--- " + where + ": " + q.stage + "\n" + difference);
     }
     if (!conforms(verdict) && verdict != AnswerVerdict::NotSupported) failures_++;
@@ -219,7 +221,7 @@ class ConformRun {
 
   bool same_structure(std::string_view a, std::string_view b, const std::string& file) const {
     Graph graph;
-    auto sides = read_alike(graph, {a, file, producer_}, {b, "the answer", producer_});
+    auto sides = read_graph_pair(graph, {a, file, producer_}, {b, "the answer", producer_});
     return sides && diff_graphs(sides->first, sides->second).is_same;
   }
 
@@ -242,7 +244,7 @@ class ConformRun {
       const size_t at = in.position();
       known |= key == wanted || key == "error";
       if (key == "error") out.error = in.string();
-      else if (key == "not_supported") known |= in.boolean();
+      else if (key == "not_supported") known |= in.read_boolean();
       else if (key == "id" || key == "stage" || key == "target" || key == "settings") in.skip();
       else if (key != wanted)
         in.throw_error(at, "an answer with the unknown field '" + std::string(key) + "'",
@@ -271,7 +273,7 @@ class ConformRun {
       if (!wanted || !got) return !wanted ? wanted.diag() : got.diag();
       if (*wanted == *got) return std::string();
       // Ignore the number in a name such as E_4n1: it counts kernels of a program, which the port does not see.
-      return line_diff(without_name_counters(*wanted), without_name_counters(*got));
+      return line_diff(remove_name_counters(*wanted), remove_name_counters(*got));
     };
     if (q.expected_kind == Question::ExpectedKind::Source)
       return texts([](std::string_view text, const std::string&) { return Result(without_trailing_newlines(text)); });
@@ -282,13 +284,14 @@ class ConformRun {
     auto difference = to_the_letter ? texts(pyrendered) : Result(std::string());
     if (!difference || !difference->empty() || (to_the_letter && q.expected_json.empty())) return difference;
     // Accept tinygrad's own text, although it omits facts that q.expected_json has.
-    if (to_the_letter && detect_kind(q.expected_json) != InputKind::Json && answer == q.expected_text)
+    if (to_the_letter && detect_input_kind(q.expected_json) != InputKind::Json && answer == q.expected_text)
       return std::string();
     // pyrender omits dtypes, so that different graphs may have the same text
     return catch_failures([&]() -> std::string {
       Graph graph;
       const std::string_view expected = q.expected_json.empty() ? q.expected_text : q.expected_json;
-      auto sides = read_alike(graph, {expected, file, producer_}, {answer, "the answer", producer_}).value_or_throw();
+      auto sides =
+          read_graph_pair(graph, {expected, file, producer_}, {answer, "the answer", producer_}).value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second);
       return diff.is_same ? "" : to_text(diff, plan_.diff_style);
     });
@@ -297,17 +300,17 @@ class ConformRun {
   static VariableValues largest_values(UOp ast) {
     VariableValues out;
     for (UOp u : toposort(ast))
-      if (u.is(Op::DEFINE_VAR)) out[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
+      if (u.is(Op::DEFINE_VAR)) out[std::string(u.arg()[0].text())] = u.vmax().as_int().low_64_bits();
     return out;
   }
 
   Result<InputGraph> load(const Session& imports, std::string_view text, const std::string& file,
                           const std::string& stage = "") const {
-    auto in = load_text(Settings(), detect_kind(text), text, file, true, producer_);
+    auto in = load_text(Settings(), detect_input_kind(text), text, file, true, producer_);
     if (!in) return in;
     in->info.stage = stage;
     auto imported = imports.compiler()->import_kernel(std::move(*in));
-    if (imported && imported_from(*imported).import_error) return *imported_from(*imported).import_error;
+    if (imported && import_facts_of(*imported).import_error) return *import_facts_of(*imported).import_error;
     return imported;
   }
 
@@ -366,7 +369,7 @@ namespace {
 class NativeGraphs {
  public:
   NativeGraphs(const GoldenRecord& r, const GoldenHeader& header) {
-    if (detect_kind(r.ast) != InputKind::Pyrender) return;
+    if (detect_input_kind(r.ast) != InputKind::Pyrender) return;
     auto settings = settings_of_recording(settings_of(header, r));
     if (!settings) return;
     auto in = load_text(*settings, InputKind::Pyrender, r.ast, r.id, false, header.producer);
@@ -395,7 +398,7 @@ class NativeGraphs {
 
 }  // namespace
 
-std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source) {
+std::vector<Question> questions_of_record(const GoldenRecord& r, const GoldenHeader& header, bool with_source) {
   NativeGraphs native(r, header);
   std::vector<Question> out;
   std::string before = r.ast_full.value_or(r.ast);
@@ -403,7 +406,7 @@ std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& he
   for (const RecordedStage& s : RecordedStages(r)) {
     if (s.kind != RecordedStage::Kind::Stage) continue;
     std::string all = s.text ? native.after(s.name, *s.text) : "";
-    const bool loses_facts = s.pyrender && detect_kind(*s.text) != InputKind::Json;
+    const bool loses_facts = s.pyrender && detect_input_kind(*s.text) != InputKind::Json;
     if (loses_facts) all = *s.text;
     if (recorded && s.text) out.push_back({s.name, before, loses_facts ? *s.pyrender : *s.text});
     // Not for tensor graphs: a port may number unique constants differently, and only JSON has these numbers.

@@ -29,7 +29,7 @@ struct ConformPlan {
   std::string stage;   // the only stage to ask about (a name, slug or alias); empty: all
   GraphMap graph_map;  // converts the JSON of answers to tinygrad's ops and dtypes
   DiffStyle diff_style = {};
-  size_t max_shown = 3;                 // differences to report in detail
+  size_t max_differences = 3;           // differences to report in detail
   std::set<std::string> baseline = {};  // if not empty: report details only for these answers (AnswerRecord::key())
   double limit_seconds = 60;            // for one answer
   bool keeps_differences = false;
@@ -39,7 +39,7 @@ struct ConformCounts {
   size_t num_same = 0, num_unchanged = 0, num_different = 0, num_not_supported = 0, num_errors = 0;
   std::string first_wrong_record;  // such as "add.0 (CPU:CLANG)"
   size_t num_compared() const { return num_same + num_different + num_errors; }
-  size_t num_asked() const { return num_compared() + num_unchanged + num_not_supported; }
+  size_t num_questions() const { return num_compared() + num_unchanged + num_not_supported; }
   size_t& count_of(AnswerVerdict verdict);
 };
 
@@ -103,6 +103,6 @@ struct Question {
 // Returns the questions about `r`, which must outlive them. Recorded texts lack facts such as the dtype of a LOAD, so
 // tgc compiles records of 0.12.0 again, and uses its own graphs as long as these print like the recorded ones. A source
 // is only asked for if `with_source` is set.
-std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source);
+std::vector<Question> questions_of_record(const GoldenRecord& r, const GoldenHeader& header, bool with_source);
 
 }  // namespace tgc

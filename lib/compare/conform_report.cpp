@@ -159,7 +159,7 @@ std::string ConformReport::json() const {
       if (comparison_name == "values") json.member("unchanged", c.num_unchanged);
     };
     ConformCounts all = total_counts();
-    json.member("questions", all.num_asked());
+    json.member("questions", all.num_questions());
     counts(all);
     json.key("stages").object([&] {
       for (auto& [stage, c] : stage_counts) json.key(stage).object([&] { counts(c); });

@@ -51,9 +51,9 @@ Result<DiffInput> read_records(const Session& session, GoldenReader reader, cons
     if (!*more) break;
     auto record = parse_golden_record(line, side.file);
     if (!record) return record.diag();
-    side.runs.push_back(run_of(*record, file.header(), side.file + "#" + record->id));
+    side.runs.push_back(run_of_record(*record, file.header(), side.file + "#" + record->id));
   }
-  if (file.cut_error()) session.warn(*file.cut_error());
+  if (file.truncation_error()) session.warn(*file.truncation_error());
   if (side.runs.empty())
     return Diag{.message = name.id.empty() ? "no records" : "no record '" + name.id + "'", .file = side.file};
   return side;
@@ -76,7 +76,7 @@ Result<Run> run_by_tgc(const Run& recorded) {
   Status known = Unit{};
   for (auto& [key, value] : recorded.settings)
     if (auto status = settings.set_value(key, value); !status) known = status;
-  auto in = load_text(settings, detect_kind(recorded.texts[0].text), recorded.texts[0].text, recorded.file, false,
+  auto in = load_text(settings, detect_input_kind(recorded.texts[0].text), recorded.texts[0].text, recorded.file, false,
                       recorded.producer);
   if (!in) return in.diag();
   in->is_tensor_graph = recorded.target.empty();
@@ -116,12 +116,12 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
   if (!more) return more.diag();
   if (!*more)
     return Diag{.message = "the file is empty", .file = name.display_name(), .expected = "a graph, or records"};
-  if (detect_kind(first) == InputKind::Golden) {
+  if (detect_input_kind(first) == InputKind::Golden) {
     auto records = GoldenReader::from_lines(std::move(*lines), {first, 1}, name.display_name());
     return records ? read_records(session, std::move(*records), name) : Result<DiffInput>(records.diag());
   }
   DiffInput side{.is_graph = true, .text = first + "\n", .file = name.display_name()};
-  if (auto status = (*lines)->read_rest(side.text); !status) return status.diag();
+  if (auto status = (*lines)->read_rest_of_text(side.text); !status) return status.diag();
   return side;
 }
 
@@ -169,8 +169,8 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   for (const DiffInput* side : {&a, &b}) {
     if (!side->is_graph) continue;
     Graph graph;
-    ReadReport report{.accepts_malformed = true};
-    auto read = read_graph(graph, detect_kind(side->text), side->text, side->file, &report);
+    ReadReport report{.accepts_malformed_graphs = true};
+    auto read = read_graph(graph, detect_input_kind(side->text), side->text, side->file, &report);
     if (!read) return read.diag();
     out.target = read->info.target;
     if (out.name.empty()) out.name = read->info.stage, file = side->file;
@@ -185,7 +185,7 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   const StageRow* row = find_row(out.name);
   const bool is_text = row && row->output && row->name != "linear";  // a linear list is compared like a graph
   if (row) return CommonStage{std::string(row->name), out.target, is_text};
-  Diag unknown = unknown_stage(out.name);
+  Diag unknown = unknown_stage_error(out.name);
   unknown.file = file;
   return unknown;
 }
@@ -227,7 +227,7 @@ class DiffRun {
       : session_(session), a_(a), b_(b), plan_(plan) {}
 
   DiffReport run() {
-    options_ = DiffOptions::ignoring(plan_.ignored_differences).value_or_throw();
+    options_ = DiffOptions::options_ignoring(plan_.ignored_differences).value_or_throw();
     renames_ = requested_renames(plan_.renames_file).value_or_throw();
     if (plan_.stage.empty() && are_recordings(a_, b_)) return recordings();
     Session session = session_;
@@ -250,7 +250,7 @@ class DiffRun {
   DiffReport graphs(const DiffInput& a, const DiffInput& b) {
     Graph graph;
     const ComparedText text_a{a.text, a.file, a.producer}, text_b{b.text, b.file, b.producer};
-    auto [side_a, side_b] = read_renamed(graph, text_a, text_b, renames()).value_or_throw();
+    auto [side_a, side_b] = read_renamed_pair(graph, text_a, text_b, renames()).value_or_throw();
     GraphDiff diff = diff_graphs(side_a, side_b, options_);
     if (plan_.as_json) {
       out_.text = to_json(diff);
@@ -264,9 +264,9 @@ class DiffRun {
   }
 
   DiffReport recordings() {
-    ReplayDiffPlan plan{options_, plan_.diff_style, plan_.renames_file, plan_.sources_only, plan_.as_json};
+    ReplayDiffPlan plan{options_, plan_.diff_style, plan_.renames_file, plan_.skips_stages, plan_.as_json};
     ReplayDiff diff = diff_recordings(session_, a_, b_, plan).value_or_throw();
-    out_.text = plan_.as_json ? diff.as_json() : plan_.is_quiet ? "" : diff.text(plan_.max_shown);
+    out_.text = plan_.as_json ? diff.as_json() : plan_.is_quiet ? "" : diff.text(plan_.max_differences);
     out_.ci = diff.ci(b_file());
     if (!plan_.is_quiet) note_schedules(diff);
     return finish(diff.is_same());
@@ -277,7 +277,7 @@ class DiffRun {
   void note_schedules(const ReplayDiff& diff) const {
     const std::string a = InputName::parse(a_).schedules(), b = InputName::parse(b_).schedules();
     auto has_other_ast = [](const ReplayPair& pair) { return pair.stage == "ast"; };
-    const bool are_others = diff.num_only_a || diff.num_only_b;
+    const bool are_others = diff.num_only_in_a || diff.num_only_in_b;
     if (!a.empty() && !b.empty() && (are_others || std::ranges::any_of(diff.differing_pairs, has_other_ast)))
       session_.report_note("kernels differ before any of their rewrites; for the schedules that made them: tgc diff " +
                            shell_word(a) + " " + shell_word(b));

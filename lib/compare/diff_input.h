@@ -14,10 +14,10 @@ struct DiffPlan {
   std::string stage = {};     // empty: all stages of runs, or the stage that a graph names
   std::string renames_file = {};   // --renames: a file (renames.h) or "none"; empty: the built-in renames.def
   DiffStyle diff_style = {};
-  bool sources_only = false;  // for recordings: compare only the kernels' sources
+  bool skips_stages = false;  // for recordings: compare only the kernels' sources
   bool as_json = false;
   bool is_quiet = false;
-  size_t max_shown = 20;      // for recordings: differences that are shown in detail
+  size_t max_differences = 20;  // for recordings: differences that are shown in detail
 };
 
 struct DiffReport {

@@ -32,7 +32,7 @@ std::string selected(const std::string& list, const std::string& record) {
   REQUIRE(parsed.ok());
   const RecordedStages stages(*parsed);
   StageSelection selection(list);
-  auto chosen = selection.select_recorded(stages);
+  auto chosen = selection.select_recorded_stages(stages);
   if (!chosen) return chosen.diag().message;
   if (auto status = selection.outcome(); !status) return status.diag().text();
   std::string out;
@@ -88,15 +88,15 @@ TEST_CASE("every dumped graph and list of a recording is an input again, with it
     auto in = pipeline(spec);
     for (std::optional<Format> format : {std::optional<Format>(), std::optional(Format::Json)}) {
       StageSelection all("all");
-      auto texts = in->texts(all, {.self_describing = true, .format = format});
+      auto texts = in->texts(all, {.is_self_describing = true, .format = format});
       REQUIRE_MESSAGE(texts.ok(), texts.diag().text());
       CHECK(texts->size() > 10);
       for (const DumpText& t : *texts) {
         if (t.row->name == "source" || t.row->name == "program") continue;
         CAPTURE(t.row->name);
         Graph graph;
-        ReadReport report{.accepts_malformed = true};
-        auto read = read_graph(graph, detect_kind(t.text), t.text, "dumped", &report);
+        ReadReport report{.accepts_malformed_graphs = true};
+        auto read = read_graph(graph, detect_input_kind(t.text), t.text, "dumped", &report);
         REQUIRE_MESSAGE(read.ok(), read.diag().text());
         CHECK(release_of(read->info.producer) == Release::v0_14);
         CHECK((read->info.stage == t.row->name || read->info.stage == "ast"));

@@ -51,7 +51,7 @@ std::string without_name(std::string source, const std::string& name) {
   return source;
 }
 
-Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_only) {
+Entry entry_of(const GoldenLine& line, const std::string& file, bool skips_stages) {
   Entry e;
   std::string_view source;  // as a JSON string, with its quotes
   std::string function;
@@ -63,10 +63,10 @@ Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_onl
     else if (what == "what") e.name = in.string();
     else if (what == "asked_by") e.asked_by = in.skip();
     else if (what == "ast") e.ast = mix(1, in.skip());
-    else if (what == "stages" && !sources_only) e.whole = mix(e.whole, in.skip());
+    else if (what == "stages" && !skips_stages) e.whole = mix(e.whole, in.skip());
     else if (what == "source") e.whole = mix(e.whole, source = in.skip());
     else if (what == "nodes") e.nodes = in.skip();
-    else if (what == "kernels" && !sources_only) e.whole = mix(e.whole, in.skip());
+    else if (what == "kernels" && !skips_stages) e.whole = mix(e.whole, in.skip());
     else if (what == "program" && in.peek() == JsonScanner::Type::Object)
       in.object([&](std::string_view field) {
         if (field == "name") e.name = plain_kernel_name(in.string());
@@ -76,17 +76,17 @@ Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_onl
     else in.skip();
   });
   if (source.size() > 2) e.source = mix(2, without_name(std::string(source), function));
-  e.whole = (e.whole ^ (sources_only ? 0 : e.ast)) * 31 + 1;
+  e.whole = (e.whole ^ (skips_stages ? 0 : e.ast)) * 31 + 1;
   return e;
 }
 
-Result<Index> index_of(const std::string& path, bool sources_only) {
+Result<Index> index_of(const std::string& path, bool skips_stages) {
   return catch_failures([&] {
     auto records = std::move(NamedRecords::open(InputName::parse(path)).value_or_throw());
     Index out{path, records.reader().header(), {}, {}};
     for (GoldenLine line; records.next_line(line).value_or_throw();)
-      out.entries.push_back(entry_of(line, path, sources_only));
-    out.cut = records.reader().cut_error();
+      out.entries.push_back(entry_of(line, path, skips_stages));
+    out.cut = records.reader().truncation_error();
     return out;
   });
 }
@@ -152,7 +152,7 @@ class PairDiff {
     auto a = parse_golden_record(in_a, file_a), b = parse_golden_record(in_b, file_b);
     if (!a || !b) return !a ? a.diag() : b.diag();
     ReplayPair out{a->id, b->id, a->target, a->program ? plain_kernel_name(a->program->name) : ""};
-    if (plan_.sources_only) return compare_sources(out, *a, *b), out;
+    if (plan_.skips_stages) return compare_sources(out, *a, *b), out;
     if (auto status = compare_stages(out, *a, *b, file_a, file_b); !status) return status.diag();
     if (out.stage.empty()) compare_sources(out, *a, *b);
     return out;
@@ -176,13 +176,13 @@ class PairDiff {
 
   Status compare_stages(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b, const std::string& file_a,
                         const std::string& file_b) const {
-    Run run_a = run_of(a, a_, file_a + "#" + a.id), run_b = run_of(b, b_, file_b + "#" + b.id);
+    Run run_a = run_of_record(a, a_, file_a + "#" + a.id), run_b = run_of_record(b, b_, file_b + "#" + b.id);
     for (Run* run : {&run_a, &run_b}) std::erase_if(run->texts, [](const RunText& t) { return !t.is_graph; });
     auto diff = catch_failures(
         [&] { return std::move(diff_runs(run_a, run_b, plan_.options, &renames_).value_or_throw()); });
     if (!diff || diff->is_same) return diff ? Status(Unit{}) : Status(diff.diag());
     out.stage = diff->first_different_stage;
-    out.is_same_source = a.source && b.source && nameless(a) == nameless(b);
+    out.has_same_source = a.source && b.source && nameless(a) == nameless(b);
     out.difference_text = plan_.as_json ? "\"diff\":" + to_json(diff->graph_difference)
                                         : to_text(diff->graph_difference, plan_.diff_style);
     for (const NodeChange& c : diff->graph_difference.changes) {
@@ -193,7 +193,7 @@ class PairDiff {
     const bool made = out.stage != "ast" && a_.producer == b_.producer;
     if (made && !a.rewrites_json.empty() && !b.rewrites_json.empty()) {
       Graph graph;
-      auto sides = read_renamed(graph, {diff->text_a->text, run_a.file, a_.producer},
+      auto sides = read_renamed_pair(graph, {diff->text_a->text, run_a.file, a_.producer},
                                 {diff->text_b->text, run_b.file, b_.producer}, &renames_);
       if (!sides) return sides.diag();
       auto culprit = find_culprit(a, b, a_.producer, out.stage, sides->first, sides->second);
@@ -261,7 +261,7 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
     if (session.is_cancelled()) return Diag{"cancelled"};
     if (partner[i] == kNone) continue;
     if (!differs(i)) {
-      out.num_same++, out.names_same.push_back(label(a.entries[i]));
+      out.num_same++, out.same_names.push_back(label(a.entries[i]));
       continue;
     }
     for (GoldenLine other; read_b <= partner[i]; read_b++) {
@@ -275,7 +275,7 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
     line = {};
     auto tell = [&, i](ReplayPair&& pair) {
       if (!pair.is_same) return out.differing_pairs.push_back(std::move(pair));
-      out.num_same++, out.names_same.push_back(label(a.entries[i]));
+      out.num_same++, out.same_names.push_back(label(a.entries[i]));
     };
     if (!pool.submit(std::move(task), tell)) break;
   }
@@ -306,7 +306,8 @@ bool are_recordings(const std::string& a, const std::string& b) {
     if (name.file == "-") return false;
     auto lines = LineReader::open(name.file);
     GoldenLine first{.line = 1};
-    if (!lines || !(*lines)->next_line_text(first.text) || detect_kind(first.text) != InputKind::Golden) return false;
+    if (!lines || !(*lines)->next_line_text(first.text) || detect_input_kind(first.text) != InputKind::Golden)
+      return false;
     auto header = parse_golden_header(first, name.file);
     of_0_12 &= !header || release_of(header->producer) == Release::v0_12;
     of_one_record |= !name.id.empty();
@@ -317,8 +318,8 @@ bool are_recordings(const std::string& a, const std::string& b) {
 Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
                                    const ReplayDiffPlan& plan) {
   Result<Index> of_a = Index(), of_b = Index();
-  std::thread other([&] { of_b = index_of(b, plan.sources_only); });
-  of_a = index_of(a, plan.sources_only);
+  std::thread other([&] { of_b = index_of(b, plan.skips_stages); });
+  of_a = index_of(a, plan.skips_stages);
   other.join();
   if (!of_a || !of_b) return !of_a ? of_a.diag() : of_b.diag();
   for (const Index* index : {&*of_a, &*of_b})
@@ -342,10 +343,10 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
                            contents(*of_a) + "\n  " + contents(*of_b)};
   std::vector<bool> taken(of_b->entries.size());
   for (size_t i = 0; i < partner.size(); i++)
-    partner[i] == kNone ? out.names_only_a.push_back(label(of_a->entries[i])) : void(taken[partner[i]] = true);
+    partner[i] == kNone ? out.names_only_in_a.push_back(label(of_a->entries[i])) : void(taken[partner[i]] = true);
   for (size_t j = 0; j < taken.size(); j++)
-    if (!taken[j]) out.names_only_b.push_back(label(of_b->entries[j]));
-  out.num_only_a = out.names_only_a.size(), out.num_only_b = out.names_only_b.size();
+    if (!taken[j]) out.names_only_in_b.push_back(label(of_b->entries[j]));
+  out.num_only_in_a = out.names_only_in_a.size(), out.num_only_in_b = out.names_only_in_b.size();
   return out;
 }
 

@@ -20,7 +20,7 @@ struct ReplayDiffPlan {
   DiffOptions options = {};
   DiffStyle diff_style = {};
   std::string renames_file;   // --renames: a file (renames.h) or "none"; empty: the built-in renames.def
-  bool sources_only = false;
+  bool skips_stages = false;
   bool as_json = false;       // ReplayPair::difference_text is JSON
 };
 
@@ -28,7 +28,7 @@ struct ReplayPair {
   std::string id_a, id_b, target, name;
   bool is_same = false;
   std::string stage;            // the first stage whose results differ, or "source"
-  bool is_same_source = false;  // the sources are equal although a stage differs
+  bool has_same_source = false;  // the sources are equal although a stage differs
   // The rule that caused the difference, such as "uop/symbolic.py:217", or the name of tgc's own rule; "A -> B" if rule
   // B matched in place of rule A. Empty if unknown.
   std::string rule;
@@ -41,12 +41,12 @@ struct ReplayPair {
 
 struct ReplayDiff {
   std::string producer_a, producer_b;
-  size_t num_same = 0, num_different = 0, num_only_a = 0, num_only_b = 0;
-  size_t num_same_source() const;  // of differing pairs with equal sources
-  std::vector<std::string> names_same, names_only_a, names_only_b;
+  size_t num_same = 0, num_different = 0, num_only_in_a = 0, num_only_in_b = 0;
+  size_t num_same_sources() const;  // of differing pairs with equal sources
+  std::vector<std::string> same_names, names_only_in_a, names_only_in_b;
   std::vector<ReplayPair> differing_pairs;
 
-  bool is_same() const { return !num_different && !num_only_a && !num_only_b; }
+  bool is_same() const { return !num_different && !num_only_in_a && !num_only_in_b; }
   std::string text(size_t show) const;
   std::string as_json() const;
   // Returns a report with a case for each kernel or schedule. The file and line of a failure are those of the rule in

@@ -140,9 +140,9 @@ std::string few(const std::vector<std::string>& names) {
 
 }  // namespace
 
-size_t ReplayDiff::num_same_source() const {
+size_t ReplayDiff::num_same_sources() const {
   return size_t(std::count_if(differing_pairs.begin(), differing_pairs.end(),
-                              [](const ReplayPair& p) { return p.is_same_source; }));
+                              [](const ReplayPair& p) { return p.has_same_source; }));
 }
 
 std::string ReplayDiff::text(size_t show) const {
@@ -159,12 +159,13 @@ std::string ReplayDiff::text(size_t show) const {
   if (differing_pairs.size() > show && show)
     out += "... and " + std::to_string(differing_pairs.size() - show) + " more: --show=N\n";
   if (producer_a != producer_b) out += producer_a + " and " + producer_b + "\n";
-  out += std::to_string(num_same + num_different) + " compared, " + std::to_string(num_same) + " the same, " +
-         std::to_string(num_different) + " different" +
-         (num_same_source() ? ", but " + std::to_string(num_same_source()) + " of these come to the same source" : "") +
-         "\n";
-  if (num_only_a) out += std::to_string(num_only_a) + " only in A" + few(names_only_a) + "\n";
-  if (num_only_b) out += std::to_string(num_only_b) + " only in B" + few(names_only_b) + "\n";
+  out +=
+      std::to_string(num_same + num_different) + " compared, " + std::to_string(num_same) + " the same, " +
+      std::to_string(num_different) + " different" +
+      (num_same_sources() ? ", but " + std::to_string(num_same_sources()) + " of these come to the same source" : "") +
+      "\n";
+  if (num_only_in_a) out += std::to_string(num_only_in_a) + " only in A" + few(names_only_in_a) + "\n";
+  if (num_only_in_b) out += std::to_string(num_only_in_b) + " only in B" + few(names_only_in_b) + "\n";
   return out + table("where they first differ:", by_place(*this)) +
          table("the rule that did it:", by_rule(*this)) +
          table("first differing match, of a rule that is perhaps not the cause:", by_first_match(*this)) +
@@ -174,13 +175,13 @@ std::string ReplayDiff::text(size_t show) const {
 std::string ReplayDiff::as_json() const {
   return json_object([&](JsonWriter& json) {
     json.member("same", is_same()).member("runs", num_same + num_different).member("different", num_different);
-    json.member("only_in_a", num_only_a).member("only_in_b", num_only_b);
+    json.member("only_in_a", num_only_in_a).member("only_in_b", num_only_in_b);
     json.member("producer_a", producer_a).member("producer_b", producer_b);
     json.key("kernels").object([&] {
       json.member("same", num_same)
           .member("different", num_different)
-          .member("only_a", num_only_a)
-          .member("only_b", num_only_b);
+          .member("only_a", num_only_in_a)
+          .member("only_b", num_only_in_b);
     });
     json.member("first_difference", by_stage(*this)).member("by_rule", by_rule(*this)).member("by_op", by_op(*this));
     json.member("by_cause", by_cause(*this));
@@ -190,7 +191,7 @@ std::string ReplayDiff::as_json() const {
           json.member("id", p.id_a).member("id_b", p.id_b).member("target", p.target).member("name", p.name);
           json.member("stage", p.stage).member("rule", p.rule.empty() ? std::nullopt : std::optional(p.rule));
           if (!p.first_match.empty()) json.member("first_match", p.first_match);
-          json.member("same_source", p.is_same_source);
+          json.member("same_source", p.has_same_source);
         });
     });
     json.key("diffs").array([&] {
@@ -206,11 +207,11 @@ std::string ReplayDiff::as_json() const {
 
 CiReport ReplayDiff::ci(const std::string& file) const {
   CiReport out = diff_ci_report();
-  for (const std::string& name : names_same) out.add_case({.name = name});
+  for (const std::string& name : same_names) out.add_case({.name = name});
   for (const ReplayPair& p : differing_pairs) {
     CiCase test{.verdict = CiVerdict::Failed, .name = p.id_a + (p.name.empty() ? "" : " (" + p.name + ")"),
                 .rule = "kernel-differs", .message = "'" + p.stage + "' differs", .file = file};
-    if (p.is_same_source) test.message += ", the source is the same";
+    if (p.has_same_source) test.message += ", the source is the same";
     if (!p.rule.empty()) test.message += ", by the rule " + p.rule;
     const size_t arrow = p.rule.rfind("-> ");  // in "A -> B", the second recording has B
     auto [rule_file, line] = file_and_line(std::string_view(p.rule).substr(arrow == p.rule.npos ? 0 : arrow + 3));
@@ -227,7 +228,7 @@ CiReport ReplayDiff::ci(const std::string& file) const {
                     .message = "is only in " + where,
                     .file = file});
   };
-  add_alone(names_only_a, "A"), add_alone(names_only_b, "B");
+  add_alone(names_only_in_a, "A"), add_alone(names_only_in_b, "B");
   return out;
 }
 

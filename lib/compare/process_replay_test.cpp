@@ -54,7 +54,7 @@ TEST_CASE("process replay: an additional record does not shift the alignment") {
                          {{"k0", "E_9", "9.0"}, {"k1", "E_1", "1.0"}, {"k2", "E_2", "2.0"}});
   CHECK(d.num_same == 2);
   CHECK(d.num_different == 0);
-  CHECK(d.names_only_b == std::vector<std::string>{"k0 (E_9)"});
+  CHECK(d.names_only_in_b == std::vector<std::string>{"k0 (E_9)"});
 }
 
 TEST_CASE("process replay: differing records are aligned by source, program lines, name, then id") {

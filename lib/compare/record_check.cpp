@@ -119,7 +119,7 @@ class RecordCheck {
   void check_texts() {
     for (const RecordedStage& s : stages_) {
       if (!s.is_graph() || !s.text || s.is_unchanged) continue;
-      if (detect_kind(*s.text) != InputKind::Json) {
+      if (detect_input_kind(*s.text) != InputKind::Json) {
         check_text(s.name, *s.text, s.pyrender.value_or(*s.text));
         continue;
       }
@@ -158,13 +158,13 @@ class RecordCheck {
   void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
     if (!plan_.wanted_stages.contains(kText)) return;
     Graph graph(settings_), second(settings_);
-    ReadReport report{.accepts_malformed = true};
+    ReadReport report{.accepts_malformed_graphs = true};
     std::string name = r_.id + " (" + what + ", as printed)";
     auto nodes = read_graph(graph, InputKind::Json, json, name, &report);
     if (!nodes) return failed(kText, nodes.diag());
     auto written = pyrender(nodes->root);
     compare("letters", written ? *written : written.diag().text(), letters, true);
-    ReadReport of_letters{.accepts_malformed = true, .producer = nodes->info.producer};
+    ReadReport of_letters{.accepts_malformed_graphs = true, .producer = nodes->info.producer};
     auto read = read_graph(second, InputKind::Pyrender, letters, name, &of_letters);
     std::string trouble = read ? difference_of_reading(nodes->root, read->root) : read.diag().text();
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
@@ -198,7 +198,7 @@ class RecordCheck {
   void check_listing(const std::string& text) {
     Graph graph(settings_);
     // a listing shows a constant source by its value, not by its line
-    ReadReport report{.accepts_malformed = true, .producer = producer_};
+    ReadReport report{.accepts_malformed_graphs = true, .producer = producer_};
     auto listing = read_graph(graph, InputKind::Uops, text, r_.id + " (linear)", &report);
     if (!listing) return failed(kText, listing.diag());
     compare(kText, print_uops(listing->list), text, false);
@@ -250,7 +250,7 @@ class RecordCheck {
     auto begun =
         Compilation::begin(std::move(*in), {.target = r_.target, .optimize = after ? optimize_ : std::nullopt});
     if (!begun) return begun.diag();
-    if (plan_.is_traced) set_observer(begun->graph(), &observer_);
+    if (plan_.traces_rewrites) set_observer(begun->graph(), &observer_);
     c_.emplace(std::move(*begun));
     as_expected_ = after != nullptr;
     return Unit{};
@@ -266,7 +266,7 @@ class RecordCheck {
 
   std::string why_not_to_replay() const {
     if (is_kernel() && is_runtime_kernel(r_, "")) return "a kernel of tinygrad's runtime";
-    if (detect_kind(r_.ast) == InputKind::Json)
+    if (detect_input_kind(r_.ast) == InputKind::Json)
       return "its graphs are recorded as nodes (--walk, --rewrites, --letters, --viz): compare it with tgc diff, or "
              "record it without these";
     if (is_kernel() && !recorded_target(r_.target, settings_)) return "tgc has no renderer for " + r_.target;
@@ -315,14 +315,14 @@ class RecordCheck {
 
   void check_stage(const RecordedStage& s) {
     const StageRow* row = find_row(s.name);
-    if (!plan_.runs_isolated || wanted(s.name)) run_stage(s, row);
+    if (!plan_.isolates_stages || wanted(s.name)) run_stage(s, row);
     if (!s.text) return;
     text_ = *s.text;
     if (row) after_ = row;
   }
 
   void run_stage(const RecordedStage& s, const StageRow* row) {
-    if (plan_.runs_isolated) restart("before " + s.name);
+    if (plan_.isolates_stages) restart("before " + s.name);
     if (!row) stop("tgc has no stage '" + s.name + "'");
     if (!c_) return skipped(s.name, why_stopped_);
     UOp before = c_->current_graph();
@@ -347,11 +347,11 @@ class RecordCheck {
 
   // tinygrad failed on this graph: tgc must also fail, after the last recorded stage.
   void check_refusal() {
-    if (plan_.runs_isolated && is_kernel()) restart("before the refusal");
-    else if (plan_.runs_isolated)  // a schedule needs the state of all stages
+    if (plan_.isolates_stages && is_kernel()) restart("before the refusal");
+    else if (plan_.isolates_stages)  // a schedule needs the state of all stages
       if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
     // An earlier failure, which the report has already, or a graph that cannot be loaded has ended the compilation.
-    if (!c_) return plan_.runs_isolated ? skipped("refusal", why_stopped_) : void();
+    if (!c_) return plan_.isolates_stages ? skipped("refusal", why_stopped_) : void();
     while (const StageRow* row = c_->next_row()) {
       std::string_view name = row->kind == StageRow::Kind::Schedule ? kKernels : row->name;
       if (!c_->run_step()) return settle(name, CheckVerdict::Same);
@@ -364,7 +364,7 @@ class RecordCheck {
 
   // ---- comparing the outputs of a kernel: linear list, source, program
   void check_outputs() {
-    if (plan_.runs_isolated) restart("the outputs");
+    if (plan_.isolates_stages) restart("the outputs");
     if (c_ && plan_.wanted_stages.contains(kSpec) && c_->list()) check_spec("linear", *c_->list(), Spec::Program);
     for (std::string_view name : kRecordOutputs) {
       if (!wanted(name)) continue;
@@ -385,7 +385,7 @@ class RecordCheck {
 
   // ---- comparing the schedule of a tensor graph: its kernels in the order of execution
   void check_schedule() {
-    if (plan_.runs_isolated)
+    if (plan_.isolates_stages)
       if (auto status = begin(r_.ast, nullptr, "kernels"); !status) stop(status.diag().text());
     if (!c_) return skipped(kKernels, why_stopped_);
     auto& schedule = c_->schedule();

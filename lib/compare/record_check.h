@@ -12,8 +12,8 @@ namespace tgc {
 
 struct CheckPlan {
   std::set<std::string, std::less<>> wanted_stages;  // names of --stages; `graphs`: all stages that make a graph
-  bool runs_isolated = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's
-  bool is_traced = false;    // attach a rewrite observer; it disables fast paths that bypass rules
+  bool isolates_stages = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's
+  bool traces_rewrites = false;  // attach a rewrite observer; it disables fast paths that bypass rules
   bool explains_difference = false;
   bool use_color = false;
 };

@@ -19,8 +19,8 @@ ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
   if (const auto& error = r.error ? r.error : r.source_error) out.error = first_line(*error);
   std::vector<GoldenMetadata> metadata = r.metadata;
   for (const GoldenKernel& k : r.kernels) metadata.insert(metadata.end(), k.metadata.begin(), k.metadata.end());
-  out.is_runtime = is_runtime_kernel(r, producer);
-  out.made_for = out.is_runtime ? "tinygrad's runtime" : methods_text(metadata);
+  out.is_of_runtime = is_runtime_kernel(r, producer);
+  out.made_for = out.is_of_runtime ? "tinygrad's runtime" : methods_text(metadata);
   return out;
 }
 
@@ -40,7 +40,7 @@ Result<RecordList> list_records(const Session& session, const std::string& file)
     if (!record) return record.diag();
     out.records.push_back(listed(*record, out.producer));
   }
-  if (reader.cut_error()) session.warn(*reader.cut_error());
+  if (reader.truncation_error()) session.warn(*reader.truncation_error());
   if (!name.id.empty() && out.records.empty())
     return Diag{.message = "no record '" + name.id + "'", .file = name.display_name()};
   return out;
@@ -68,7 +68,7 @@ std::string RecordList::json() const {
           if (r.num_nodes) json.member("nodes", r.num_nodes);
           json.member("what", r.description).member("made_for", r.made_for);
           if (!r.error.empty()) json.member("error", r.error);
-          if (r.is_runtime) json.member("runtime", true);
+          if (r.is_of_runtime) json.member("runtime", true);
         });
     });
   }) + "\n";

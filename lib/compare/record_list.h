@@ -16,8 +16,8 @@ struct ListedRecord {
   std::string description;  // name of the kernel's function; "3 kernels" for a schedule; "refused" if tinygrad failed
   std::string error = {};   // first line of tinygrad's error
   std::string made_for;     // the user's operation, such as "relu (model.py:12::forward)"; "tinygrad's runtime" if
-                            // `is_runtime`
-  bool is_runtime = false;
+                            // `is_of_runtime`
+  bool is_of_runtime = false;
 };
 
 struct RecordList {

@@ -87,7 +87,7 @@ Result<Settings> settings_of_recording(const GoldenSettings& recorded) {
   return settings;
 }
 
-Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
+Result<InputGraph> load_recorded_graph(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name) {
   auto settings = settings_of_recording(recorded);
   return settings ? load_text(*settings, kind, text, name) : settings.diag();
@@ -121,7 +121,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
     if (!pool.submit(std::move(check), done)) break;
   }
   if (auto status = pool.finish(); !status) return status;
-  if (file.cut_error()) session.warn(*file.cut_error());
+  if (file.truncation_error()) session.warn(*file.truncation_error());
   if (!found && plan.record_filter.empty())
     return Diag{.message = "no record has the id '" + name.id + "'", .file = name.display_name()};
   return Unit{};
@@ -337,8 +337,8 @@ class LiveCheck {
     auto text = full_text(record, s);
     if (!text) text = s.text;
     if (!text) return Diag{"tinygrad could not print the graph"};
-    ReadReport report{.accepts_malformed = true, .producer = producer_};
-    auto read = read_graph(graph_, detect_kind(*text), *text, record.id + " (" + s.name + ")", &report);
+    ReadReport report{.accepts_malformed_graphs = true, .producer = producer_};
+    auto read = read_graph(graph_, detect_input_kind(*text), *text, record.id + " (" + s.name + ")", &report);
     if (!read) return read.diag();
     // Compare only the graph of a PROGRAM: its list and source are compared separately.
     return read->root.is(Op::PROGRAM) && read->root.num_src() > 0 ? read->root.src(0) : read->root;
@@ -376,7 +376,7 @@ Result<RecordReport> LiveRecordChecker::check(const GoldenHeader& header, const 
       return skipped;
     }
     const std::string& text = record.ast_full ? *record.ast_full : record.ast;
-    auto in = load_text({}, detect_kind(text), text, record.id);
+    auto in = load_text({}, detect_input_kind(text), text, record.id);
     if (!in) {
       skipped.items.push_back({"ast", CheckVerdict::Error});
       skipped.first_difference = "ast", skipped.explanation = "  " + in.diag().text() + "\n";
@@ -384,7 +384,7 @@ Result<RecordReport> LiveRecordChecker::check(const GoldenHeader& header, const 
     }
     in->info.name = record.id, in->info.target = record.target, in->info.settings = settings_of(header, record);
     in->info.stage.clear(), in->is_tensor_graph = record.target.empty();
-    const GoldenRecord made = session_.compiler()->record_of(*in).value_or_throw();
+    const GoldenRecord made = session_.compiler()->record_of_input(*in).value_or_throw();
     return LiveCheck(header, record, made, plan).run();
   });
 }

@@ -31,7 +31,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
 // Returns tinygrad's default settings with the recorded values, without the environment. Fails for an invalid value.
 Result<Settings> settings_of_recording(const GoldenSettings& recorded);
 // `name` is the file name in messages. Fails for an invalid setting or text.
-Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
+Result<InputGraph> load_recorded_graph(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
 
 CiReport empty_check_report();
@@ -42,14 +42,14 @@ template <class T>
 class Tally {
  public:
   T& operator[](const std::string& name) {
-    auto [it, is_new] = index_.emplace(name, items_.size());
+    auto [it, is_new] = item_indices_.emplace(name, items_.size());
     if (is_new) items_.emplace_back(name, T());
     return items_[it->second].second;
   }
   const std::vector<std::pair<std::string, T>>& items() const { return items_; }
 
  private:
-  std::map<std::string, size_t> index_;
+  std::map<std::string, size_t> item_indices_;
   std::vector<std::pair<std::string, T>> items_;
 };
 
@@ -61,7 +61,7 @@ class ReplaySummary {
   size_t num_identical() const { return num_identical_; }
   // Fails if nothing was compared. `is_filtered`: ReplayPlan::record_filter was set.
   Status check_compared(bool is_filtered) const;
-  bool all_identical() const { return num_identical_ + num_skipped_ == num_records_; }
+  bool are_all_identical() const { return num_identical_ + num_skipped_ == num_records_; }
   std::string text() const;
   std::string json() const;
 

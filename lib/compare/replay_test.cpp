@@ -18,7 +18,7 @@ TEST_CASE("replay: #ID selects a record of its own file, and a run that compares
   auto counted = [&](std::vector<std::string> specs, const char* stages, const std::string& filter = "",
                      bool traced = false) {
     ReplayPlan plan{.check_plan = *make_check_plan(stages), .id = "", .record_filter = filter};
-    plan.check_plan.is_traced = traced;
+    plan.check_plan.traces_rewrites = traced;
     ReplaySummary summary;
     for (const std::string& spec : specs) {
       auto status =

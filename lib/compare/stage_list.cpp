@@ -60,7 +60,7 @@ std::string RecordedStageList::text() const {
   std::vector<std::vector<std::string>> cells{
       {"stage", "slug", "alias", "level", "records", "changed", "what it does"}};
   for (const ListedStage& s : stages)
-    cells.push_back({s.name, slug_of_stage(s.name), std::string(alias_of_recorded(s.name)), s.level,
+    cells.push_back({s.name, slug_of_stage(s.name), std::string(alias_of_recorded_stage(s.name)), s.level,
                      std::to_string(s.num_records), s.num_changed ? std::to_string(*s.num_changed) : "-",
                      std::string(about_stage(s.name))});
   return (producer.empty() ? "" : producer + ", ") + counted(num_records, "record") + "\n" + table(cells, "llllrrl");
@@ -72,7 +72,7 @@ std::string RecordedStageList::json() const {
     json.member("records", num_records).key("stages").array([&] {
       for (const ListedStage& s : stages)
         json.start_line().object([&] {
-          json.member("name", s.name).member("alias", alias_of_recorded(s.name));
+          json.member("name", s.name).member("alias", alias_of_recorded_stage(s.name));
           json.member("slug", slug_of_stage(s.name)).member("level", s.level).member("records", s.num_records);
           if (s.num_changed) json.member("changed", *s.num_changed);
           json.member("purpose", about_stage(s.name));
@@ -85,7 +85,7 @@ Result<RecordedStageList> list_recorded_stages(const Session& session, const std
   RecordedStageList out;
   StageByName listed;
   Session as_recorded = session;
-  as_recorded.overrides.prefers_recorded = true;
+  as_recorded.overrides.uses_recorded_pipeline = true;
   auto status = for_each_pipeline(as_recorded, spec, "", [&](Pipeline& pipeline) {
     out.producer = pipeline.producer();
     return add(out, listed, pipeline);

@@ -15,7 +15,7 @@ Spec fitting_spec(bool is_list, bool is_tensor_graph, std::string_view stage) {
   return is_tensor_graph ? Spec::Tensor : spec_after(stage);
 }
 
-std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, bool is_list) {
+std::optional<InvalidNode> first_invalid_node(std::span<const UOp> nodes, Spec spec, bool is_list) {
   auto violation = verify(nodes, spec);
   auto malformed = violation ? std::nullopt : first_malformed(nodes);
   if (!violation && !malformed && is_list) malformed = first_out_of_order(nodes);

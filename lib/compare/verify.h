@@ -24,7 +24,7 @@ Spec fitting_spec(bool is_list, bool is_tensor_graph, std::string_view stage);
 
 // Checks `nodes`: a linear list if `is_list`; else the nodes of a graph in toposort order. Returns nullopt if all nodes
 // are valid.
-std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, bool is_list);
+std::optional<InvalidNode> first_invalid_node(std::span<const UOp> nodes, Spec spec, bool is_list);
 
 // The result of `tgc verify --structure`, which checks what holds in all releases: arithmetic ops have the right number
 // of sources, each RANGE has a size, and in a linear list sources come before their users and no node occurs twice.

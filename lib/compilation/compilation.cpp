@@ -100,7 +100,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::Kind> in_rules) {
   return Unit{};
 }
 
-// Lets take_fault_warnings() report faults in renderers and LLVM that have no effect.
+// Lets extract_fault_warnings() report faults in renderers and LLVM that have no effect.
 Status expect_behind_graphs() {
   for (FaultSpec::Kind in : {FaultSpec::Kind::Renderer, FaultSpec::Kind::Llvm}) {
     auto faults = fault_of_environment(in);
@@ -155,7 +155,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   if (!s->in.info.stage.empty()) {
     s->begun_at = find_row(s->in.info.stage);
     if (!s->begun_at) {
-      Diag unknown = unknown_stage(s->in.info.stage);
+      Diag unknown = unknown_stage_error(s->in.info.stage);
       unknown.file = s->in.file;
       return unknown;
     }
@@ -183,7 +183,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   }
   if (auto armed = arm(*s, {FaultSpec::Kind::Kernel, FaultSpec::Kind::Endless}); !armed) return armed.diag();
   s->kernel.emplace(KernelJob{*s->in.graph, s->target});
-  if (s->spec.optimize) s->kernel->runs_optimizer = *s->spec.optimize;
+  if (s->spec.optimize) s->kernel->should_run_optimizer = *s->spec.optimize;
   s->kernel->name_counts = s->spec.name_counts;
   if (!s->spec.opts.empty()) {
     auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
@@ -225,7 +225,7 @@ Result<Compilation::StepResult> Compilation::run_step() {
   if (!row) return Diag{"every stage has run"};
   if (state_->watcher) state_->watcher->begin_stage(*row, state_->current);
   StepResult step{row, state_->current, state_->current};
-  const bool is_logged = logs(LogTopic::Compilation, LogLevel::Debug);
+  const bool is_logged = is_logging(LogTopic::Compilation, LogLevel::Debug);
   auto begin = state_->tensor || is_logged ? Clock::now() : Clock::time_point();
   auto note = [&](const auto& result) {
     if (result) return;
@@ -387,7 +387,7 @@ Result<Compilation> Compilation::fork() const {
   while (stage && !stage->kernel) stage--;  // go back to the last graph stage, because the fork makes its own outputs
   copy.info.stage = stage ? stage->name : "";
   JobSpec spec = state_->spec;
-  spec.optimize = state_->kernel->runs_optimizer;
+  spec.optimize = state_->kernel->should_run_optimizer;
   spec.name_counts = state_->kernel->name_counts;
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
@@ -407,7 +407,7 @@ void Compilation::set_watcher(Watcher* watcher) {
   if (watcher) watcher->begin_compilation(*this);
 }
 
-Status run_watched(Compilation& compilation, Watcher& watcher) {
+Status run_with_watcher(Compilation& compilation, Watcher& watcher) {
   if (!compilation.input_graph().list.empty()) return no_stages_before(compilation.input_graph());
   compilation.set_watcher(&watcher);
   if (!compilation.is_tensor_graph()) {
@@ -421,7 +421,7 @@ Status run_watched(Compilation& compilation, Watcher& watcher) {
   for (size_t number : compilation.kernel_numbers()) {
     auto kernel = compilation.kernel(number);
     if (!kernel) return kernel.diag();
-    if (auto status = run_watched(*kernel, watcher); !status) return status;
+    if (auto status = run_with_watcher(*kernel, watcher); !status) return status;
   }
   return Unit{};
 }

@@ -121,7 +121,9 @@ class Compilation {
 
 // Runs all stages of a kernel, and makes its linear list; or runs the stages of a tensor graph, its schedule and its
 // kernels. Fails for a linear list.
-Status run_watched(Compilation& compilation, Watcher& watcher);
-inline Status run_watched(Compilation&& compilation, Watcher& watcher) { return run_watched(compilation, watcher); }
+Status run_with_watcher(Compilation& compilation, Watcher& watcher);
+inline Status run_with_watcher(Compilation&& compilation, Watcher& watcher) {
+  return run_with_watcher(compilation, watcher);
+}
 
 }  // namespace tgc

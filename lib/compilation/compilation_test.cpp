@@ -44,7 +44,7 @@ TEST_CASE("stage rows: every name, alias and slug finds its row, and rows are in
   }
   CHECK(find_row("EXPANDER") == &row_of("expander"));
   CHECK(find_row("expandr") == nullptr);
-  CHECK(unknown_stage("expandr").expected.find("expander") != std::string::npos);
+  CHECK(unknown_stage_error("expandr").expected.find("expander") != std::string::npos);
   CHECK(&row_of("split kernels") < &row_of(StageRow::Kind::Schedule));
   CHECK(&row_of("add control flow") < &row_of(OutputKind::List));
   CHECK(row_of("asm").is(OutputKind::Compiled));
@@ -239,12 +239,12 @@ TEST_CASE("a watcher gets every row, and `end` before the graph is freed, also w
     }
   };
   Log all, failed, tensor;
-  REQUIRE(run_watched(begin(load(kKernel)), all).ok());
+  REQUIRE(run_with_watcher(begin(load(kKernel)), all).ok());
   CHECK(all.text.starts_with("begin k\nearly movement ops.\n"));
   CHECK(all.text.ends_with("add control flow.\nlinear.\nend k of 1\n"));
-  CHECK_FALSE(run_watched(begin(load(kKernel), {.opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"}), failed).ok());
+  CHECK_FALSE(run_with_watcher(begin(load(kKernel), {.opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"}), failed).ok());
   CHECK(failed.text.ends_with("apply opts failed.\nend k of 1\n"));
-  REQUIRE(run_watched(begin(tensor_graph(), {}), tensor).ok());
+  REQUIRE(run_with_watcher(begin(tensor_graph(), {}), tensor).ok());
   CHECK(tensor.text.find("schedule.\nend k of 1\nbegin k.") != std::string::npos);
   Log first, second;
   Compilation c = begin(load(kKernel));

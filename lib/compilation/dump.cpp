@@ -84,7 +84,7 @@ class Dump {
   }
   GraphInfo info_at(const StageRow& row) const {
     GraphInfo info = c_.input_graph().info;
-    if (row.kind != Kind::Ast || plan_.self_describing || !plan_.dumps_only_input) info.stage = row.name;
+    if (row.kind != Kind::Ast || plan_.is_self_describing || !plan_.dumps_only_input) info.stage = row.name;
     else info.stage.clear();
     if (!c_.is_tensor_graph() && !plan_.dumps_only_input) info.target = c_.target().name();
     return info;
@@ -103,14 +103,14 @@ class Dump {
   }
 
   Status add_output(const StageRow& row) {
-    if (row.is(OutputKind::List) && (plan_.self_describing || plan_.format)) {
+    if (row.is(OutputKind::List) && (plan_.is_self_describing || plan_.format)) {
       auto& list = c_.list();
       return list ? add_list(row, *list) : Status(list.diag());
     }
     if (row.kind == Kind::Schedule && plan_.format == Format::Json) return add(row, "json", c_.schedule_as_json());
     auto text = c_.row_output(row);
-    bool is_bytes = row.output && row.output->is_bytes;
-    if (text && !is_bytes && !text->empty() && text->back() != '\n') *text += '\n';
+    bool is_binary = row.output && row.output->is_binary;
+    if (text && !is_binary && !text->empty() && text->back() != '\n') *text += '\n';
     if (text && plan_.explains_fusion && row.kind == Kind::Schedule) {
       auto why = fusion_text(c_);
       if (!why) return why.diag();
@@ -118,10 +118,10 @@ class Dump {
     }
     return add(row, row.extension, std::move(text));
   }
-  // print_uops, the default format, has a header only with `self_describing`.
+  // print_uops, the default format, has a header only with `is_self_describing`.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
     Format format = plan_.format.value_or(Format::Uops);
-    GraphInfo info = format == Format::Uops && !plan_.self_describing ? GraphInfo() : info_at(row);
+    GraphInfo info = format == Format::Uops && !plan_.is_self_describing ? GraphInfo() : info_at(row);
     // These formats lose the order of the list, so the header must not name the stage `linear`.
     if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();
     return add(row, extension_of(format), write_list(format, list, info));

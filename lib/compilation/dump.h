@@ -15,7 +15,7 @@ struct DumpPlan {
   std::set<const StageRow*> wanted_rows = {};
   bool dumps_changed_graphs = false;
   bool dumps_only_input = false;
-  bool self_describing = false;       // begin graphs and lists with a header that names the stage
+  bool is_self_describing = false;    // begin graphs and lists with a header that names the stage
   bool explains_fusion = false;       // after the schedule, explain why each kernel is separate (fusion.h)
   std::optional<Format> format = {};  // unset: pyrender for graphs, print_uops for lists
   CompileOptions compile_options = {};

@@ -52,7 +52,7 @@ StorageReason reason_of(UOp node, const IndexingContext::RealizedAxes& realized)
 
 void add_keeper(StorageReason& reason, UOp bufferize) {
   const BufferRequirements k = buffer_requirements(bufferize);
-  if (k.is_removable) add_cost(reason, k.num_buffers, k.reduces_buffer);
+  if (k.is_removable) add_cost(reason, k.num_buffers, k.has_buffer_reduction);
 }
 
 // `tag` has indices into TensorJob::numbered_nodes.
@@ -154,13 +154,13 @@ StorageReason storage_reason(std::string_view why, const std::string& op, const 
   return {"the scheduler stores it", ""};
 }
 
-void add_cost(StorageReason& reason, size_t buffers, bool reduces_buffer) {
+void add_cost(StorageReason& reason, size_t buffers, bool has_buffer_reduction) {
   if (reason.is_final) return;
   if (buffers > 3) {
     reason.reason_text +=
         "; and its value reads " + counted(buffers, "buffer") + ", more than the 3 that are read again";
     reason.remedy = "at most 3 buffers";
-  } else if (reduces_buffer) {
+  } else if (has_buffer_reduction) {
     reason.reason_text += "; and it reduces a buffer, which each use would repeat";
   }
 }

@@ -16,8 +16,8 @@ struct StorageReason {
 // "Ops.CONTIGUOUS"; `by` is the op of its user.
 StorageReason storage_reason(std::string_view why, const std::string& op, const std::string& by);
 // Adds to `reason` why the scheduler did not remove the buffer later, unless the reason is final. `buffers` is the
-// number of buffers that the value reads; `reduces_buffer`: a reduction of a buffer computes it.
-void add_cost(StorageReason& reason, size_t buffers, bool reduces_buffer);
+// number of buffers that the value reads; `has_buffer_reduction`: a reduction of a buffer computes it.
+void add_cost(StorageReason& reason, size_t buffers, bool has_buffer_reduction);
 
 // Returns a text like that of fusion_text() for a recorded schedule of any release, which must have a kernel.
 std::string recorded_fusion_text(const GoldenRecord& record);

@@ -59,13 +59,13 @@ inline StageGraphs run(const Case& c, Graph& common, const std::function<void(Gr
   const StageRow* row = compilation.next_row();
   for (; row && row->is_graph_stage(); row = compilation.next_row())
     if (compilation.run_step()) out.push_back(copy_into(common, compilation.current_graph()));
-  bool done = row;
+  bool is_done = row;
   if (row && compilation.is_tensor_graph()) {
-    done = compilation.schedule().ok();
-    if (done)
+    is_done = compilation.schedule().ok();
+    if (is_done)
       for (const ScheduleItem& item : compilation.schedule()->items) out.push_back(copy_into(common, item.ast));
   }
-  if (!done) out.emplace_back();
+  if (!is_done) out.emplace_back();
   return out;
 }
 

@@ -23,7 +23,7 @@ bool is_misspelt_stage(const std::string& stage) {
 
 }  // namespace
 
-std::string GraphCompiler::target_for(const InputGraph& in) const {
+std::string GraphCompiler::target_for_input(const InputGraph& in) const {
   if (!choices_.overrides.target.empty()) return choices_.overrides.target;
   if (!in.info.target.empty()) return in.info.target;
   return in.is_tensor_graph ? "" : choices_.default_target;
@@ -31,7 +31,7 @@ std::string GraphCompiler::target_for(const InputGraph& in) const {
 
 Result<JobSpec> GraphCompiler::job_for(const InputGraph& in) const {
   const Overrides& over = choices_.overrides;
-  JobSpec job{.target = target_for(in), .opts = over.opts, .compile_options = choices_.compile_options};
+  JobSpec job{.target = target_for_input(in), .opts = over.opts, .compile_options = choices_.compile_options};
   auto* parse = over.target.empty() ? recorded_target : parse_target;
   if (!job.target.empty())
     if (auto target = parse(job.target, in.graph->settings()); !target) return target.diag();
@@ -48,18 +48,18 @@ Result<Compilation> GraphCompiler::begin(InputGraph in) const {
 Result<InputGraph> GraphCompiler::take(InputGraph in, const GoldenSettings& recorded) const {
   in.info.settings = kept_settings(in, recorded);
   if (in.graph->is_foreign()) {
-    auto status = check_foreign(in);
+    auto status = check_foreign_graph(in);
     return status ? Result(std::move(in)) : status.diag();
   }
   if (is_misspelt_stage(in.info.stage)) {
-    Diag diag = unknown_stage(in.info.stage);
+    Diag diag = unknown_stage_error(in.info.stage);
     diag.file = in.file;
     return diag;
   }
   for (const std::string& note : in.read_report.notes) choices_.note(note);
-  if (choices_.overrides.from_stage.empty() || !in.list.empty()) return in;
-  const StageRow* row = find_row(choices_.overrides.from_stage);
-  if (!row) return unknown_stage(choices_.overrides.from_stage);
+  if (choices_.overrides.start_stage.empty() || !in.list.empty()) return in;
+  const StageRow* row = find_row(choices_.overrides.start_stage);
+  if (!row) return unknown_stage_error(choices_.overrides.start_stage);
   in.info.stage = row->kind == StageRow::Kind::Ast ? "" : row->name;
   return in;
 }
@@ -71,12 +71,12 @@ Result<InputGraph> GraphCompiler::import_kernel(InputGraph in) const {
   return settings ? Result(import_input(std::move(in), *settings)) : settings.diag();
 }
 
-Result<InputGraph> GraphCompiler::imported_if_wanted(InputGraph in) const {
-  if (in.is_tensor_graph || !(choices_.overrides.imports_kernels || choices_.overrides.prefers_native)) return in;
+Result<InputGraph> GraphCompiler::import_if_wanted(InputGraph in) const {
+  if (in.is_tensor_graph || !(choices_.overrides.imports_kernels || choices_.overrides.uses_native_pipeline)) return in;
   return import_kernel(std::move(in));
 }
 
-Result<InputGraph> GraphCompiler::graph_of(GoldenRecord record, const std::string& file) const {
+Result<InputGraph> GraphCompiler::graph_of_record(GoldenRecord record, const std::string& file) const {
   auto settings = settings_for({});
   if (!settings) return settings.diag();
   auto out = load_text(*settings, InputKind::Json, record.ast, file);
@@ -84,7 +84,7 @@ Result<InputGraph> GraphCompiler::graph_of(GoldenRecord record, const std::strin
   out->info.name = record.id, out->info.target = record.target;
   out->made_for = methods_text(record.metadata);
   out->record = std::make_shared<const GoldenRecord>(std::move(record));
-  return imported_if_wanted(std::move(*out));
+  return import_if_wanted(std::move(*out));
 }
 
 Status GraphCompiler::check_kernel(const InputGraph& in, const std::string& kernel) {
@@ -124,17 +124,17 @@ class OwnCompiler : public GraphCompiler {
 
   // If kernels are imported without --native, returns false for a record of another release whose target does not begin
   // with the parts that --target names: --target=CL:CL selects a record for CL:CL:cl_khr_fp16.
-  bool takes_record(const GoldenRecord& record, std::string_view producer) const override {
+  bool accepts_record(const GoldenRecord& record, std::string_view producer) const override {
     const Overrides& over = choices_.overrides;
-    if (over.target.empty() || over.prefers_native || !over.imports_kernels || record.target.empty()) return true;
+    if (over.target.empty() || over.uses_native_pipeline || !over.imports_kernels || record.target.empty()) return true;
     return release_of(producer) == Release::v0_12 || (record.target + ":").starts_with(over.target + ":");
   }
 
   Result<InputGraph> compile(InputGraph in, const std::string& kernel) const override {
-    if (kernel.empty()) return imported_if_wanted(std::move(in));
+    if (kernel.empty()) return import_if_wanted(std::move(in));
     if (!in.is_tensor_graph) {
       auto status = check_kernel(in, kernel);
-      return status ? imported_if_wanted(std::move(in)) : status.diag();
+      return status ? import_if_wanted(std::move(in)) : status.diag();
     }
     auto job = job_for(in);
     if (!job) return job.diag();
@@ -154,20 +154,20 @@ class OwnCompiler : public GraphCompiler {
   }
 
   bool can_compile(const InputGraph& in) const override {
-    const bool is_own = !in.graph->is_foreign() && (!is_imported(in) || choices_.overrides.prefers_native);
+    const bool is_own = !in.graph->is_foreign() && (!is_imported(in) || choices_.overrides.uses_native_pipeline);
     const bool has_stage = in.info.stage.empty() || find_row(in.info.stage);
-    return is_own && has_stage && !(choices_.overrides.prefers_recorded && in.record);
+    return is_own && has_stage && !(choices_.overrides.uses_recorded_pipeline && in.record);
   }
 
   Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const override {
-    if (const auto& refused = imported_from(in).import_error; refused && choices_.overrides.prefers_native)
+    if (const auto& refused = import_facts_of(in).import_error; refused && choices_.overrides.uses_native_pipeline)
       return *refused;
     if (!can_compile(in)) return recorded_pipeline(std::move(in));
     auto begun = begin(std::move(in));
     return begun ? Result(native_pipeline(std::move(*begun))) : begun.diag();
   }
 
-  Result<GoldenRecord> record_of(const InputGraph& in) const override {
+  Result<GoldenRecord> record_of_input(const InputGraph& in) const override {
     return Diag{.message = "no tinygrad makes a record of '" + in.info.name + "'", .file = in.file,
                 .expected = "--live=PYTHON"};
   }
@@ -177,12 +177,12 @@ class OwnCompiler : public GraphCompiler {
   }
 
   std::string release_name() const override { return std::string(tinygrad_version()); }
-  Status need_scheduler(const std::string&) const override { return Unit{}; }
+  Status require_scheduler(const std::string&) const override { return Unit{}; }
   Status check_can_repeat(const std::string& by) const override {
     if (by == tinygrad_version()) return Unit{};
     return Diag{"tinygrad " + by + " failed so, which only --live=PYTHON can repeat"};
   }
-  bool compile_for(const std::string&, Overrides&) const override { return false; }
+  bool prepare_for_device(const std::string&, Overrides&) const override { return false; }
 
  protected:
   // Returns the current values of the settings that were recorded with the graph, or that differ from their defaults
@@ -197,9 +197,9 @@ class OwnCompiler : public GraphCompiler {
     return out;
   }
 
-  Status check_foreign(const InputGraph& in) const override {
+  Status check_foreign_graph(const InputGraph& in) const override {
     const Overrides& over = choices_.overrides;
-    if ((over.imports_kernels || over.prefers_native) && !in.is_tensor_graph) return Unit{};
+    if ((over.imports_kernels || over.uses_native_pipeline) && !in.is_tensor_graph) return Unit{};
     if (over.target.empty() && over.settings_texts.empty() && over.opts.empty()) return Unit{};
     Diag diag = foreign_graph_error(in.info.producer, in.file);
     diag.expected = "--live=PYTHON, or --native, or what was recorded, without --target, --set or --opts";
@@ -209,13 +209,14 @@ class OwnCompiler : public GraphCompiler {
   Status check_import(const InputGraph& in) const override {
     const Overrides& over = choices_.overrides;
     const bool is_ast = in.list.empty() && (in.info.stage.empty() || in.info.stage == "ast");
-    if (over.prefers_native && !is_ast)
-      return Diag{.message = "--native compiles an AST, and this graph of " + producer_of(in) + " is after '" +
+    if (over.uses_native_pipeline && !is_ast)
+      return Diag{.message = "--native compiles an AST, and this graph of " + producer_of_graph(in) + " is after '" +
                              in.info.stage + "'",
                   .file = in.file};
-    if (over.prefers_native || ((over.target.empty() || in.record) && over.settings_texts.empty() && over.opts.empty()))
+    if (over.uses_native_pipeline ||
+        ((over.target.empty() || in.record) && over.settings_texts.empty() && over.opts.empty()))
       return Unit{};
-    return Diag{.message = "a kernel of " + producer_of(in) + " runs in REF as it is",
+    return Diag{.message = "a kernel of " + producer_of_graph(in) + " runs in REF as it is",
                 .file = in.file,
                 .expected = "--native with --target, --set or --opts, to compile the kernel with tgc's own pipeline"};
   }
@@ -223,7 +224,7 @@ class OwnCompiler : public GraphCompiler {
 
 }  // namespace
 
-std::shared_ptr<const GraphCompiler> own_compiler(CompilerChoices choices) {
+std::shared_ptr<const GraphCompiler> native_compiler(CompilerChoices choices) {
   return std::make_shared<OwnCompiler>(std::move(choices));
 }
 

@@ -18,19 +18,19 @@ namespace tgc {
 class Pipeline;
 class TinygradPool;
 
-// The user's options for reading and compiling graphs. Without `target`, `opts` or `from_stage`, the input decides.
+// The user's options for reading and compiling graphs. Without `target`, `opts` or `start_stage`, the input decides.
 struct Overrides {
   std::string target;
   std::vector<std::string> settings_texts;   // KEY=VALUE each, by tinygrad's names
   std::string opts;
   // The stage that made the input graph. Of a golden record, the graph after this stage is read.
-  std::string from_stage;
+  std::string start_stage;
   std::vector<std::string> size_texts;  // NAME=SIZE each: a model's symbolic dimensions
   std::string weights_file;             // a file of tensors for a model's initializers and inputs (weights.h)
   bool imports_kernels = false;         // import kernels of other tinygrad releases (lib/import)
-  bool prefers_native = false;          // compile an imported kernel with tgc's own pipeline
+  bool uses_native_pipeline = false;    // compile an imported kernel with tgc's own pipeline
   // use the stages of a record, although tgc could compile its graph
-  bool prefers_recorded = false;
+  bool uses_recorded_pipeline = false;
   // a Python or command whose tinygrad compiles (resolve_tinygrad); empty: tgc compiles
   std::string live_command;
   bool records_live_rewrites = false;
@@ -38,7 +38,7 @@ struct Overrides {
   std::string other_options;
 
   bool changes_compilation() const {
-    return !target.empty() || !settings_texts.empty() || !opts.empty() || !from_stage.empty() || prefers_native;
+    return !target.empty() || !settings_texts.empty() || !opts.empty() || !start_stage.empty() || uses_native_pipeline;
   }
 };
 
@@ -60,7 +60,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // ignores --set, and invalid recorded settings.
   virtual Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer = {}) const = 0;
   // Returns the target of `in`: the override, else that of `in`, else the default; "" for a tensor graph without one.
-  std::string target_for(const InputGraph& in) const;
+  std::string target_for_input(const InputGraph& in) const;
   // Fails for an unknown target.
   Result<JobSpec> job_for(const InputGraph& in) const;
   // Returns the settings to write into a repro bundle of `in`, which fails on `device`.
@@ -68,7 +68,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
 
   // ---- graphs as they are read
   // Returns false if --target excludes the record. `producer` is the tinygrad release that made the record.
-  virtual bool takes_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
+  virtual bool accepts_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
   // Completes `in`, which was read from a file: sets GraphInfo::settings and, with --from, GraphInfo::stage. Fails if
   // an option does not fit the graph, or if a stage's name seems misspelt.
   Result<InputGraph> take(InputGraph in, const GoldenSettings& recorded) const;
@@ -87,10 +87,10 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   Result<Compilation> begin(InputGraph in) const;
   // Returns the record that a live pipeline makes of `in`, a kernel's AST or a tensor graph of the running release.
   // Fails without a live pipeline, or if it cannot make the record.
-  virtual Result<GoldenRecord> record_of(const InputGraph& in) const = 0;
-  // Returns the graph of `record`, which record_of() made of a graph of `file`; imported, if the session imports
+  virtual Result<GoldenRecord> record_of_input(const InputGraph& in) const = 0;
+  // Returns the graph of `record`, which record_of_input() made of a graph of `file`; imported, if the session imports
   // graphs.
-  Result<InputGraph> graph_of(GoldenRecord record, const std::string& file) const;
+  Result<InputGraph> graph_of_record(GoldenRecord record, const std::string& file) const;
   // Returns the records of the kernels of an ONNX model, the file `path`; nullopt if tgc's own frontend reads models.
   // `sizes` has the values of the model's symbolic dimensions. Fails if --live cannot run the model with these options.
   virtual Result<std::optional<std::vector<GoldenRecord>>> kernels_of_model(
@@ -102,24 +102,24 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Returns true if the user's tinygrad applies the opts of kernels.
   virtual bool leaves_opts_to_tinygrad() const { return false; }
   // Fails, with `message`, unless tgc's own scheduler makes the kernels of models and tensor graphs.
-  virtual Status need_scheduler(const std::string& message) const = 0;
+  virtual Status require_scheduler(const std::string& message) const = 0;
   // Fails unless this compiler can repeat a failure of a kernel that `release` of tinygrad compiled.
   virtual Status check_can_repeat(const std::string& release) const = 0;
   // Called before a run on `device`, the value of --device. The live compiler sets an empty `over.target` to `device`,
   // unless this is REF. Returns true if the run uses the linear list of the record that this compiler made.
-  virtual bool compile_for(const std::string& device, Overrides& over) const = 0;
+  virtual bool prepare_for_device(const std::string& device, Overrides& over) const = 0;
 
  protected:
   virtual GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const = 0;
-  virtual Status check_foreign(const InputGraph&) const { return Unit{}; }
+  virtual Status check_foreign_graph(const InputGraph&) const { return Unit{}; }
   virtual Status check_import(const InputGraph&) const { return Unit{}; }
-  Result<InputGraph> imported_if_wanted(InputGraph in) const;
+  Result<InputGraph> import_if_wanted(InputGraph in) const;
   static Status check_kernel(const InputGraph& in, const std::string& kernel);
 
   const CompilerChoices choices_;
 };
 
-std::shared_ptr<const GraphCompiler> own_compiler(CompilerChoices choices);
+std::shared_ptr<const GraphCompiler> native_compiler(CompilerChoices choices);
 std::shared_ptr<const GraphCompiler> live_compiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad);
 
 // Returns the request to a tinygrad process to run the stages after graph.info.stage on `graph`.

@@ -39,7 +39,7 @@ bool is_tensor_value(const InputGraph& in) {
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
                              bool take_malformed, std::string_view producer) {
   InputGraph out;
-  out.read_report.accepts_malformed = take_malformed;
+  out.read_report.accepts_malformed_graphs = take_malformed;
   if (release_of(producer) != Release::v0_12) out.read_report.producer = producer;
   out.graph = std::make_unique<Graph>(settings);
   auto read = read_graph(*out.graph, kind, text, file, &out.read_report);
@@ -61,20 +61,20 @@ std::string target_of_device(std::string_view device, const Settings& settings) 
   return parse_target(name, settings) ? name : "CPU";
 }
 
-const ImportedFrom& imported_from(const InputGraph& in) { return in.graph->extension<ImportedFrom>(); }
+const ImportedFrom& import_facts_of(const InputGraph& in) { return in.graph->extension<ImportedFrom>(); }
 
-std::string producer_of(const InputGraph& in) {
-  if (is_imported(in)) return imported_from(in).producer;
+std::string producer_of_graph(const InputGraph& in) {
+  if (is_imported(in)) return import_facts_of(in).producer;
   if (!in.info.producer.empty()) return in.info.producer;
   const Release release = in.graph->release();
   return release == Release::v0_12 ? "tinygrad 0.12.0" : "tinygrad " + std::string(name_of(release));
 }
 
-bool runs_threads_in_turn(const InputGraph& in) { return release_of(producer_of(in)) >= Release::v0_14; }
+bool runs_threads_in_turn(const InputGraph& in) { return release_of(producer_of_graph(in)) >= Release::v0_14; }
 
 InputGraph import_input(InputGraph in, const Settings& settings) {
-  const std::string producer = producer_of(in);
-  NotImportable why;
+  const std::string producer = producer_of_graph(in);
+  NonImportableNode why;
   auto imported = import_graph(in.root, in.list, settings, &why);
   if (!imported) {
     auto& refused = in.graph->extension<ImportedFrom>().import_error;
@@ -83,7 +83,7 @@ InputGraph import_input(InputGraph in, const Settings& settings) {
   }
   Places places;
   for (uint32_t id = 0; id < imported->graph->size(); id++)
-    if (UOp original = imported->origins->original_of(imported->graph->at(id)))
+    if (UOp original = imported->origins->original_of_node(imported->graph->at(id)))
       places.push_back({id, place_of(in.read_report.places, original.id())});
   imported->graph->extension<ImportedFrom>() = {std::move(in.graph), producer, std::move(imported->origins)};
   in.graph = std::move(imported->graph);

@@ -51,11 +51,11 @@ struct ImportedFrom {
   std::shared_ptr<const ImportOrigins> origins;
   std::optional<Diag> import_error = {};         // set if the graph of another release cannot be imported
 };
-const ImportedFrom& imported_from(const InputGraph& in);
-inline bool is_imported(const InputGraph& in) { return imported_from(in).graph != nullptr; }
+const ImportedFrom& import_facts_of(const InputGraph& in);
+inline bool is_imported(const InputGraph& in) { return import_facts_of(in).graph != nullptr; }
 
 // Returns the release that made `in`, such as "tinygrad 0.14.0".
-std::string producer_of(const InputGraph& in);
+std::string producer_of_graph(const InputGraph& in);
 
 // Returns true if the tinygrad that made `in` runs the threads of a CPU kernel one after another, as 0.14 and master do
 // (runtime/ops_cpu.py:cpu_exec).

@@ -79,6 +79,6 @@ class CostCounter {
 
 }  // namespace
 
-KernelCost cost_of(UOp ast) { return CostCounter().count(ast); }
+KernelCost cost_of_ast(UOp ast) { return CostCounter().count(ast); }
 
 }  // namespace tgc

@@ -14,6 +14,6 @@ struct KernelCost {
 };
 
 // Returns the cost of one launch of the kernel `ast`. A RANGE whose size is a variable counts with its largest value.
-KernelCost cost_of(UOp ast);
+KernelCost cost_of_ast(UOp ast);
 
 }  // namespace tgc

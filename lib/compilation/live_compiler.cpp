@@ -40,11 +40,11 @@ class LiveCompiler : public GraphCompiler {
   Result<InputGraph> compile(InputGraph in, const std::string& kernel) const override {
     if (!kernel.empty() && !in.is_tensor_graph)
       if (auto status = check_kernel(in, kernel); !status) return status.diag();
-    auto made = record_of(in);
+    auto made = record_of_input(in);
     if (!made) return made.diag();
     made->line = in.record ? in.record->line : 0;
     if (made->metadata.empty() && in.record) made->metadata = in.record->metadata;
-    auto out = graph_of(std::move(*made), in.file);
+    auto out = graph_of_record(std::move(*made), in.file);
     if (!out) return out;
     out->read_report.repro = in.read_report.repro, out->info.settings = in.info.settings;
     return kernel.empty() || !in.is_tensor_graph ? std::move(out) : kernel_of(*out, kernel);
@@ -66,7 +66,7 @@ class LiveCompiler : public GraphCompiler {
     return recorded_pipeline(std::move(in), again, kernel);
   }
 
-  Result<GoldenRecord> record_of(const InputGraph& in) const override {
+  Result<GoldenRecord> record_of_input(const InputGraph& in) const override {
     auto question = question_of(in);
     return question ? tinygrad_->ask(*question) : Result<GoldenRecord>(question.diag());
   }
@@ -90,9 +90,9 @@ class LiveCompiler : public GraphCompiler {
     return facts ? facts->producer.substr(facts->producer.find(' ') + 1) : "";
   }
   bool leaves_opts_to_tinygrad() const override { return true; }
-  Status need_scheduler(const std::string& message) const override { return Diag{message}; }
+  Status require_scheduler(const std::string& message) const override { return Diag{message}; }
   Status check_can_repeat(const std::string&) const override { return Unit{}; }
-  bool compile_for(const std::string& device, Overrides& over) const override {
+  bool prepare_for_device(const std::string& device, Overrides& over) const override {
     if (over.target.empty() && device != "REF") over.target = device;
     return release_of(facts().producer) == Release::v0_12;
   }
@@ -130,7 +130,7 @@ class LiveCompiler : public GraphCompiler {
   // Returns the target of `in`. To a kernel's target without an architecture, adds the recorded one or else the
   // device's default, if there is one.
   std::string target_of_question(const InputGraph& in) const {
-    const std::string target = target_for(in), recorded = in.record ? in.record->target : in.info.target;
+    const std::string target = target_for_input(in), recorded = in.record ? in.record->target : in.info.target;
     if (in.is_tensor_graph || std::ranges::count(target, ':') > 1) return target;
     if (recorded.starts_with(target + ":")) return recorded;
     auto whole = parse_target(target, Settings());
@@ -141,11 +141,12 @@ class LiveCompiler : public GraphCompiler {
   Result<CompileQuestion> question_of(const InputGraph& in) const {
     return catch_failures([&] {
       const Overrides& over = choices_.overrides;
-      if (!over.from_stage.empty() || !in.list.empty() || !(in.info.stage.empty() || in.info.stage == "ast"))
+      if (!over.start_stage.empty() || !in.list.empty() || !(in.info.stage.empty() || in.info.stage == "ast"))
         throw Failure(Diag{.message = "--live compiles an AST, and this graph is after '" +
-                                      (over.from_stage.empty() ? in.info.stage : over.from_stage) + "'",
+                                      (over.start_stage.empty() ? in.info.stage : over.start_stage) + "'",
                            .file = in.file});
-      if (over.prefers_native) throw Failure("--native and --live exclude each other: only one pipeline compiles");
+      if (over.uses_native_pipeline)
+        throw Failure("--native and --live exclude each other: only one pipeline compiles");
       if (!over.opts.empty() && in.is_tensor_graph) throw Failure("--opts is for kernels, and this is a tensor graph");
       const Release from = in.graph->release(), to = release_of(facts().producer);
       if (from != to && in.is_tensor_graph)
@@ -155,7 +156,7 @@ class LiveCompiler : public GraphCompiler {
       CompileQuestion out{.id = in.info.name, .target = target_of_question(in), .is_tensor_graph = in.is_tensor_graph};
       out.is_live = true, out.records_rewrites = over.records_live_rewrites, out.opts = over.opts;
       out.settings = settings_of_question(in.info.settings);
-      const ExportedGraph exported = std::move(ast_for(in.graph, in.root, to).value_or_throw());
+      const ExportedGraph exported = std::move(ast_for_release(in.graph, in.root, to).value_or_throw());
       out.graph_json = graph_to_json(exported.root, {.producer = facts().producer});
       return out;
     });
@@ -193,7 +194,7 @@ class LiveCompiler : public GraphCompiler {
     if (!record) return record.diag();
     if (record->error && record->stages.empty()) return Diag{.message = *record->error, .file = in.file};
     record->line = before.line;
-    return graph_of(std::move(*record), in.file);
+    return graph_of_record(std::move(*record), in.file);
   }
 
   const std::shared_ptr<TinygradPool> tinygrad_;

@@ -92,8 +92,8 @@ class NativePipeline : public Pipeline {
     return out;
   }
 
-  Result<SidesImporter::Imported> rewrite_sides(const Rewrite& r) override {
-    return SidesImporter::Imported{{{r.before, r.after}}, 0};
+  Result<SidesImporter::ImportedSides> rewrite_sides(const Rewrite& r) override {
+    return SidesImporter::ImportedSides{{{r.before, r.after}}, 0};
   }
   Graph& sides_graph() override { return ran_->graph(); }
 
@@ -113,7 +113,7 @@ class NativePipeline : public Pipeline {
     return row.result;
   }
 
-  Result<std::unique_ptr<Pipeline>> without_rewrite(const Rewrite& r) override {
+  Result<std::unique_ptr<Pipeline>> omit_rewrite(const Rewrite& r) override {
     auto copy = begin_again(begun_);
     if (!copy) return copy.diag();
     return std::unique_ptr<Pipeline>(std::make_unique<NativePipeline>(std::move(*copy), r.rewrite_number));
@@ -181,7 +181,7 @@ class NativePipeline : public Pipeline {
     if (auto made = rows(); !made) return made.diag();
     std::vector<const Row*> out;
     for (const Row& row : rows_)
-      if (selected->has_row(*row.stage) || (selected->selects_changed && row.list.empty() && row.changes_graph()))
+      if (selected->has_row(*row.stage) || (selected->selects_changed_rows && row.list.empty() && row.changes_graph()))
         out.push_back(&row);
     return out;
   }
@@ -190,7 +190,7 @@ class NativePipeline : public Pipeline {
     if (!selected) return selected.diag();
     StageSelectingWatcher some(std::move(*selected), watcher);
     auto c = unused();
-    return c ? run_watched(**c, some) : Status(c.diag());
+    return c ? run_with_watcher(**c, some) : Status(c.diag());
   }
 
   Status run() {

@@ -8,13 +8,13 @@
 namespace tgc {
 
 NodeMethods::NodeMethods(const InputGraph& in, std::vector<GoldenMetadata> methods)
-    : in_(in), methods_(std::move(methods)) {
+    : input_(in), methods_(std::move(methods)) {
   for (size_t at = 0; (at = in.text.find('\n', at)) != in.text.npos; at++) line_ends_.push_back(at);
 }
 
-std::vector<size_t> NodeMethods::indices_of(UOp u) const {
+std::vector<size_t> NodeMethods::method_indices(UOp u) const {
   // each line of the recorded JSON after its header is a node
-  const size_t at = place_of(in_.read_report.places, u.id());
+  const size_t at = place_of(input_.read_report.places, u.id());
   const int64_t number = std::ranges::lower_bound(line_ends_, at) - line_ends_.begin() - 1;
   std::vector<size_t> out;
   for (size_t i = 0; i < methods_.size(); i++)

@@ -12,11 +12,11 @@ class NodeMethods {
  public:
   NodeMethods(const InputGraph& in, std::vector<GoldenMetadata> methods);
 
-  std::vector<size_t> indices_of(UOp u) const;
+  std::vector<size_t> method_indices(UOp u) const;
   const GoldenMetadata& operator[](size_t i) const { return methods_[i]; }
 
  private:
-  const InputGraph& in_;
+  const InputGraph& input_;
   std::vector<GoldenMetadata> methods_;
   std::vector<size_t> line_ends_;
 };

@@ -12,13 +12,14 @@
 namespace tgc {
 
 const Result<std::vector<UOp>>& KernelOutputs::list() {
-  if (!list_) list_ = linear_list(*job_, sink_);
-  return *list_;
+  if (!linear_list_) linear_list_ = linear_list(*kernel_job_, sink_);
+  return *linear_list_;
 }
 
 const Result<std::string>& KernelOutputs::source() {
-  if (!source_) source_ = list().ok() ? render_source(target_, *list()) : Result<std::string>(list().diag());
-  return *source_;
+  if (!kernel_source_)
+    kernel_source_ = list().ok() ? render_source(target_, *list()) : Result<std::string>(list().diag());
+  return *kernel_source_;
 }
 
 Result<std::string> KernelOutputs::function_name() {
@@ -43,7 +44,7 @@ Result<KernelOutputs> KernelOutputs::recorded_outputs(const GoldenRecord& record
   if (!target) return target.diag();
   if (!record.source) return Diag{record.source_error.value_or(record.error.value_or("no source was recorded"))};
   KernelOutputs out(*target, std::vector<UOp>(), std::move(compile));
-  out.source_ = *record.source;
+  out.kernel_source_ = *record.source;
   out.recorded_name_ = record.program ? record.program->function_name : record.id;
   return out;
 }
@@ -123,7 +124,7 @@ Result<std::string> compiled(KernelOutputs& k) {
 }
 
 Result<std::string> llvm_ir(KernelOutputs& k) {
-  bool rendered = k.target().renderer == RendererKind::LLVM && !k.compile_options().shows_optimized;
+  bool rendered = k.target().renderer == RendererKind::LLVM && !k.compile_options().shows_optimized_ir;
   return rendered ? k.source() : compiled<Artifact::LlvmIr>(k);
 }
 
@@ -164,7 +165,7 @@ constexpr OutputStage kOutputs[] = {
      .extension = "o",
      .help_text = "an ELF object, an AMD code object, or PTX as the driver takes it",
      .make = compiled<Artifact::Binary>,
-     .is_bytes = true},
+     .is_binary = true},
     {.name = "disasm",
      .alias = "disassembly",
      .kind = OutputKind::Compiled,
@@ -177,7 +178,7 @@ constexpr OutputStage kOutputs[] = {
      .extension = "cubin",
      .help_text = "NVIDIA's machine code, by ptxas",
      .make = compiled<Artifact::Cubin>,
-     .is_bytes = true},
+     .is_binary = true},
     {.name = "sass",
      .alias = "",
      .kind = OutputKind::Compiled,

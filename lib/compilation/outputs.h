@@ -21,7 +21,7 @@ struct ProgramInfo;
 Result<Target> target_of_source(const GoldenRecord& record, const Settings& settings);
 
 struct CompileOptions {
-  bool shows_optimized = false;
+  bool shows_optimized_ir = false;
   bool has_source_lines = false;
   std::string cpu_machine;     // "x86_64[:CPU]" or "aarch64[:CPU]"; empty: this computer's processor
 };
@@ -33,12 +33,12 @@ class KernelOutputs {
  public:
   // `sink` is the graph after the last stage. `job` must outlive this object.
   KernelOutputs(KernelJob& job, UOp sink, CompileOptions compile = {})
-      : job_(&job), sink_(sink), target_(job.target), compile_options_(std::move(compile)) {}
+      : kernel_job_(&job), sink_(sink), target_(job.target), compile_options_(std::move(compile)) {}
   KernelOutputs(const Target& target, std::vector<UOp> list, CompileOptions compile = {})
-      : target_(target), compile_options_(std::move(compile)), list_(std::move(list)) {}
+      : target_(target), compile_options_(std::move(compile)), linear_list_(std::move(list)) {}
   static KernelOutputs failed_outputs(const Target& target, const Diag& why) {
     KernelOutputs out(target, std::vector<UOp>());
-    out.list_ = why;
+    out.linear_list_ = why;
     return out;
   }
 
@@ -54,12 +54,12 @@ class KernelOutputs {
   Result<std::string> function_name();
 
  private:
-  KernelJob* job_ = nullptr;
+  KernelJob* kernel_job_ = nullptr;
   UOp sink_;
   Target target_;
   CompileOptions compile_options_;
-  std::optional<Result<std::vector<UOp>>> list_;
-  std::optional<Result<std::string>> source_;
+  std::optional<Result<std::vector<UOp>>> linear_list_;
+  std::optional<Result<std::string>> kernel_source_;
   std::optional<std::string> recorded_name_;
 };
 
@@ -77,7 +77,7 @@ struct OutputStage {
   std::string_view extension;
   std::string_view help_text;
   Result<std::string> (*make)(KernelOutputs&);
-  bool is_bytes = false;
+  bool is_binary = false;
 };
 
 // Returns the source of a kernel, with the facts that its target's compiler needs. Fails if there is no source, or if

@@ -72,7 +72,7 @@ Diag lacking(Ability ability, std::string_view asked_by, std::string_view kind, 
 
 }  // namespace
 
-Diag Pipeline::missing_ability(Ability ability, std::string_view asked_by) const {
+Diag Pipeline::missing_ability_error(Ability ability, std::string_view asked_by) const {
   return lacking(ability, asked_by, kind(), producer(), input().file, is_tensor_graph());
 }
 
@@ -81,7 +81,7 @@ Diag foreign_graph_error(std::string_view producer, const std::string& file) {
 }
 
 Status Pipeline::require_ability(Ability ability, std::string_view asked_by) const {
-  return has_ability(ability) ? Status(Unit{}) : Status(missing_ability(ability, asked_by));
+  return has_ability(ability) ? Status(Unit{}) : Status(missing_ability_error(ability, asked_by));
 }
 
 }  // namespace tgc

@@ -12,7 +12,7 @@
 //       if (r.depth == row.own_depth()) ...             // a rewrite of the stage itself
 //     }
 //     UOp first_half = pipeline->replay_rewrites(row, row.own_rewrites().size() / 2, false);
-//     auto other = pipeline->without_rewrite(*culprit); // the pipeline compiled again; see Ability::LeaveOut
+//     auto other = pipeline->omit_rewrite(*culprit); // the pipeline compiled again; see Ability::LeaveOut
 //   }
 #pragma once
 #include <functional>
@@ -84,7 +84,7 @@ class Pipeline {
   // ---- abilities
   virtual bool has_ability(Ability ability) const = 0;
   // Returns the error for a missing ability. `asked_by` is the option or command that needs it, such as "--why", or "".
-  Diag missing_ability(Ability ability, std::string_view asked_by = {}) const;
+  Diag missing_ability_error(Ability ability, std::string_view asked_by = {}) const;
   Status require_ability(Ability ability, std::string_view asked_by = {}) const;
 
   // ---- stages
@@ -109,13 +109,13 @@ class Pipeline {
   virtual Result<std::vector<const Rewrite*>> rewrites(StageSelection& stages) = 0;
   // Returns both sides of a rewrite in tgc's IR, as nodes of sides_graph(). Sides that had to be imported are a pair
   // for each scalar, or no pairs if their shapes or dtypes differ. Fails if a side cannot be imported.
-  virtual Result<SidesImporter::Imported> rewrite_sides(const Rewrite& rewrite) = 0;
+  virtual Result<SidesImporter::ImportedSides> rewrite_sides(const Rewrite& rewrite) = 0;
   virtual Graph& sides_graph() = 0;
   // Repeats the first `count` of the row's own rewrites on the row's input, and returns the result; the empty UOp if
   // the rewrites nest too deep. With `bottom_up`, rewrites a node before its sources. A native pipeline counts only
   // graph rewrites in this order, and returns the graph of the one that has rewrite number `count`.
   virtual UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) = 0;
-  virtual Result<std::unique_ptr<Pipeline>> without_rewrite(const Rewrite& rewrite) = 0;
+  virtual Result<std::unique_ptr<Pipeline>> omit_rewrite(const Rewrite& rewrite) = 0;
 
   virtual Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) = 0;
   virtual Result<std::string> source() = 0;
@@ -124,9 +124,9 @@ class Pipeline {
   // Sends the rewrites of the selected stages as events. The native pipeline also sends those of a tensor graph's
   // kernels, and ignores `later`. Other pipelines rename stages and nodes by `later`, if it is not null.
   virtual Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease* later = nullptr) = 0;
-  virtual Status count_rules(RuleStats&, StageSelection&) { return missing_ability(Ability::Attempts); }
+  virtual Status count_rules(RuleStats&, StageSelection&) { return missing_ability_error(Ability::Attempts); }
   // Returns a Compilation of the input, which has run no stage.
-  virtual Result<Compilation> compilation() { return missing_ability(Ability::Compile); }
+  virtual Result<Compilation> compilation() { return missing_ability_error(Ability::Compile); }
 
   // ---- the kernels of a tensor graph
   virtual Result<std::vector<size_t>> kernel_numbers() = 0;

@@ -30,7 +30,7 @@ std::vector<size_t> readers_of(const std::vector<GoldenKernel>& kernels, size_t 
 bool is_copy(const GoldenKernel& k) { return k.stored_reasons && k.stored_reasons->node.starts_with("Ops.COPY "); }
 
 // The reason for a CONTIGUOUS that a rule of the scheduler added for `op`.
-StorageReason added_for(const std::string& op) {
+StorageReason added_for_op(const std::string& op) {
   if (op.starts_with("REDUCE")) return storage_reason("split", "", "");
   if (op == "COPY") return {"a copy needs its source in memory, in one piece", "no operation before the copy", true};
   return {"the store's value reads the buffer that the store writes, in another order", "no such read", true};
@@ -49,9 +49,9 @@ std::string paragraph(const std::vector<GoldenKernel>& kernels, size_t i) {
   const std::string op = stored.node.substr(0, stored.node.find(' '));
   for (const auto& r : stored.reasons) {
     const std::string by = r.requiring_op.empty() ? "" : "Ops." + r.requiring_op;
-    const std::string added = is_copied && !stored.added_for.empty() ? "COPY" : stored.added_for;
-    StorageReason reason = added.empty() ? storage_reason(r.reason, op, by) : added_for(added);
-    if (&r == &stored.reasons.back()) add_cost(reason, size_t(stored.num_buffers), stored.reduces_buffer);
+    const std::string added = is_copied && !stored.added_for_op.empty() ? "COPY" : stored.added_for_op;
+    StorageReason reason = added.empty() ? storage_reason(r.reason, op, by) : added_for_op(added);
+    if (&r == &stored.reasons.back()) add_cost(reason, size_t(stored.num_buffers), stored.has_buffer_reduction);
     if (r.reason == "assign" && !made_by.empty()) reason.reason_text += ", " + made_by;
     why += (why.empty() ? "" : "; and ") + reason.reason_text +
            (r.decision_place.empty() ? "" : " (" + r.decision_place + ")");

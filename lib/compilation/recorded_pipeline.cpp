@@ -20,7 +20,7 @@ class RecordedPipeline : public Pipeline {
   }
 
   const InputGraph& input() const override { return in_; }
-  std::string producer() const override { return producer_of(in_); }
+  std::string producer() const override { return producer_of_graph(in_); }
   std::string target() const override { return record_ ? record_->target : in_.info.target; }
   std::string_view kind() const override { return again_ ? "live" : "recorded"; }
   bool has_ability(Ability ability) const override {
@@ -63,7 +63,7 @@ class RecordedPipeline : public Pipeline {
 
   Result<std::vector<UOp>> graphs(StageSelection& stages) override {
     const RecordedStages recorded = recorded_stages_of(in_);
-    auto wanted = stages.select_recorded(recorded);
+    auto wanted = stages.select_recorded_stages(recorded);
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
     std::vector<UOp> out;
@@ -73,15 +73,15 @@ class RecordedPipeline : public Pipeline {
       if (s.kind == RecordedStage::Kind::Ast) out.push_back(ast_);
       if (s.kind == RecordedStage::Kind::Stage) out.push_back(rows_[i - 1].result);
       if (s.kind != RecordedStage::Kind::Kernel) continue;
-      auto kernel = parse(*graph_, *s.text, s.name, detect_kind(*s.text));
+      auto kernel = parse(*graph_, *s.text, s.name, detect_input_kind(*s.text));
       if (!kernel) return kernel.diag();
       out.push_back(kernel->root);
     }
     return out;
   }
   Result<std::vector<const Rewrite*>> rewrites(StageSelection& stages) override {
-    if (!has_ability(Ability::Rewrites)) return missing_ability(Ability::Rewrites);
-    auto wanted = stages.select_recorded(RecordedStages(*record_));
+    if (!has_ability(Ability::Rewrites)) return missing_ability_error(Ability::Rewrites);
+    auto wanted = stages.select_recorded_stages(RecordedStages(*record_));
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
     std::vector<const Rewrite*> out;
@@ -90,8 +90,8 @@ class RecordedPipeline : public Pipeline {
     return out;
   }
 
-  Result<SidesImporter::Imported> rewrite_sides(const Rewrite& r) override {
-    if (!graph_->is_foreign()) return SidesImporter::Imported{{{r.before, r.after}}, 0};
+  Result<SidesImporter::ImportedSides> rewrite_sides(const Rewrite& r) override {
+    if (!graph_->is_foreign()) return SidesImporter::ImportedSides{{{r.before, r.after}}, 0};
     return importer_.import(r.before, r.after);
   }
   Graph& sides_graph() override { return graph_->is_foreign() ? importer_.graph() : *graph_; }
@@ -105,15 +105,15 @@ class RecordedPipeline : public Pipeline {
     return apply_rewrites(row.input, rewrites, bottom_up);
   }
 
-  Result<std::unique_ptr<Pipeline>> without_rewrite(const Rewrite& r) override {
-    if (!again_) return missing_ability(Ability::LeaveOut);
+  Result<std::unique_ptr<Pipeline>> omit_rewrite(const Rewrite& r) override {
+    if (!again_) return missing_ability_error(Ability::LeaveOut);
     const auto stage = r.stage ? std::optional(r.stage->position_in_level - 1) : std::nullopt;
     return again_(in_, {r.source_place, size_t(stage ? r.number_in_stage : r.rewrite_number), stage});
   }
 
   Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) override {
     const RecordedStages recorded = recorded_stages_of(in_);
-    auto wanted = stages.is_empty() ? only_ast(recorded) : stages.select_recorded(recorded);
+    auto wanted = stages.is_empty() ? only_ast(recorded) : stages.select_recorded_stages(recorded);
     if (!wanted) return wanted.diag();
     std::vector<DumpText> out;
     if (plan.explains_fusion) {
@@ -127,7 +127,7 @@ class RecordedPipeline : public Pipeline {
       const bool has_nodes = s.is_graph() || s.name == kLinear;
       Format format = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops);
       auto text = has_nodes ? written(s, plan) : Result(std::string(*s.text));
-      if (has_nodes && text && plan.self_describing && !plan.format && !is_readable(*text)) {
+      if (has_nodes && text && plan.is_self_describing && !plan.format && !is_readable(*text)) {
         DumpPlan as_json = plan;  // tgc must be able to read a file that it writes
         as_json.format = format = Format::Json;
         text = written(s, as_json);
@@ -139,14 +139,14 @@ class RecordedPipeline : public Pipeline {
                      std::move(*text)});
     }
     for (const StageRow& row : stage_rows()) {
-      const std::string word = row.is(OutputKind::Compiled) ? stages.word_for(row) : "";
+      const std::string word = row.is(OutputKind::Compiled) ? stages.word_for_row(row) : "";
       if (word.empty() || !record_ || record_->target.empty()) continue;
-      stages.mark_matched(word);
+      stages.mark_matched_word(word);
       auto outputs = KernelOutputs::recorded_outputs(*record_, settings(), plan.compile_options);
       if (!outputs) return outputs.diag();
       auto text = row.output->make(*outputs);
       if (!text) return text.diag();
-      if (!row.output->is_bytes && !text->ends_with('\n')) *text += '\n';
+      if (!row.output->is_binary && !text->ends_with('\n')) *text += '\n';
       out.push_back({in_.info.name, &row, std::string(row.extension), std::move(*text)});
     }
     return out;
@@ -160,9 +160,9 @@ class RecordedPipeline : public Pipeline {
   }
 
   Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease* later) override {
-    if (!has_ability(Ability::Rewrites)) return missing_ability(Ability::Rewrites);
+    if (!has_ability(Ability::Rewrites)) return missing_ability_error(Ability::Rewrites);
     const RecordedStages recorded(*record_);
-    auto wanted = stages.select_recorded(recorded);
+    auto wanted = stages.select_recorded_stages(recorded);
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
     std::vector<Rewrite> rewrites = rewrites_;  // copies, in which `later` renames nodes
@@ -170,7 +170,7 @@ class RecordedPipeline : public Pipeline {
     UOp ast = ast_;
     if (later) rename(*later, rewrites, rows, ast);
     RecordedTrace trace(*graph_, to);
-    trace.number_nodes(ast);
+    trace.assign_node_numbers(ast);
     to.begin_kernel(record_->id, record_->target, ast);
     if (!in_.made_for.empty()) to.made_for(in_.made_for);
     const auto of_stages = split_by_stage(*record_, rewrites);
@@ -196,7 +196,7 @@ class RecordedPipeline : public Pipeline {
       return Diag{.message = "the schedule has no kernel '" + std::to_string(number) + "'", .file = in_.file};
     if (compile_kernel_) return compile_kernel_(in_, number);
     const GoldenKernel& kernel = record_->kernels[number];
-    auto out = load_text(settings(), detect_kind(kernel.ast), kernel.ast, in_.file, true, producer());
+    auto out = load_text(settings(), detect_input_kind(kernel.ast), kernel.ast, in_.file, true, producer());
     if (!out) return out.diag();
     out->info.name = record_->id + "." + std::to_string(number), out->record = in_.record;
     out->made_for = methods_text(kernel.metadata);
@@ -222,35 +222,35 @@ class RecordedPipeline : public Pipeline {
 
   Result<GraphFile> parse(Graph& graph, std::string_view text, const std::string& name, InputKind kind) const {
     const std::string by = producer();
-    ReadReport report{.accepts_malformed = true, .producer = by};
+    ReadReport report{.accepts_malformed_graphs = true, .producer = by};
     return read_graph(graph, kind, text, in_.file + " (" + name + ")", &report);
   }
 
   static bool is_readable(std::string_view text) {
     Graph graph;
-    ReadReport report{.accepts_malformed = true};
-    return read_graph(graph, detect_kind(text), text, "", &report).ok();
+    ReadReport report{.accepts_malformed_graphs = true};
+    return read_graph(graph, detect_input_kind(text), text, "", &report).ok();
   }
 
   Result<std::string> written(const RecordedStage& s, const DumpPlan& plan) const {
     const bool is_default = plan.format.value_or(s.is_graph() ? Format::Pyrender : Format::Uops) ==
                             (s.is_graph() ? Format::Pyrender : Format::Uops);
     GraphInfo info{.producer = in_.info.producer, .name = in_.info.name, .stage = s.name, .target = in_.info.target};
-    if (!s.is_graph() && is_default) return (plan.self_describing ? text_header(info) : "") + std::string(*s.text);
+    if (!s.is_graph() && is_default) return (plan.is_self_describing ? text_header(info) : "") + std::string(*s.text);
     if (!in_.record && in_.list.empty()) {  // `in_` may have a SINK that the text does not have
       info.settings = in_.info.settings, info.stage = in_.info.stage;
       return write_graph(plan.format.value_or(Format::Pyrender), in_.root, info);
     }
-    const bool is_pyrender = detect_kind(*s.text) == InputKind::Pyrender;
-    if (is_default && is_pyrender && !plan.self_describing && is_own_release())
+    const bool is_pyrender = detect_input_kind(*s.text) == InputKind::Pyrender;
+    if (is_default && is_pyrender && !plan.is_self_describing && is_own_release())
       return std::string(*s.text);  // exactly the text that tinygrad printed
     Graph graph(settings());
-    auto read = parse(graph, *s.text, s.name, detect_kind(*s.text));
+    auto read = parse(graph, *s.text, s.name, detect_input_kind(*s.text));
     if (!read) return read.diag();
     info.settings = is_own_release() ? in_.info.settings : read->info.settings;
     if (s.kind == RecordedStage::Kind::Kernel) info.name += "." + s.name.substr(s.name.find(' ') + 1);
     const bool is_input = s.kind == RecordedStage::Kind::Ast || s.kind == RecordedStage::Kind::Kernel;
-    if (is_input) info.stage = !in_.info.stage.empty() ? in_.info.stage : plan.self_describing ? "ast" : "";
+    if (is_input) info.stage = !in_.info.stage.empty() ? in_.info.stage : plan.is_self_describing ? "ast" : "";
     return read->list.empty() ? write_graph(plan.format.value_or(Format::Pyrender), read->root, info)
                               : write_list(plan.format.value_or(Format::Uops), read->list, info);
   }
@@ -261,14 +261,14 @@ class RecordedPipeline : public Pipeline {
       return std::move(parse(*graph_, text, name, kind).value_or_throw());
     };
     const RecordedStages recorded = recorded_stages_of(in_);
-    GraphFile ast = parsed(*recorded[0].text, recorded[0].name, detect_kind(*recorded[0].text));
+    GraphFile ast = parsed(*recorded[0].text, recorded[0].name, detect_input_kind(*recorded[0].text));
     UOp last = ast_ = ast.root;
     for (size_t i = 1; i < recorded.size(); i++) {
       const RecordedStage& s = recorded[i];
       if (s.kind != RecordedStage::Kind::Stage) continue;
-      Row row{.stage = &row_of_recorded(*record_, i - 1), .input = last, .result = s.is_unchanged ? last : UOp(),
+      Row row{.stage = &row_of_recorded_stage(*record_, i - 1), .input = last, .result = s.is_unchanged ? last : UOp(),
               .recorded_stage = &record_->stages[i - 1]};
-      if (!s.is_unchanged && s.text) row.result = parsed(*s.text, s.name, detect_kind(*s.text)).root;
+      if (!s.is_unchanged && s.text) row.result = parsed(*s.text, s.name, detect_input_kind(*s.text)).root;
       if (row.result) last = row.result;
       rows_.push_back(std::move(row));
     }

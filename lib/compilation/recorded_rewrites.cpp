@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-const StageRow& row_of_recorded(const GoldenRecord& record, size_t index) {
+const StageRow& row_of_recorded_stage(const GoldenRecord& record, size_t index) {
   const auto kind = record.target.empty() ? StageRow::Kind::Tensor : StageRow::Kind::Kernel;
   return recorded_row(kind, record.stages[index].name, index + 1);
 }
@@ -36,7 +36,7 @@ Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& rec
           in.array([&] {
             if (item == 0) {
               const auto index = size_t(in.int64());
-              if (index < record.stages.size()) made.stage = &row_of_recorded(record, index);
+              if (index < record.stages.size()) made.stage = &row_of_recorded_stage(record, index);
             } else if (item == 1) {
               made.source_place = in.string();
             } else if (item == 4) {
@@ -68,7 +68,7 @@ Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& rec
 std::vector<std::span<const Rewrite>> split_by_stage(const GoldenRecord& record, std::span<const Rewrite> rewrites) {
   std::vector<std::span<const Rewrite>> out;
   for (size_t index = 0; index < record.stages.size(); index++) {
-    const StageRow& row = row_of_recorded(record, index);
+    const StageRow& row = row_of_recorded_stage(record, index);
     size_t n = 0;
     while (n < rewrites.size() && rewrites[n].stage && rewrites[n].stage->position_in_level <= row.position_in_level)
       n++;
@@ -239,38 +239,38 @@ void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result) {
     rewrites[i].is_discarded = true;
 }
 
-void RecordedTrace::number_nodes(UOp root) {
+void RecordedTrace::assign_node_numbers(UOp root) {
   for (UOp u : toposort(root, [&](UOp s) { return !node_numbers_.contains(s); })) {
-    if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) number_nodes(u.arg()[0].uop());
+    if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) assign_node_numbers(u.arg()[0].uop());
     if (!node_numbers_.contains(u)) node_numbers_[u] = next_number_++;
   }
 }
 
 void RecordedTrace::send_stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> matches,
                                bool wanted) {
-  stage_consumer_ = wanted ? &consumer_ : &null_consumer_;
-  number_nodes(input);
+  stage_consumer_ = wanted ? &trace_consumer_ : &null_consumer_;
+  assign_node_numbers(input);
   name = intern(std::string(name));
   stage_consumer_->begin_stage(name, input);
   stage_consumer_->begin_rewrite({.name = name, .rule_set = name}, 0, input);
   send_rewrites(matches, 0, *stage_rebuilder(input, result, matches));
-  number_nodes(result);
+  assign_node_numbers(result);
   stage_consumer_->end_rewrite(0, result);
   stage_consumer_->end_stage(result);
 }
 
 void RecordedTrace::send_rewrites(std::span<const Rewrite> matches, int depth, RewriteRebuilder& rebuilt) {
   size_t count = 0;
-  send_rebuilt(rebuilt, count, depth);
+  send_rebuilt_nodes(rebuilt, count, depth);
   for (size_t first = 0, i = 0; first < matches.size(); first = i + 1) {
     for (i = first; i < matches.size() && matches[i].depth > rebuilt.level(); i++) {}
     const auto inside = matches.subspan(first, i - first);
     const bool is_whole = i < matches.size();  // false if the rule declined after it made nested matches
-    if (is_whole) number_nodes(matches[i].before);
-    const uint32_t made_from = next_number_;
+    if (is_whole) assign_node_numbers(matches[i].before);
+    const uint32_t first_made_number = next_number_;
     if (!inside.empty()) {
       const std::string_view name = intern("inside " + (is_whole ? matches[i].source_place : "a rule"));
-      number_nodes(inside[0].before);
+      assign_node_numbers(inside[0].before);
       stage_consumer_->begin_rewrite({.name = name, .rule_set = name}, depth + 1, inside[0].before);
       // The recording does not have the graphs that the rule rewrote. Assume that they are the rule's own node, as for
       // a substitution of ranges below this node.
@@ -280,16 +280,16 @@ void RecordedTrace::send_rewrites(std::span<const Rewrite> matches, int depth, R
       stage_consumer_->end_rewrite(depth + 1, UOp());
     }
     if (!is_whole) return;
-    number_nodes(matches[i].before), number_nodes(matches[i].after);
+    assign_node_numbers(matches[i].before), assign_node_numbers(matches[i].after);
     stage_consumer_->apply_rule(depth, rule_of(matches[i]), matches[i].before, matches[i].after,
-                                {made_from, next_number_});
-    send_rebuilt(rebuilt, ++count, depth);
+                                {first_made_number, next_number_});
+    send_rebuilt_nodes(rebuilt, ++count, depth);
   }
 }
 
-void RecordedTrace::send_rebuilt(const RewriteRebuilder& of, size_t behind, int depth) {
+void RecordedTrace::send_rebuilt_nodes(const RewriteRebuilder& of, size_t behind, int depth) {
   for (auto [before, after] : of.behind(behind)) {
-    number_nodes(before), number_nodes(after);
+    assign_node_numbers(before), assign_node_numbers(after);
     stage_consumer_->rebuild_node(depth, before, after);
   }
 }

@@ -17,7 +17,7 @@ namespace tgc {
 class RewriteRebuilder;
 
 // Returns the row of stage `index` of the record.
-const StageRow& row_of_recorded(const GoldenRecord& record, size_t index);
+const StageRow& row_of_recorded_stage(const GoldenRecord& record, size_t index);
 
 // Parses the rewrites of `record`, and makes their nodes in `graph`. `producer` is the tinygrad release that made the
 // recording; `file` is the file's name in messages. Fails if the text of the rewrites is malformed.
@@ -36,24 +36,24 @@ void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result);
 class RecordedTrace {
  public:
   // Nodes of `graph` are numbered for `to` in the order in which they first appear in the recording.
-  RecordedTrace(Graph& graph, TraceConsumer& to) : node_numbers_(graph), consumer_(to) {
-    to.set_numbers(&node_numbers_);
+  RecordedTrace(Graph& graph, TraceConsumer& to) : node_numbers_(graph), trace_consumer_(to) {
+    to.set_node_numbers(&node_numbers_);
   }
-  ~RecordedTrace() { consumer_.set_numbers(nullptr); }
+  ~RecordedTrace() { trace_consumer_.set_node_numbers(nullptr); }
   RecordedTrace(const RecordedTrace&) = delete;
 
-  void number_nodes(UOp root);
+  void assign_node_numbers(UOp root);
   // Sends the stage `name`, which made `result` from `input`, with its rewrites. If `wanted` is false, only numbers the
   // nodes, so that a node has the same number whichever stages are sent.
   void send_stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> rewrites, bool wanted = true);
 
  private:
   void send_rewrites(std::span<const Rewrite> rewrites, int depth, RewriteRebuilder& rebuilt);
-  void send_rebuilt(const RewriteRebuilder& of, size_t behind, int depth);
+  void send_rebuilt_nodes(const RewriteRebuilder& of, size_t behind, int depth);
 
   UOpMap<uint32_t> node_numbers_;
   uint32_t next_number_ = 0;
-  TraceConsumer& consumer_;
+  TraceConsumer& trace_consumer_;
   TraceConsumer null_consumer_;
   TraceConsumer* stage_consumer_ = nullptr;
 };

@@ -14,8 +14,8 @@
 
 namespace tgc {
 
-inline std::string location_of(const Rule& rule) {
-  return std::string(short_file(rule)) + ":" + std::to_string(rule.line);
+inline std::string location_of_rule(const Rule& rule) {
+  return std::string(short_file_name(rule)) + ":" + std::to_string(rule.line);
 }
 
 // One application of a rule: it replaced the node `before` by `after`, both in the release's own nodes.
@@ -75,7 +75,7 @@ class ApplicationWatcher : public Watcher, public RewriteOverride {
     inner_override_ = rewrite_override_of(c.graph());
     set_rewrite_override(c.graph(), this);
   }
-  void begin_stage(const StageRow& row, UOp) override { stage_ = &row; }
+  void begin_stage(const StageRow& row, UOp) override { current_stage_ = &row; }
   void end_compilation(Compilation& c) override { set_rewrite_override(c.graph(), inner_override_); }
   UOp choose_result(const Hit& hit, UOp before, UOp after) override {
     if (inner_override_) after = inner_override_->choose_result(hit, before, after);
@@ -86,11 +86,11 @@ class ApplicationWatcher : public Watcher, public RewriteOverride {
  protected:
   virtual UOp decide_result(const Hit&, UOp /*before*/, UOp after) { return after; }
   uint64_t rewrite_number() const { return rewrite_number_; }
-  const StageRow* current_stage() const { return stage_; }
+  const StageRow* current_stage() const { return current_stage_; }
 
  private:
   RewriteOverride* inner_override_ = nullptr;
-  const StageRow* stage_ = nullptr;
+  const StageRow* current_stage_ = nullptr;
   uint64_t rewrite_number_ = 0;
 };
 

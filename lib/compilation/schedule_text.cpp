@@ -92,7 +92,7 @@ std::string place_text(const ScheduleBuffer& buffer, const BufferPlace& place) {
   if (buffer.view_of) out = "bytes " + std::to_string(buffer.offset_bytes) + ".. of " + std::to_string(*buffer.view_of);
   else if (place.shared_index)
     out = "shared " + std::to_string(*place.shared_index) + " + " + std::to_string(place.offset_bytes);
-  else if (place.shared_with) out = "the memory of " + std::to_string(*place.shared_with);
+  else if (place.reused_buffer) out = "the memory of " + std::to_string(*place.reused_buffer);
   return out;
 }
 
@@ -140,7 +140,7 @@ void write_kernel(JsonWriter& json, const ScheduleItem& item, const std::string&
 void write_place(JsonWriter& json, const BufferPlace& place) {
   json.key("place").object([&] {
     if (place.shared_index) json.member("shared", *place.shared_index).member("offset", place.offset_bytes);
-    if (place.shared_with) json.member("same_as", *place.shared_with);
+    if (place.reused_buffer) json.member("same_as", *place.reused_buffer);
   });
 }
 

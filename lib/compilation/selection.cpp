@@ -22,7 +22,7 @@ Result<size_t> index_of(std::string_view word, std::span<const NameChoice> choic
   for (const NameChoice& c : choices)
     for (std::string_view n : {c.name, c.alias, std::string_view(c.slug)})
       if (!n.empty() && (names.empty() || names.back() != n)) names.push_back(n);
-  return unknown_name("stage", word, names, std::string(expected));
+  return unknown_word_error("stage", word, names, std::string(expected));
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
   return out;
 }
 
-Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,
+Diag unknown_word_error(std::string_view what, std::string_view word, std::span<const std::string_view> names,
                   std::string expected) {
   std::string near = nearest_names(word, names);
   return {.message = "unknown " + std::string(what) + " '" + std::string(word) + "'",
@@ -84,7 +84,7 @@ Result<Op> op_of_word(std::string_view word) {
   if (auto op = parse_op(word.starts_with("Ops.") ? word.substr(4) : word)) return *op;
   std::vector<std::string_view> names;
   OpSet::all().for_each([&](Op x) { names.push_back(name_of(x)); });
-  return unknown_name("op", word, names, "an op of tinygrad 0.12.0");
+  return unknown_word_error("op", word, names, "an op of tinygrad 0.12.0");
 }
 
 std::optional<uint32_t> number_after(std::string_view text, char mark) {

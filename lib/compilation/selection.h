@@ -30,7 +30,7 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
                                                     std::string_view expected = "a stage that `tgc stages` lists");
 
 // Returns the error "unknown WHAT 'RDUCE', expected REDUCE, or EXPECTED", with similar `names`.
-Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,
+Diag unknown_word_error(std::string_view what, std::string_view word, std::span<const std::string_view> names,
                   std::string expected);
 
 // Returns the op that `word` names: "ADD" or "Ops.ADD". Fails for an unknown op.

@@ -67,12 +67,12 @@ const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t 
   StageRow& row = it->second;
   if (!is_new) return row;
   row.name = std::get<std::string>(it->first), row.slug = slug_of_stage(name), row.position_in_level = number;
-  row.alias = alias_of_recorded(name);
+  row.alias = alias_of_recorded_stage(name);
   if (const StageRow* own = find_row(name)) row.extension = own->extension;
   return row;
 }
 
-std::string_view alias_of_recorded(std::string_view name) {
+std::string_view alias_of_recorded_stage(std::string_view name) {
   const StageRow* own = find_row(name);
   return own && own->name == name ? own->alias : std::string_view();
 }
@@ -128,7 +128,7 @@ std::vector<NameChoice> choices_of_rows(bool (*wanted)(const StageRow&)) {
   return out;
 }
 
-Diag unknown_stage(std::string_view text) {
+Diag unknown_stage_error(std::string_view text) {
   auto choices = choices_of_rows([](const StageRow&) { return true; });
   return select_stages(text, choices).diag();
 }

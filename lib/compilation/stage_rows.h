@@ -42,7 +42,7 @@ std::span<const StageRow> stage_rows();
 // Equal arguments give the same row, which is never freed.
 const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t number);
 // Returns the alias of tgc's own stage with the name `name`, for a recorded stage; "" if there is none.
-std::string_view alias_of_recorded(std::string_view name);
+std::string_view alias_of_recorded_stage(std::string_view name);
 // Returns what the stage that tinygrad calls `name` does, also for stages of other releases; "" for an unknown name.
 std::string_view purpose_of_stage(std::string_view name);
 
@@ -64,6 +64,6 @@ const RuleSet* rules_of(const StageRow& row, const Target& target, Graph& graph)
 // Returns the rows for which `wanted` returns true, in the form that select_stages() takes.
 std::vector<NameChoice> choices_of_rows(bool (*wanted)(const StageRow&));
 
-Diag unknown_stage(std::string_view text);
+Diag unknown_stage_error(std::string_view text);
 
 }  // namespace tgc

@@ -27,11 +27,11 @@ std::vector<std::string> StageSelection::list_words() const {
   return out;
 }
 
-Result<std::vector<bool>> StageSelection::select_recorded(const RecordedStages& recorded) {
+Result<std::vector<bool>> StageSelection::select_recorded_stages(const RecordedStages& recorded) {
   if (is_empty()) return std::vector<bool>(recorded.size(), true);
   std::vector<NameChoice> choices{{kAll, "", "", false}, {kChanged, "", "", false}, {kKernels, "schedule", "", false}};
   for (const RecordedStage& s : recorded) {
-    choices.push_back({s.name, alias_of_recorded(s.name), slug_of_stage(s.name)});
+    choices.push_back({s.name, alias_of_recorded_stage(s.name), slug_of_stage(s.name)});
     stage_names_.insert(s.name);
   }
   std::set<std::string_view> chosen, named;  // the selected names; those that a word names, and not only a span
@@ -57,14 +57,14 @@ Result<std::vector<bool>> StageSelection::select_recorded(const RecordedStages& 
   return out;
 }
 
-std::string StageSelection::word_for(const StageRow& row) const {
+std::string StageSelection::word_for_row(const StageRow& row) const {
   for (const std::string& word : list_words())
     if (find_row(word) == &row) return word;
   return {};
 }
 
 Result<SelectedRows> StageSelection::select_rows(bool (*offered)(const StageRow&)) {
-  SelectedRows out{.selects_all = is_empty()};
+  SelectedRows out{.selects_all_rows = is_empty()};
   if (is_empty()) return out;
   std::vector<NameChoice> choices = choices_of_rows(offered);
   for (std::string_view word : {kAll, kChanged}) choices.push_back({word, "", "", false});
@@ -72,29 +72,29 @@ Result<SelectedRows> StageSelection::select_rows(bool (*offered)(const StageRow&
   is_unknown_ = !selected;
   if (!selected) return selected.diag();
   for (std::string_view name : *selected)
-    if (name == kAll) out.selects_all = true;
-    else if (name == kChanged) out.selects_changed = true;
+    if (name == kAll) out.selects_all_rows = true;
+    else if (name == kChanged) out.selects_changed_rows = true;
     else out.rows.insert(find_row(name));
-  is_taken_ = true;
+  has_found_rows_ = true;
   return out;
 }
 
 Status StageSelection::outcome() const {
-  if (is_taken_) return Unit{};
+  if (has_found_rows_) return Unit{};
   for (const std::string& word : unmatched_words_) {
     if (matched_words_.contains(word)) continue;
     std::vector<std::string_view> names(stage_names_.begin(), stage_names_.end());
     if (const StageRow* row = find_row(word))
       return Diag{.message = "the recording has no '" + std::string(row->name) + "', a stage of tgc's own pipeline",
                   .expected = "a stage that `tgc stages RECORDING` lists; of a schedule's kernel: --kernel=N"};
-    return unknown_name("stage", word, names, "a stage that `tgc stages RECORDING` lists");
+    return unknown_word_error("stage", word, names, "a stage that `tgc stages RECORDING` lists");
   }
   return Unit{};
 }
 
 void StageSelectingWatcher::begin_compilation(Compilation& c) {
   changed_rows_.clear();
-  auto copy = selected_rows_.selects_changed ? c.fork() : Result<Compilation>(Diag{});
+  auto copy = selected_rows_.selects_changed_rows ? c.fork() : Result<Compilation>(Diag{});
   while (copy && copy->next_row() && copy->next_row()->is_graph_stage()) {
     auto step = copy->run_step();
     if (!step) break;

@@ -12,10 +12,10 @@ namespace tgc {
 
 struct SelectedRows {
   std::set<const StageRow*> rows = {};
-  bool selects_all = false;
-  bool selects_changed = false;
+  bool selects_all_rows = false;
+  bool selects_changed_rows = false;
 
-  bool has_row(const StageRow& row) const { return selects_all || rows.contains(&row); }
+  bool has_row(const StageRow& row) const { return selects_all_rows || rows.contains(&row); }
 };
 
 // Returns the recorded texts of `in`: those of its record, or the one text of an input that is not a whole record.
@@ -30,11 +30,11 @@ class StageSelection {
   // Returns for each entry of `recorded` whether the list selects it. An empty list selects all. Words that name no
   // stage of this record select nothing. Fails if the list is malformed, or names a stage whose result tinygrad could
   // not print.
-  Result<std::vector<bool>> select_recorded(const RecordedStages& recorded);
+  Result<std::vector<bool>> select_recorded_stages(const RecordedStages& recorded);
   // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. If the pipeline has
-  // what the word names, it calls mark_matched(), so that outcome() does not report the word.
-  std::string word_for(const StageRow& row) const;
-  void mark_matched(const std::string& word) { matched_words_.insert(word); }
+  // what the word names, it calls mark_matched_word(), so that outcome() does not report the word.
+  std::string word_for_row(const StageRow& row) const;
+  void mark_matched_word(const std::string& word) { matched_words_.insert(word); }
   // Returns the rows of tgc's own pipeline that the list selects, of those for which `offered` returns true; an empty
   // list selects all. Fails if the list is malformed, or has a word that names none of these rows.
   Result<SelectedRows> select_rows(bool (*offered)(const StageRow&));
@@ -52,7 +52,7 @@ class StageSelection {
   // of all recorded pipelines, for suggestions
   std::set<std::string, std::less<>> stage_names_;
   bool is_unknown_ = false;
-  bool is_taken_ = false;
+  bool has_found_rows_ = false;
 };
 
 // Passes the events of the selected stages, and the failure of any stage, to another watcher. If the list has the word

@@ -50,14 +50,15 @@ Result<GraphTime> run_once(const TimedInput& in, RunPurpose what, RewriteObserve
 
 }  // namespace
 
-StepTimes::StepTimes(RunPurpose what, In in) : run_for_(what), input_(in), start_ms_(thread_ms()), last_ms_(now_ms()) {}
+StepTimes::StepTimes(RunPurpose what, In in)
+    : run_purpose_(what), time_kind_(in), start_ms_(thread_ms()), last_ms_(now_ms()) {}
 
 void StepTimes::end_total() {
   graph_time.stages_ms = thread_ms() - start_ms_;
   last_ms_ = now_ms();
 }
 
-double StepTimes::now_ms() const { return input_ == In::Elapsed ? elapsed_ms() : thread_ms(); }
+double StepTimes::now_ms() const { return time_kind_ == In::Elapsed ? elapsed_ms() : thread_ms(); }
 
 Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job) {
   auto text = write_graph(Format::Pyrender, in.root, {.name = in.info.name, .stage = in.info.stage});
@@ -69,7 +70,7 @@ Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules
   RuleStats stats;
   RewriteObserver counting;
   counting.rule_stats = &stats;
-  counting.counts_only = true;
+  counting.is_counting_only = true;
   double counted_ms = 0;
   auto best = fastest_time(repeats, [&](RunPurpose what) {
     auto plain = run_once(in, what);

@@ -44,10 +44,10 @@ class StepTimes {
   // number of nodes of its result.
   template <class Count>
   void end_stage(std::string_view name, Count count) {
-    if (run_for_ == RunPurpose::Total) return;
+    if (run_purpose_ == RunPurpose::Total) return;
     double end = now_ms();
-    graph_time.stages.push_back({name, run_for_ == RunPurpose::Nodes ? count() : 0, end - last_ms_});
-    last_ms_ = run_for_ == RunPurpose::Nodes ? now_ms() : end;  // do not time count()
+    graph_time.stages.push_back({name, run_purpose_ == RunPurpose::Nodes ? count() : 0, end - last_ms_});
+    last_ms_ = run_purpose_ == RunPurpose::Nodes ? now_ms() : end;  // do not time count()
   }
   // Steps that end later are not part of the total time.
   void end_total();
@@ -56,8 +56,8 @@ class StepTimes {
 
  private:
   double now_ms() const;
-  RunPurpose run_for_;
-  In input_;
+  RunPurpose run_purpose_;
+  In time_kind_;
   double start_ms_, last_ms_;
 };
 
@@ -65,18 +65,18 @@ class StepTimes {
 // once(RunPurpose::Stages). Returns the minimum of each time.
 template <class Once>
 Result<GraphTime> fastest_time(int repeats, Once once) {
-  Result<GraphTime> best = once(RunPurpose::Nodes);
-  for (int i = 0; i < repeats && best; i++) {
+  Result<GraphTime> best_time = once(RunPurpose::Nodes);
+  for (int i = 0; i < repeats && best_time; i++) {
     Result<GraphTime> total = once(RunPurpose::Total);
     if (!total) return total;
     Result<GraphTime> time = once(RunPurpose::Stages);
     if (!time) return time;
-    best->stages_ms = i == 0 ? total->stages_ms : std::min(best->stages_ms, total->stages_ms);
-    for (size_t s = 0; s < best->stages.size(); s++)
-      best->stages[s].stage_ms =
-          i == 0 ? time->stages[s].stage_ms : std::min(best->stages[s].stage_ms, time->stages[s].stage_ms);
+    best_time->stages_ms = i == 0 ? total->stages_ms : std::min(best_time->stages_ms, total->stages_ms);
+    for (size_t s = 0; s < best_time->stages.size(); s++)
+      best_time->stages[s].stage_ms =
+          i == 0 ? time->stages[s].stage_ms : std::min(best_time->stages[s].stage_ms, time->stages[s].stage_ms);
   }
-  return best;
+  return best_time;
 }
 
 // Returns the input for time_graph(). Fails if the graph cannot be printed.

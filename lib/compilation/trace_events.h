@@ -27,7 +27,7 @@ inline std::string name_with_branch(const TraceRule& rule) {
   return std::string(rule.name) + (rule.branch.empty() ? "" : " [" + std::string(rule.branch) + "]");
 }
 // Returns "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)".
-inline std::string places_of(const TraceRule& rule) {
+inline std::string places_of_rule(const TraceRule& rule) {
   if (rule.file.empty()) return std::string(rule.source);
   return std::string(rule.file) + ":" + std::to_string(rule.line) +
          (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
@@ -35,7 +35,7 @@ inline std::string places_of(const TraceRule& rule) {
 
 // Returns only the name if it is the position.
 inline std::string name_with_place(const TraceRule& rule) {
-  const std::string place = places_of(rule);
+  const std::string place = places_of_rule(rule);
   return rule.name == place ? place : name_with_branch(rule) + "  " + place;
 }
 
@@ -45,11 +45,11 @@ struct TraceRewrite {
   bool bottom_up = false;
 };
 
-// The rule created the nodes numbered made_from to made_to - 1, and took `ns` nanoseconds.
+// The rule created the nodes numbered first_made_number to end_made_number - 1, and took `time_ns` nanoseconds.
 struct TraceCost {
-  static constexpr uint64_t kUnknown = UINT64_MAX;
-  uint32_t made_from = 0, made_to = 0;
-  uint64_t ns = kUnknown;
+  static constexpr uint64_t kUnknownTime = UINT64_MAX;
+  uint32_t first_made_number = 0, end_made_number = 0;
+  uint64_t time_ns = kUnknownTime;
 };
 
 class TraceConsumer {
@@ -76,7 +76,7 @@ class TraceConsumer {
     const uint32_t* known = node_numbers_ ? node_numbers_->find(u) : nullptr;
     return known ? *known : u.id();
   }
-  virtual void set_numbers(const UOpMap<uint32_t>* numbers) { node_numbers_ = numbers; }
+  virtual void set_node_numbers(const UOpMap<uint32_t>* numbers) { node_numbers_ = numbers; }
 
  private:
   const UOpMap<uint32_t>* node_numbers_ = nullptr;
@@ -84,32 +84,34 @@ class TraceConsumer {
 
 class TraceTee : public TraceConsumer {
  public:
-  explicit TraceTee(std::vector<TraceConsumer*> to) : consumers_(std::move(to)) {}
+  explicit TraceTee(std::vector<TraceConsumer*> to) : trace_consumers_(std::move(to)) {}
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override {
-    for (auto* c : consumers_) c->begin_kernel(id, target, ast);
+    for (auto* c : trace_consumers_) c->begin_kernel(id, target, ast);
   }
-  void made_for(std::string_view what) override { for (auto* c : consumers_) c->made_for(what); }
-  void end_kernel() override { for (auto* c : consumers_) c->end_kernel(); }
-  void abandon_kernel() override { for (auto* c : consumers_) c->abandon_kernel(); }
-  void set_numbers(const UOpMap<uint32_t>* numbers) override { for (auto* c : consumers_) c->set_numbers(numbers); }
+  void made_for(std::string_view what) override { for (auto* c : trace_consumers_) c->made_for(what); }
+  void end_kernel() override { for (auto* c : trace_consumers_) c->end_kernel(); }
+  void abandon_kernel() override { for (auto* c : trace_consumers_) c->abandon_kernel(); }
+  void set_node_numbers(const UOpMap<uint32_t>* numbers) override {
+    for (auto* c : trace_consumers_) c->set_node_numbers(numbers);
+  }
   void begin_stage(std::string_view name, UOp input) override {
-    for (auto* c : consumers_) c->begin_stage(name, input);
+    for (auto* c : trace_consumers_) c->begin_stage(name, input);
   }
-  void end_stage(UOp result) override { for (auto* c : consumers_) c->end_stage(result); }
+  void end_stage(UOp result) override { for (auto* c : trace_consumers_) c->end_stage(result); }
   void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override {
-    for (auto* c : consumers_) c->begin_rewrite(rewrite, depth, input);
+    for (auto* c : trace_consumers_) c->begin_rewrite(rewrite, depth, input);
   }
-  void end_rewrite(int depth, UOp result) override { for (auto* c : consumers_) c->end_rewrite(depth, result); }
+  void end_rewrite(int depth, UOp result) override { for (auto* c : trace_consumers_) c->end_rewrite(depth, result); }
   void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
-    for (auto* c : consumers_) c->apply_rule(depth, rule, before, after, cost);
+    for (auto* c : trace_consumers_) c->apply_rule(depth, rule, before, after, cost);
   }
   void rebuild_node(int depth, UOp before, UOp after) override {
-    for (auto* c : consumers_) c->rebuild_node(depth, before, after);
+    for (auto* c : trace_consumers_) c->rebuild_node(depth, before, after);
   }
-  void gate_node(int depth, UOp node) override { for (auto* c : consumers_) c->gate_node(depth, node); }
+  void gate_node(int depth, UOp node) override { for (auto* c : trace_consumers_) c->gate_node(depth, node); }
 
  private:
-  std::vector<TraceConsumer*> consumers_;
+  std::vector<TraceConsumer*> trace_consumers_;
 };
 
 // Forwards the events of kernels, and those of stages for which `wants` returns true.
@@ -149,7 +151,7 @@ class StageFilter : public TraceTee {
 // Sends the rewrites of a Graph to a consumer while `is_enabled` is set, until the destructor runs.
 class LiveTrace : public RewriteObserver {
  public:
-  LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), consumer_(to) { set_observer(graph, this); }
+  LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), trace_consumer_(to) { set_observer(graph, this); }
   ~LiveTrace() override { set_observer(graph_, nullptr); }
   LiveTrace(const LiveTrace&) = delete;
   LiveTrace& operator=(const LiveTrace&) = delete;
@@ -157,30 +159,32 @@ class LiveTrace : public RewriteObserver {
   bool is_enabled = true;
 
   void begin_rewrite(std::string_view name, UOp sink, const RuleSet& rules, bool bottom_up) override {
-    if (is_enabled) consumer_.begin_rewrite({name, rules.name(), rules.rules().size(), bottom_up}, depth_, sink);
-    depth_++;
+    if (is_enabled)
+      trace_consumer_.begin_rewrite({name, rules.name(), rules.rules().size(), bottom_up}, nesting_depth_, sink);
+    nesting_depth_++;
   }
   void end_rewrite(std::string_view, UOp result) override {
-    depth_--;
-    if (is_enabled) consumer_.end_rewrite(depth_, result);
+    nesting_depth_--;
+    if (is_enabled) trace_consumer_.end_rewrite(nesting_depth_, result);
   }
   void apply_rule(const Hit& hit, UOp before, UOp after, Cost cost) override {
     if (!is_enabled) return;
     const Rule& r = *hit.rule;
-    consumer_.apply_rule(depth_ - 1, {r.name, short_file(r), r.line, hit.branch ? hit.branch : "", tinygrad_source(r)},
-                         before, after, {cost.num_nodes_before, uint32_t(graph_.size()), cost.ns});
+    trace_consumer_.apply_rule(nesting_depth_ - 1,
+                               {r.name, short_file_name(r), r.line, hit.branch ? hit.branch : "", tinygrad_source(r)},
+                               before, after, {cost.num_nodes_before, uint32_t(graph_.size()), cost.time_ns});
   }
   void rebuild_node(UOp before, UOp after) override {
-    if (is_enabled) consumer_.rebuild_node(depth_ - 1, before, after);
+    if (is_enabled) trace_consumer_.rebuild_node(nesting_depth_ - 1, before, after);
   }
   void gate_node(UOp node) override {
-    if (is_enabled) consumer_.gate_node(depth_ - 1, node);
+    if (is_enabled) trace_consumer_.gate_node(nesting_depth_ - 1, node);
   }
 
  private:
   Graph& graph_;
-  TraceConsumer& consumer_;
-  int depth_ = 0;
+  TraceConsumer& trace_consumer_;
+  int nesting_depth_ = 0;
 };
 
 }  // namespace tgc

@@ -14,32 +14,32 @@ inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kin
 // If a stage fails, calls abandon_kernel() of the consumer.
 class TraceWatcher : public Watcher {
  public:
-  explicit TraceWatcher(TraceConsumer& to) : consumer_(to) {}
+  explicit TraceWatcher(TraceConsumer& to) : trace_consumer_(to) {}
   void begin_compilation(Compilation& c) override {
     has_failed_ = false;
-    consumer_.begin_kernel(c.name(), c.is_tensor_graph() ? "" : c.target().name(), c.ast());
-    if (!c.input_graph().made_for.empty()) consumer_.made_for(c.input_graph().made_for);
-    live_trace_.emplace(c.graph(), consumer_);
+    trace_consumer_.begin_kernel(c.name(), c.is_tensor_graph() ? "" : c.target().name(), c.ast());
+    if (!c.input_graph().made_for.empty()) trace_consumer_.made_for(c.input_graph().made_for);
+    live_trace_.emplace(c.graph(), trace_consumer_);
     live_trace_->is_enabled = false;
   }
   void begin_stage(const StageRow& row, UOp input) override {
     if (!has_rewrites(row)) return;
-    consumer_.begin_stage(row.name, input);
+    trace_consumer_.begin_stage(row.name, input);
     live_trace_->is_enabled = true;
   }
   void end_stage(const StageRow& row, UOp result) override {
     live_trace_->is_enabled = false;
     has_failed_ = !result;
-    if (has_rewrites(row) && result) consumer_.end_stage(result);
+    if (has_rewrites(row) && result) trace_consumer_.end_stage(result);
   }
   void end_compilation(Compilation&) override {
-    if (has_failed_) consumer_.abandon_kernel();
-    else consumer_.end_kernel();
+    if (has_failed_) trace_consumer_.abandon_kernel();
+    else trace_consumer_.end_kernel();
     live_trace_.reset();
   }
 
  private:
-  TraceConsumer& consumer_;
+  TraceConsumer& trace_consumer_;
   std::optional<LiveTrace> live_trace_;
   bool has_failed_ = false;
 };
@@ -49,7 +49,7 @@ class RuleCounter : public RewriteObserver {
  public:
   RuleCounter(Graph& graph, RuleStats& into) : graph_(graph) {
     rule_stats = &into;
-    counts_only = true;
+    is_counting_only = true;
     set_observer(graph, this);
   }
   ~RuleCounter() override { set_observer(graph_, nullptr); }

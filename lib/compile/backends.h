@@ -16,7 +16,7 @@ class RejectedSource : public Failure {
 inline constexpr const char* kHideFolderOption = "-fdebug-compilation-dir=.";
 
 // The target machine of a job for a CPU or an AMD GPU.
-Machine machine_of(const CompileJob& job);
+Machine machine_of_job(const CompileJob& job);
 // Such as "x86_64" or "aarch64".
 std::string_view host_machine();
 
@@ -38,14 +38,14 @@ std::string compile_opencl(const CompileJob& job);
 std::string llvm_identity(const CompileJob& job);
 std::string cuda_identity(const CompileJob& job, Artifact what);
 
-std::string cuda_by_clang(const CompileJob& job, Form form);
+std::string compile_cuda_by_clang(const CompileJob& job, Form form);
 
 // read_metal_code (metal/metal.h) reads the result.
-std::string metal_by_clang(const CompileJob& job, Artifact what);
+std::string compile_metal_by_clang(const CompileJob& job, Artifact what);
 
 // Throws RejectedSource with the compiler's message if the compilation failed.
 template <class T>
-T take_result(EngineResult<T> made) {
+T result_or_throw(EngineResult<T> made) {
   if (made.ok) return std::move(made.value);
   const CompilerError& error = made.compiler_error;
   throw RejectedSource(Diag{.message = error.message, .line = error.line, .column = error.column});

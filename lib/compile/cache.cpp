@@ -112,7 +112,7 @@ CompileCache& CompileCache::shared_cache() {
   return cache;
 }
 
-fs::path CompileCache::path_of(const Sha256& key) const {
+fs::path CompileCache::path_of_entry(const Sha256& key) const {
   std::string name = to_hex(key);
   return folder_ / name.substr(0, 2) / name;
 }
@@ -120,7 +120,7 @@ fs::path CompileCache::path_of(const Sha256& key) const {
 std::optional<std::string> CompileCache::load_entry(const Sha256& key) {
   if (!is_enabled()) return std::nullopt;
   std::string bytes;
-  fs::path path = path_of(key);
+  fs::path path = path_of_entry(key);
   if (!read_entry(path, bytes)) return std::nullopt;
   std::string_view all = bytes;
   bool sound = all.size() >= kHeader && all.starts_with(kMagic) &&
@@ -138,7 +138,7 @@ std::optional<std::string> CompileCache::load_entry(const Sha256& key) {
 void CompileCache::store_entry(const Sha256& key, std::string_view bytes) {
   if (!is_enabled() || bytes.size() + kHeader > limit_bytes_) return;
   std::error_code error;
-  fs::path path = path_of(key);
+  fs::path path = path_of_entry(key);
   fs::create_directories(path.parent_path(), error);
   if (error) return;
   std::string entry(kMagic), hashed(bytes_of(key));

@@ -39,7 +39,7 @@ class CompileCache {
   Result<uint64_t> clear();
 
  private:
-  std::filesystem::path path_of(const Sha256& key) const;
+  std::filesystem::path path_of_entry(const Sha256& key) const;
   void shrink_to_limit();
 
   std::filesystem::path folder_;

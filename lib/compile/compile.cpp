@@ -56,7 +56,7 @@ std::string line_of(std::string_view text, uint32_t number) {
 // Adds the offending line, and the file in which the source is kept, to the compiler's error.
 Diag explained(const CompileJob& job, Diag diag) {
   diag.message = std::string(name_of(job.language)) + " source does not compile: " + diag.message;
-  auto kept = keep_for_user(job.name, std::string(extension_of(job.language)), job.source);
+  auto kept = keep_file_for_user(job.name, std::string(extension_of(job.language)), job.source);
   if (kept) diag.file = *kept;
   else diag.message += " (the source could not be kept: " + kept.diag().text() + ")";
   if (diag.line) diag.context = line_of(job.source, diag.line);
@@ -93,12 +93,12 @@ std::string run_compiler(const CompileJob& job, Artifact what) {
   if (what == Artifact::Cubin || what == Artifact::Sass)
     throw Failure(Diag{.message = std::string(name_of(what)) + " is NVIDIA only", .expected = "a CUDA or NV target"});
   if (job.language == Language::OpenCl && what == Artifact::Binary) return compile_opencl(job);
-  if (job.language == Language::Metal) return metal_by_clang(job, what);
+  if (job.language == Language::Metal) return compile_metal_by_clang(job, what);
   return compile_by_llvm(job, what);
 }
 
 Sha256 key_of(const CompileJob& job, Artifact what) {
-  Machine m = machine_of(job);
+  Machine m = machine_of_job(job);
   std::string identity = is_nvidia(job) ? cuda_identity(job, what) : llvm_identity(job);
   CompileJob same = job;
   same.timeout_seconds = 0;
@@ -119,9 +119,9 @@ std::atomic<bool> fault_was_seeded = false;
 void note_fault(CompileJob job, Artifact what) {
   if (fault_was_seeded) return;
   job.max_passes = INT64_MAX;
-  auto with = compile_uncached(job, what);
+  auto with = compile_without_cache(job, what);
   job.llvm_fault.clear();
-  auto without = compile_uncached(job, what);
+  auto without = compile_without_cache(job, what);
   if (with && without && *with != *without) fault_was_seeded = true;
 }
 
@@ -154,11 +154,11 @@ Result<CompileJob> compile_job(std::string_view device, std::string_view rendere
               .expected = "--stage=source"};
 }
 
-Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
+Result<std::string> compile_without_cache(const CompileJob& job, Artifact what) {
   try {
-    const auto begin = logs(LogTopic::Compile, LogLevel::Info) ? Clock::now() : Clock::time_point();
+    const auto begin = is_logging(LogTopic::Compile, LogLevel::Info) ? Clock::now() : Clock::time_point();
     std::string made =
-        takes_no_compiler(job, what) ? run_compiler(job, what) : compile_contained(job, what, run_compiler);
+        takes_no_compiler(job, what) ? run_compiler(job, what) : compile_by_worker(job, what, run_compiler);
     log_info(LogTopic::Compile, [&] {
       return described(job, what) + formatted(": %.1f ms, %zu bytes", seconds_since(begin) * 1e3, made.size());
     });
@@ -172,23 +172,23 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
   }
 }
 
-bool llvm_fault_occurred() { return fault_was_seeded; }
+bool has_llvm_fault_occurred() { return fault_was_seeded; }
 
 Result<std::string> compile(const CompileJob& job, Artifact what) {
-  if (current_deadline().is_over()) return out_of_time(current_deadline().limit_seconds);
+  if (current_deadline().is_over()) return out_of_time_error(current_deadline().limit_seconds);
   if (!job.llvm_fault.empty()) note_fault(job, what);
   auto configured = catch_failures([] { return &CompileCache::shared_cache(); });
   if (!configured) return configured.diag();
   CompileCache& cache = **configured;
   // the platform has its own cache
   bool platform = job.language == Language::OpenCl && what == Artifact::Binary;
-  if (!cache.is_enabled() || platform) return compile_uncached(job, what);
+  if (!cache.is_enabled() || platform) return compile_without_cache(job, what);
   auto key = catch_failures([&] { return key_of(job, what); });
   if (!key) return key.diag();
   auto found = cache.load_entry(*key);
   log_info(LogTopic::Compile, [&] { return described(job, what) + (found ? ": in the cache" : ": not in the cache"); });
   if (found) return *found;
-  auto made = compile_uncached(job, what);
+  auto made = compile_without_cache(job, what);
   if (made) cache.store_entry(*key, *made);
   return made;
 }

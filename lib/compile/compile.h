@@ -59,7 +59,7 @@ Result<CompileJob> compile_job(std::string_view device, std::string_view rendere
 // Compiles a job through the cache; binaries of OpenCL platforms are not cached. If the source does not compile, the
 // Diag has the compiler's message, the offending line, and the file in which the source was kept.
 Result<std::string> compile(const CompileJob& job, Artifact what);
-Result<std::string> compile_uncached(const CompileJob& job, Artifact what);
+Result<std::string> compile_without_cache(const CompileJob& job, Artifact what);
 
 struct CompilerInfo {
   std::string name;

@@ -53,13 +53,13 @@ TEST_CASE("a huge source is compiled with fewer passes") {
   ir += "  store float %s8000, float* %data0\n  ret void\n}\n";
   REQUIRE(ir.size() > 384 << 10);
   auto passes_of = [](const std::string& text) {
-    return compile_uncached(job(Language::LlvmIr, text), Artifact::Passes).value_or_throw();
+    return compile_without_cache(job(Language::LlvmIr, text), Artifact::Passes).value_or_throw();
   };
   CHECK(contains(passes_of(ir), "early-cse"));
   CHECK_FALSE(contains(passes_of(ir), "slp-vectorizer"));
   CHECK(contains(passes_of(kAddIr), "slp-vectorizer"));
   auto code =
-      load_object(compile_uncached(job(Language::LlvmIr, ir), Artifact::Binary).value_or_throw()).value_or_throw();
+      load_object(compile_without_cache(job(Language::LlvmIr, ir), Artifact::Binary).value_or_throw()).value_or_throw();
   float out = 0, in = 0.5f;
   reinterpret_cast<void (*)(float*, float*)>(code->symbol("add"))(&out, &in);
   CHECK(out == 8000);
@@ -67,7 +67,7 @@ TEST_CASE("a huge source is compiled with fewer passes") {
 
 TEST_CASE("C and LLVM IR compile to functions of this process") {
   for (auto [language, source, count] : {std::tuple(Language::C, kAddC, 4), std::tuple(Language::LlvmIr, kAddIr, 1)}) {
-    auto object = compile_uncached(job(language, source), Artifact::Binary);
+    auto object = compile_without_cache(job(language, source), Artifact::Binary);
     REQUIRE_MESSAGE(object, object.diag().text());
     auto code = load_object(*object);
     REQUIRE_MESSAGE(code, code.diag().text());
@@ -82,7 +82,7 @@ TEST_CASE("C and LLVM IR compile to functions of this process") {
 }
 
 TEST_CASE("loaded code calls outside functions, reads its constants and writes its variables") {
-  auto object = compile_uncached(
+  auto object = compile_without_cache(
       job(Language::C,
           "void* memset(void*, int, unsigned long); static int calls; static const float table[4] = {1, 2, 3, 4};\n"
           "int work(float* out, int n) { memset(out, 0, n * 4l); for (int i = 0; i < n; i++) out[i] "
@@ -109,7 +109,7 @@ TEST_CASE("loaded code calls outside functions, reads its constants and writes i
 }
 
 TEST_CASE("load_object refuses files that are not objects or are truncated") {
-  auto object = compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary);
+  auto object = compile_without_cache(job(Language::LlvmIr, kAddIr), Artifact::Binary);
   REQUIRE(object);
   CHECK_FALSE(load_object(""));
   CHECK_FALSE(load_object("text"));
@@ -117,7 +117,7 @@ TEST_CASE("load_object refuses files that are not objects or are truncated") {
   for (size_t length = 0; length < object->size(); length += 7) refused += !load_object(object->substr(0, length));
   CHECK(refused == (object->size() + 6) / 7);
   auto outside =
-      compile_uncached(job(Language::C, "void nowhere(void); void f(void) { nowhere(); }"), Artifact::Binary);
+      compile_without_cache(job(Language::C, "void nowhere(void); void f(void) { nowhere(); }"), Artifact::Binary);
   REQUIRE(outside);
   auto code = load_object(*outside);
   REQUIRE_FALSE(code);
@@ -125,7 +125,7 @@ TEST_CASE("load_object refuses files that are not objects or are truncated") {
 }
 
 TEST_CASE("load_object refuses sizes, alignments, offsets and relocations that lie outside the object") {
-  const std::string sound = compile_uncached(job(Language::C, "float f(float x) { return x + 1.5f; }"),
+  const std::string sound = compile_without_cache(job(Language::C, "float f(float x) { return x + 1.5f; }"),
                                              Artifact::Binary).value_or_throw();
   REQUIRE(load_object(sound));
   Elf64_Ehdr header;
@@ -164,19 +164,19 @@ TEST_CASE("load_object refuses sizes, alignments, offsets and relocations that l
 }
 
 TEST_CASE("a source that does not compile gives a message, a line and a kept file") {
-  auto bad_c = compile_uncached(job(Language::C, "void f(int* a) {\n  a[0] = b;\n}\n"), Artifact::Binary);
+  auto bad_c = compile_without_cache(job(Language::C, "void f(int* a) {\n  a[0] = b;\n}\n"), Artifact::Binary);
   REQUIRE_FALSE(bad_c);
   CHECK(contains(bad_c.diag().message, "use of undeclared identifier 'b'"));
   CHECK(bad_c.diag().line == 2);
   CHECK(bad_c.diag().context == "  a[0] = b;");
   CHECK(contains(bad_c.diag().file, "add-"));
-  auto bad_ir = compile_uncached(job(Language::LlvmIr, "define void @f() {\n  %a = add i32 %b, 1\n  ret void\n}\n"),
-                                 Artifact::LlvmIr);
+  auto bad_ir = compile_without_cache(
+      job(Language::LlvmIr, "define void @f() {\n  %a = add i32 %b, 1\n  ret void\n}\n"), Artifact::LlvmIr);
   REQUIRE_FALSE(bad_ir);
   CHECK(contains(bad_ir.diag().message, "use of undefined value '%b'"));
   CHECK(bad_ir.diag().line == 2);
   // the engine still works after an error, even a fatal one
-  auto fatal = compile_uncached({.language = Language::LlvmIr, .machine = "amdgcn", .arch = "gfx1100",
+  auto fatal = compile_without_cache({.language = Language::LlvmIr, .machine = "amdgcn", .arch = "gfx1100",
                                  .source = "define i32 @f(i32 %a) {\n"
                                            "  %b = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
                                            "  ret i32 %b\n"
@@ -185,7 +185,7 @@ TEST_CASE("a source that does not compile gives a message, a line and a kept fil
                                  .name = "f"},
                                 Artifact::Assembly);
   CHECK_FALSE(fatal);
-  CHECK(compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary));
+  CHECK(compile_without_cache(job(Language::LlvmIr, kAddIr), Artifact::Binary));
 }
 
 TEST_CASE("a compilation does not affect the next object") {
@@ -196,29 +196,29 @@ TEST_CASE("a compilation does not affect the next object") {
   for (const char* machine : {"", "aarch64", "x86_64"})
     for (Artifact what : {Artifact::Binary, Artifact::Assembly}) {
       one.machine = two.machine = lines.machine = machine;
-      auto first = compile_uncached(one, what), with_lines = compile_uncached(lines, what);
+      auto first = compile_without_cache(one, what), with_lines = compile_without_cache(lines, what);
       REQUIRE(first);
       REQUIRE(with_lines);
       CHECK(*with_lines != *first);
-      auto between = compile_uncached(two, what);
+      auto between = compile_without_cache(two, what);
       REQUIRE(between);
       CHECK(*between != *first);
-      CHECK_FALSE(compile_uncached(job(Language::LlvmIr, "define void @f() { ret i32 %b }"), what));
-      CHECK(*compile_uncached(one, what) == *first);
-      CHECK(*compile_uncached(lines, what) == *with_lines);
-      CHECK(*compile_uncached(two, what) == *between);
+      CHECK_FALSE(compile_without_cache(job(Language::LlvmIr, "define void @f() { ret i32 %b }"), what));
+      CHECK(*compile_without_cache(one, what) == *first);
+      CHECK(*compile_without_cache(lines, what) == *with_lines);
+      CHECK(*compile_without_cache(two, what) == *between);
     }
 }
 
 TEST_CASE("concurrent compilations give the same object") {
-  auto alone = compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary);
+  auto alone = compile_without_cache(job(Language::LlvmIr, kAddIr), Artifact::Binary);
   REQUIRE(alone);
   std::atomic<int> same = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; t++)
     threads.emplace_back([&] {
       for (int i = 0; i < 10; i++)
-        if (auto made = compile_uncached(job(Language::LlvmIr, kAddIr), Artifact::Binary)) same += *made == *alone;
+        if (auto made = compile_without_cache(job(Language::LlvmIr, kAddIr), Artifact::Binary)) same += *made == *alone;
     });
   for (std::thread& t : threads) t.join();
   CHECK(same == 40);

@@ -174,7 +174,7 @@ class CompileWorker {
  private:
   WorkerNeeds has_;
   int sources_ = 0;
-  std::optional<DriverRoom> room_;
+  std::optional<DriverSandbox> room_;
   std::optional<WorkerProcess> process_;  // declared after room_, so that the worker ends before its folder is removed
 };
 
@@ -214,7 +214,7 @@ class Workers {
     return out;
   }
   void keep(std::unique_ptr<CompileWorker> worker) {
-    // a forked process runs no destructors when it ends, so a DriverRoom kept here would leave its folder behind
+    // a forked process runs no destructors when it ends, so a DriverSandbox kept here would leave its folder behind
     if (worker->is_used_up() || (worker->has_room() && process != kFirstProcess)) return;
     std::lock_guard lock(mutex_);
     idle_.push_front(std::move(worker));
@@ -245,7 +245,7 @@ Workers& own_workers() {
 
 }  // namespace
 
-std::string compile_contained(const CompileJob& job, Artifact what, Compiler compiler) {
+std::string compile_by_worker(const CompileJob& job, Artifact what, Compiler compiler) {
   if (kSanitized) return compiler(job, what);
   return own_workers().compile(job, what, compiler);
 }

@@ -7,7 +7,7 @@ namespace tgc {
 
 // Runs `compiler` on the job in a worker process (in this process in a sanitizer build). Throws what `compiler` throws,
 // including RejectedSource, or a Failure that names the kernel if the worker died or exceeded the job's time limit.
-std::string compile_contained(const CompileJob& job, Artifact what,
+std::string compile_by_worker(const CompileJob& job, Artifact what,
                               std::string (*compiler)(const CompileJob& job, Artifact what));
 
 // Of workers and their child processes, for sources submitted by this thread.

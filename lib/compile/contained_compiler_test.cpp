@@ -28,7 +28,7 @@ std::string compiled(const std::string& source) {
   CompileJob job{.language = Language::LlvmIr, .source = source, .name = "E_4",
                  .timeout_seconds = source == "endless" ? 0.3 : 60};
   try {
-    return compile_contained(job, Artifact::Binary, odd_compiler);
+    return compile_by_worker(job, Artifact::Binary, odd_compiler);
   } catch (const RejectedSource& r) {
     return "rejected at " + std::to_string(r.diag().line) + ":" + std::to_string(r.diag().column) + ": " +
            r.diag().message;
@@ -85,11 +85,11 @@ TEST_CASE("compile worker: receives every member of a job") {
   put_member(out, job);
   std::string bytes = out.take_bytes();
   CompileJob read;
-  CHECK(members_of(read) != members_of(job));
+  CHECK(members_of_job(read) != members_of_job(job));
   ByteReader in(bytes);
   get_member(in, read);
   CHECK(in.empty());
-  CHECK(members_of(read) == members_of(job));
+  CHECK(members_of_job(read) == members_of_job(job));
 }
 
 }  // namespace tgc

@@ -73,14 +73,14 @@ std::string without_headers(std::string source) {
 
 }  // namespace
 
-std::string cuda_by_clang(const CompileJob& job, Form form) {
+std::string compile_cuda_by_clang(const CompileJob& job, Form form) {
   std::vector<std::string> args{"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + job.arch, "-nocudainc",
                                 "-nocudalib", "-nogpuinc", "-O3", "-std=c++17", "-Wno-unknown-cuda-version",
                                 "--no-cuda-version-check"};
   if (job.annotates_lines) args.insert(args.end(), {"-gline-tables-only", kHideFolderOption});
   ClangEngine& clang = *clang_engine().value_or_throw();
-  std::string prelude = std::string(kDeclarations) + std::string(kCudaMath) + "#line 1 \"kernel.cu\"\n";
-  return take_result(clang.compile(prelude + without_headers(job.source), "kernel.cu", args, form));
+  std::string prelude = std::string(kDeclarations) + std::string(kCudaMathSource) + "#line 1 \"kernel.cu\"\n";
+  return result_or_throw(clang.compile(prelude + without_headers(job.source), "kernel.cu", args, form));
 }
 
 }  // namespace tgc

@@ -9,7 +9,7 @@ namespace tgc {
 
 #define TGC_TEXT_OF(...) #__VA_ARGS__
 #define TGC_TEXT(...) TGC_TEXT_OF(__VA_ARGS__)
-inline constexpr std::string_view kCudaMath =
+inline constexpr std::string_view kCudaMathSource =
     "static __device__ const unsigned long long tgc_two_over_pi[] = {" TGC_TEXT(TGC_TWO_OVER_PI) "};" R"(
 template <int N> static __device__ __forceinline__ double tgc_polynomial(const double (&c)[N], double x) {
   double out = c[N - 1];

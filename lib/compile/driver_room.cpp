@@ -4,11 +4,11 @@
 
 namespace tgc {
 
-DriverRoom::DriverRoom() : writable_(driver_writable_paths(folder_.path())) {}
+DriverSandbox::DriverSandbox() : writable_paths_(driver_writable_paths(folder_.path())) {}
 
-void DriverRoom::confine(Worker& worker, uint64_t memory) const {
+void DriverSandbox::confine(Worker& worker, uint64_t memory) const {
   setenv("TMPDIR", folder_.path().c_str(), 1);
-  worker.confine({.rights = Rights::Driver, .memory_bytes = memory, .writable_paths = writable_});
+  worker.confine({.rights = Rights::Driver, .memory_bytes = memory, .writable_paths = writable_paths_});
 }
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// DriverRoom: the sandbox of a worker that calls drivers or external programs, which need to write files. The worker
+// DriverSandbox: the sandbox of a worker that calls drivers or external programs, which need to write files. The worker
 // may write to a temporary folder of its own and to the paths that drivers write (driver_writable_paths). Construct it
 // in the process that starts the worker.
 #pragma once
@@ -10,9 +10,9 @@
 
 namespace tgc {
 
-class DriverRoom {
+class DriverSandbox {
  public:
-  DriverRoom();  // throws Failure if the folder cannot be created
+  DriverSandbox();  // throws Failure if the folder cannot be created
 
   const TemporaryFolder& folder() const { return folder_; }
   // Confines the calling worker to this sandbox, and sets TMPDIR to its folder. `memory` is the memory limit in bytes.
@@ -21,7 +21,7 @@ class DriverRoom {
 
  private:
   TemporaryFolder folder_;
-  std::vector<std::string> writable_;
+  std::vector<std::string> writable_paths_;
 };
 
 }  // namespace tgc

@@ -253,7 +253,7 @@ Result<std::string> self_contained_source(Language language, std::string_view te
   });
 }
 
-Result<std::vector<HandWrittenKernel>> kernels_in(Language language, std::string_view source) {
+Result<std::vector<HandWrittenKernel>> kernels_in_source(Language language, std::string_view source) {
   std::vector<HandWrittenKernel> out;
   const std::string text = without_comments(source);
   const std::string_view mark = mark_of(language);

@@ -31,6 +31,6 @@ Result<std::string> default_target_of(const std::string& language);
 Result<std::string> self_contained_source(Language language, std::string_view text);
 
 // In their order, except templates. Fails if there is none.
-Result<std::vector<HandWrittenKernel>> kernels_in(Language language, std::string_view source);
+Result<std::vector<HandWrittenKernel>> kernels_in_source(Language language, std::string_view source);
 
 }  // namespace tgc

@@ -24,7 +24,7 @@ TEST_CASE("hand-written kernels: the parameters of each language") {
   };
   for (auto& c : cases) {
     INFO(c.source);
-    auto kernels = kernels_in(c.language, c.source);
+    auto kernels = kernels_in_source(c.language, c.source);
     REQUIRE_MESSAGE(kernels, kernels.diag().text());
     REQUIRE(kernels->size() == 1);
     const HandWrittenKernel& k = kernels->front();
@@ -39,14 +39,14 @@ TEST_CASE("hand-written kernels: the parameters of each language") {
     CHECK(k.parameters[2].name == "n");
     CHECK(k.parameters[2].is_pointer == (c.language == Language::Metal));
   }
-  auto metal = kernels_in(Language::Metal, "kernel void add(device float* a [[buffer(0)]], "
+  auto metal = kernels_in_source(Language::Metal, "kernel void add(device float* a [[buffer(0)]], "
                                            "uint3 at [[thread_position_in_grid]], uint2 wide [[ buffer(1) ]]) {}");
   REQUIRE_MESSAGE(metal, metal.diag().text());
   CHECK_FALSE(metal->front().parameters.at(0).is_builtin);
   CHECK(metal->front().parameters.at(1).is_builtin);
   CHECK_FALSE(metal->front().parameters.at(2).is_builtin);
-  CHECK_FALSE(kernels_in(Language::Cuda, "__device__ void f() {}"));
-  CHECK_FALSE(kernels_in(Language::OpenCl, "void my_kernel(global float* a) {}"));
+  CHECK_FALSE(kernels_in_source(Language::Cuda, "__device__ void f() {}"));
+  CHECK_FALSE(kernels_in_source(Language::OpenCl, "void my_kernel(global float* a) {}"));
 }
 
 TEST_CASE("hand-written kernels: macros, headers and HIP's keywords are replaced, and lines keep their numbers") {

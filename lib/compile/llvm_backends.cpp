@@ -34,7 +34,7 @@ bool is_huge(const CompileJob& job) {
 }
 
 std::vector<std::string> c_arguments(const CompileJob& job) {
-  Machine m = machine_of(job);
+  Machine m = machine_of_job(job);
   bool arm = job.machine == "aarch64";
   std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c", "-O2", "-fPIC",
                                 "-ffreestanding", "-fno-math-errno", "-nostdlib", "-fno-ident"};
@@ -43,7 +43,7 @@ std::vector<std::string> c_arguments(const CompileJob& job) {
 }
 
 std::vector<std::string> opencl_arguments(const CompileJob& job) {
-  Machine m = machine_of(job);
+  Machine m = machine_of_job(job);
   return {(job.machine == "aarch64" ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "cl",
           "-cl-std=CL1.2", "-O2", "-fPIC"};
 }
@@ -113,20 +113,20 @@ std::string compile_in_clang_engine(const CompileJob& job, Artifact what) {
                                                       : std::pair(opencl_arguments(job), "kernel.cl");
   if (job.annotates_lines) args.insert(args.end(), {"-gline-tables-only", kHideFolderOption});
   if (what == Artifact::Resources && !is_amd(job)) args.push_back("-fstack-size-section");
-  return take_result(clang().compile(job.source, file, args, form_of(what)));
+  return result_or_throw(clang().compile(job.source, file, args, form_of(what)));
 }
 
 std::string c_as_ir(const CompileJob& job) {
   std::vector<std::string> args = c_arguments(job);
   args.insert(args.end(), {"-Xclang", "-disable-llvm-passes"});
-  return take_result(clang().compile(job.source, "kernel.c", args, Form::Ir));
+  return result_or_throw(clang().compile(job.source, "kernel.c", args, Form::Ir));
 }
 
 std::string compile_in_llvm_engine(const CompileJob& job, Artifact what) {
   PassPlan plan{job.max_passes, job.llvm_fault, what == Artifact::Passes, is_huge(job)};
   bool is_ir = job.language == Language::LlvmIr;
   std::string text = is_ir ? job.source : c_as_ir(job);
-  return take_result(llvm().compile(text, machine_of(job), form_of(what), job.annotates_lines && is_ir, plan));
+  return result_or_throw(llvm().compile(text, machine_of_job(job), form_of(what), job.annotates_lines && is_ir, plan));
 }
 
 // For the cache key: computers may share a cache folder.
@@ -160,7 +160,7 @@ std::string_view host_machine() {
   return machine;
 }
 
-Machine machine_of(const CompileJob& job) {
+Machine machine_of_job(const CompileJob& job) {
   if (is_amd(job)) return {.triple = "amdgcn-amd-amdhsa", .cpu = job.arch, .features = "+cumode"};
   std::string machine = job.machine.empty() ? std::string(host_machine()) : job.machine;
   bool native = job.arch.empty() && machine == host_machine();
@@ -174,10 +174,10 @@ Machine machine_of(const CompileJob& job) {
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what) {
   if (what == Artifact::Disassembly)
-    return take_result(llvm().disassemble(compile_by_llvm(job, Artifact::Binary), machine_of(job)));
+    return result_or_throw(llvm().disassemble(compile_by_llvm(job, Artifact::Binary), machine_of_job(job)));
   std::string out =
       uses_llvm_engine(job, what) ? compile_in_llvm_engine(job, what) : compile_in_clang_engine(job, what);
-  return what == Artifact::Binary && is_amd(job) ? take_result(lld_engine().value_or_throw()->link_code_object(out))
+  return what == Artifact::Binary && is_amd(job) ? result_or_throw(lld_engine().value_or_throw()->link_code_object(out))
                                                  : out;
 }
 
@@ -194,8 +194,8 @@ unsigned load_engines(const CompileJob& job, Artifact what) {
 std::string llvm_identity(const CompileJob& job) {
   std::string identity = "LLVM " + std::string(llvm_version()) + " ";
   if (job.language == Language::Hip) identity += device_libraries().string();
-  if (job.language == Language::Metal) identity += kMetalLibrary;
-  if (machine_of(job).cpu == "native") identity += host_cpu();
+  if (job.language == Language::Metal) identity += kMetalLibrarySource;
+  if (machine_of_job(job).cpu == "native") identity += host_cpu();
   return identity;
 }
 

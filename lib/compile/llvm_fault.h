@@ -9,6 +9,6 @@ namespace tgc {
 void set_llvm_fault_of_thread(std::optional<std::string> fault);
 
 // True if a fault changed the code of any compile() of this process.
-bool llvm_fault_occurred();
+bool has_llvm_fault_occurred();
 
 }  // namespace tgc

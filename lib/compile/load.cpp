@@ -92,12 +92,12 @@ class Loader {
       if (s.sh_type == SHT_RELA) relocate(s);
     protect();
     auto symbols = exported();
-    auto code = std::make_shared<LoadedCode>(memory_, total_, std::move(symbols));
-    memory_ = nullptr;
+    auto code = std::make_shared<LoadedCode>(code_memory_, total_, std::move(symbols));
+    code_memory_ = nullptr;
     return code;
   }
   ~Loader() {
-    if (memory_) ::munmap(memory_, total_);
+    if (code_memory_) ::munmap(code_memory_, total_);
   }
 
  private:
@@ -188,10 +188,10 @@ class Loader {
   void map() {
     void* memory = ::mmap(nullptr, total_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Failure("not enough memory for the code of a kernel");
-    memory_ = static_cast<char*>(memory);
+    code_memory_ = static_cast<char*>(memory);
     for (size_t i = 0; i < sections_.size(); i++)
       if (is_loaded(i) && sections_[i].sh_type != SHT_NOBITS && sections_[i].sh_size)
-        std::memcpy(memory_ + place_[i], object_.data() + sections_[i].sh_offset, sections_[i].sh_size);
+        std::memcpy(code_memory_ + place_[i], object_.data() + sections_[i].sh_offset, sections_[i].sh_size);
   }
 
   const Elf64_Sym& symbol_at(size_t i) const {
@@ -210,12 +210,12 @@ class Loader {
     if (s.st_shndx >= sections_.size() || !is_loaded(s.st_shndx))
       throw Failure("a symbol of the object is in no loaded section");
     if (s.st_value > sections_[s.st_shndx].sh_size) throw Failure("a symbol of the object lies outside its section");
-    return reinterpret_cast<uint64_t>(memory_) + place_[s.st_shndx] + s.st_value;
+    return reinterpret_cast<uint64_t>(code_memory_) + place_[s.st_shndx] + s.st_value;
   }
   // Fills the slot for indirect accesses to symbol `i`, and returns its address.
   uint64_t slot_of(size_t i) {
     uint64_t address = address_of(i);
-    char* slot = memory_ + slots_ + i * sizeof(void*);
+    char* slot = code_memory_ + slots_ + i * sizeof(void*);
     std::memcpy(slot, &address, sizeof address);
     return reinterpret_cast<uint64_t>(slot);
   }
@@ -224,7 +224,7 @@ class Loader {
   uint64_t callable(size_t i) {
     if (symbol_at(i).st_shndx != SHN_UNDEF) return address_of(i);
     uint64_t address = address_of(i);
-    char* stub = memory_ + stubs_ + i * kStub;
+    char* stub = code_memory_ + stubs_ + i * kStub;
     // x86-64: jmp *[rip]; AArch64: ldr x16, #8; br x16. The address follows the instructions.
     static const unsigned char x86[] = {0xFF, 0x25, 0, 0, 0, 0}, arm[] = {0x50, 0, 0, 0x58, 0, 0x02, 0x1F, 0xD6};
     size_t length = kMachine == EM_X86_64 ? sizeof x86 : sizeof arm;
@@ -241,7 +241,7 @@ class Loader {
       const size_t width = ELF64_R_TYPE(r.r_info) == kWord64 ? 8 : 4, size = sections_[target].sh_size;
       if (size < width || r.r_offset > size - width || sections_[target].sh_type == SHT_NOBITS)
         throw Failure("a relocation lies outside its section");
-      char* where = memory_ + place_[target] + r.r_offset;
+      char* where = code_memory_ + place_[target] + r.r_offset;
       bool known = kMachine == EM_X86_64 ? relocate_x86(r, where) : relocate_arm(r, where);
       if (!known) throw Failure("unsupported relocation type " + std::to_string(ELF64_R_TYPE(r.r_info)));
     }
@@ -313,9 +313,9 @@ class Loader {
   void protect() {
     const int access[kRegions] = {PROT_READ | PROT_EXEC, PROT_READ, PROT_READ | PROT_WRITE};
     for (int r = 0; r < kRegions; r++)
-      if (size_t size = begin_[r + 1] - begin_[r]; size && ::mprotect(memory_ + begin_[r], size, access[r]) != 0)
+      if (size_t size = begin_[r + 1] - begin_[r]; size && ::mprotect(code_memory_ + begin_[r], size, access[r]) != 0)
         throw Failure("cannot make the code of a kernel executable");
-    __builtin___clear_cache(memory_, memory_ + total_);
+    __builtin___clear_cache(code_memory_, code_memory_ + total_);
   }
 
   Functions exported() {
@@ -324,7 +324,7 @@ class Loader {
       if (ELF64_ST_TYPE(symbols_[i].st_info) == STT_FUNC && symbols_[i].st_shndx != SHN_UNDEF)
         out[name_of(symbols_[i])] = reinterpret_cast<void*>(address_of(i));
     for (size_t i = 0; i < sections_.size(); i++)
-      if (is_loaded(i)) out.emplace(names_[i], memory_ + place_[i]);
+      if (is_loaded(i)) out.emplace(names_[i], code_memory_ + place_[i]);
     return out;
   }
 
@@ -334,14 +334,14 @@ class Loader {
   std::vector<std::string> names_;
   std::vector<Elf64_Sym> symbols_;
   size_t strings_ = 0, relocated_ = 0;
-  std::vector<size_t> place_;            // by section: offset from memory_
+  std::vector<size_t> place_;            // by section: offset from code_memory_
   size_t begin_[kRegions + 1] = {}, total_ = 0, stubs_ = 0, slots_ = 0;
-  char* memory_ = nullptr;
+  char* code_memory_ = nullptr;
 };
 
 }  // namespace
 
-LoadedCode::~LoadedCode() { ::munmap(memory_, size_); }
+LoadedCode::~LoadedCode() { ::munmap(code_memory_, size_bytes_); }
 
 void load_libraries() { libraries(); }
 

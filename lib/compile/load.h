@@ -17,7 +17,7 @@ class LoadedCode {
  public:
   // Takes ownership of `memory`, a mapping of `size` bytes that the destructor unmaps.
   LoadedCode(void* memory, size_t size, Functions symbols)
-      : memory_(memory), size_(size), symbols_(std::move(symbols)) {}
+      : code_memory_(memory), size_bytes_(size), symbols_(std::move(symbols)) {}
   ~LoadedCode();
   LoadedCode(const LoadedCode&) = delete;
   LoadedCode& operator=(const LoadedCode&) = delete;
@@ -27,11 +27,11 @@ class LoadedCode {
     auto found = symbols_.find(name);
     return found == symbols_.end() ? nullptr : found->second;
   }
-  size_t size() const { return size_; }
+  size_t size() const { return size_bytes_; }
 
  private:
-  void* memory_;
-  size_t size_;
+  void* code_memory_;
+  size_t size_bytes_;
   Functions symbols_;
 };
 

@@ -60,7 +60,7 @@ Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t
 Occupancy on_amd(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, uint32_t threads) {
   constexpr uint32_t kBarriers = 16;  // of a compute unit; each work group of several waves uses one
   constexpr uint32_t kScalarRegisters = 100;  // more scalar registers limit a SIMD of gfx9 to 7 waves
-  const uint32_t waves = divide_up(threads, p.wave_lanes);
+  const uint32_t waves = divide_up(threads, p.num_wave_lanes);
   const uint32_t all = p.max_waves * p.num_simds;
   SmallestLimit groups(UINT32_MAX);
   groups.limit(all / waves, "threads of a work group");
@@ -76,26 +76,31 @@ Occupancy on_amd(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, 
 }  // namespace
 
 std::string Occupancy::text() const {
-  std::string out = formatted("%u of %u %ss", resident_waves, max_waves, std::string(wave_name).c_str());
+  std::string out = formatted("%u of %u %ss", num_resident_waves, max_waves, std::string(wave_name).c_str());
   return limiting_resource.empty() ? out : out + ", by " + std::string(limiting_resource);
 }
 
 uint32_t AmdProcessor::fitting_waves(uint32_t vector_registers) const {
-  return std::max(1u, std::min(max_waves, lane_registers / round_up(std::max(1u, vector_registers), register_granule)));
+  return std::max(1u,
+                  std::min(max_waves, num_lane_registers / round_up(std::max(1u, vector_registers), register_granule)));
 }
 
 std::optional<AmdProcessor> amd_processor(std::string_view arch) {
   if (arch == "gfx90a" || arch.starts_with("gfx94") || arch == "gfx950")
-    return AmdProcessor{.wave_lanes = 64, .max_waves = 8, .num_simds = 4, .lane_registers = 512, .register_granule = 8,
+    return AmdProcessor{.num_wave_lanes = 64,
+                        .max_waves = 8,
+                        .num_simds = 4,
+                        .num_lane_registers = 512,
+                        .register_granule = 8,
                         .shared_bytes = arch == "gfx950" ? 160u << 10 : 64u << 10};
   if (arch == "gfx1100" || arch == "gfx1101" || arch == "gfx1151" || arch.starts_with("gfx12"))
-    return AmdProcessor{.lane_registers = 1536, .register_granule = 24};
+    return AmdProcessor{.num_lane_registers = 1536, .register_granule = 24};
   if (arch.starts_with("gfx101")) return AmdProcessor{.max_waves = 20, .register_granule = 8};
   if (arch.starts_with("gfx103") || arch.starts_with("gfx11")) return AmdProcessor{};
   return std::nullopt;
 }
 
-std::optional<Occupancy> occupancy_of(const KernelResources& kernel, std::string_view arch, uint32_t threads) {
+std::optional<Occupancy> occupancy_of_kernel(const KernelResources& kernel, std::string_view arch, uint32_t threads) {
   if (!kernel.vector_registers || !threads) return std::nullopt;
   const std::string_view base = arch.substr(0, arch.find_last_of("0123456789") + 1);
   if (auto p = std::ranges::find(kNvidia, base, &NvidiaProcessor::arch); p != std::end(kNvidia))

@@ -11,7 +11,7 @@ namespace tgc {
 
 struct Occupancy {
   // waves that are resident at a time, and those that fit if no resource limits them
-  uint32_t resident_waves = 0, max_waves = 0;
+  uint32_t num_resident_waves = 0, max_waves = 0;
   std::string_view wave_name;         // "wave" of a SIMD, or "warp" of an SM
   // such as "vector registers"; empty if no resource limits the waves
   std::string_view limiting_resource;
@@ -20,15 +20,15 @@ struct Occupancy {
 
 // Returns the occupancy of work groups of `threads` threads on `arch` ("sm_80", "gfx1100"); nullopt if the architecture
 // is not in the tables, the number of registers is unknown, or `threads` is 0.
-std::optional<Occupancy> occupancy_of(const KernelResources& kernel, std::string_view arch, uint32_t threads);
+std::optional<Occupancy> occupancy_of_kernel(const KernelResources& kernel, std::string_view arch, uint32_t threads);
 
 // An AMD processor, as LLVM's AMDGPUSubtarget has it. The SIMDs are those of a compute unit, because tinygrad compiles
 // for single compute units (cumode).
 struct AmdProcessor {
-  uint32_t wave_lanes = 32;
+  uint32_t num_wave_lanes = 32;
   uint32_t max_waves = 16, num_simds = 2;  // waves of a SIMD; SIMDs of a compute unit
   // vector registers of each lane of a SIMD, and how many of them are allocated at a time
-  uint32_t lane_registers = 1024, register_granule = 16;
+  uint32_t num_lane_registers = 1024, register_granule = 16;
   uint32_t shared_bytes = 64 << 10;     // of a compute unit
 
   uint32_t fitting_waves(uint32_t vector_registers) const;  // if each lane needs so many registers

@@ -65,7 +65,7 @@ Status make_own_folder(const std::string& path) {
   return Unit{};
 }
 
-Result<std::string> keep_for_user(const std::string& name, const std::string& extension, std::string_view text) {
+Result<std::string> keep_file_for_user(const std::string& name, const std::string& extension, std::string_view text) {
   std::string folder;
   Status made = catch_failures([&] {
     const CompileCache& cache = CompileCache::shared_cache();

@@ -19,7 +19,7 @@ class PtxKernel {
  public:
   explicit PtxKernel(std::string_view name) {
     out_.kernel = name;
-    out_.reported_by = "an estimate from the live ranges in PTX, because ptxas is missing";
+    out_.reporter_name = "an estimate from the live ranges in PTX, because ptxas is missing";
     out_.is_estimate = true;
     out_.shared_bytes = 0;
   }

@@ -96,7 +96,7 @@ class CpuFunction {
     computes_ |= !moves_only(mnemonic) && (bits || line.find("%xmm") != line.npos || line.find(" s") != line.npos);
   }
   KernelResources read(std::string_view name) const {
-    KernelResources out{.kernel = std::string(name), .reported_by = "LLVM " + std::string(llvm_version())};
+    KernelResources out{.kernel = std::string(name), .reporter_name = "LLVM " + std::string(llvm_version())};
     out.num_spills = spills_, out.num_spill_loads = reloads_, out.spill_unit = "instructions";
     out.vector_bits = computes_ ? computed_ : moved_;
     return out;
@@ -163,7 +163,7 @@ std::vector<KernelResources> read_amd_metadata(std::string_view assembly) {
   for (std::string_view raw : lines_of(assembly.substr(begin))) {
     // a kernel is an item of a list; its members are indented by four columns, and those of its arguments by more
     if (raw.starts_with("  - ")) {
-      out.push_back({.reported_by = "LLVM " + std::string(llvm_version()), .num_spills = 0, .num_spill_loads = 0,
+      out.push_back({.reporter_name = "LLVM " + std::string(llvm_version()), .num_spills = 0, .num_spill_loads = 0,
                      .spill_unit = "registers"});
     } else if (raw.starts_with("amdhsa.target")) {
       break;
@@ -198,7 +198,7 @@ std::vector<KernelResources> read_ptxas_log(std::string_view log) {
     if (size_t at = line.find(kEntry); at != line.npos) {
       const std::string_view rest = line.substr(at + kEntry.size());
       out.push_back({.kernel = std::string(rest.substr(0, rest.find('\''))),
-                     .reported_by = "ptxas",
+                     .reporter_name = "ptxas",
                      .spill_unit = "bytes",
                      .shared_bytes = 0});
     }
@@ -237,12 +237,12 @@ std::optional<uint32_t> function_bytes(std::string_view elf, std::string_view fu
   return std::nullopt;
 }
 
-Result<std::vector<KernelResources>> resources_of(const CompileJob& job, bool use_cache) {
+Result<std::vector<KernelResources>> resources_of_job(const CompileJob& job, bool use_cache) {
   return catch_failures([&]() -> std::vector<KernelResources> {
     if (job.language == Language::Metal)
       throw Failure(Diag{.message = "only Apple's compiler knows the registers of a Metal kernel",
                          .expected = "Xcode's shader profiler on macOS"});
-    Compile& run = use_cache ? compile : compile_uncached;
+    Compile& run = use_cache ? compile : compile_without_cache;
     if (job.language == Language::Cuda || job.language == Language::Ptx) return of_nvidia(job, run);
     return of_elf(job, run, job.machine == "amdgcn" ? read_amd_metadata : read_cpu_assembly);
   });

@@ -14,7 +14,7 @@ namespace tgc {
 // Members that do not apply to the processor, or that an estimate does not have, are unset.
 struct KernelResources {
   std::string kernel;
-  std::string reported_by;          // "LLVM 19.1.7", "ptxas", or how the numbers are estimated
+  std::string reporter_name;        // "LLVM 19.1.7", "ptxas", or how the numbers are estimated
   bool is_estimate = false;
   std::optional<uint32_t> vector_registers;         // GPU: of a thread
   std::optional<uint32_t> scalar_registers;  // AMD: of a wave
@@ -32,7 +32,7 @@ struct KernelResources {
 
 // Compiles the source, unless `use_cache` is set and it was compiled before, and returns the resources of its kernels,
 // in the order of the compiler's report. Fails as compile() does, and for Metal.
-Result<std::vector<KernelResources>> resources_of(const CompileJob& job, bool use_cache = true);
+Result<std::vector<KernelResources>> resources_of_job(const CompileJob& job, bool use_cache = true);
 
 std::vector<KernelResources> read_amd_metadata(std::string_view assembly);  // of an AMD GPU
 std::vector<KernelResources> read_ptxas_log(std::string_view log);          // what `ptxas -v` prints

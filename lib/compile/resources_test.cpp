@@ -23,7 +23,7 @@ TEST_CASE("resources of a HIP kernel are those of LLVM's own report") {
   auto job = hip_job("  __attribute__((shared, aligned(16))) float t[4096];\n"
                      "  int i = __builtin_amdgcn_workitem_id_x();\n"
                      "  t[i] = in[i];\n  __builtin_amdgcn_s_barrier();\n  out[i] = t[95 - i] + in[i];\n");
-  auto found = resources_of(job);
+  auto found = resources_of_job(job);
   REQUIRE_MESSAGE(found, found.diag().text());
   REQUIRE(found->size() == 1);
   const KernelResources& k = found->at(0);
@@ -38,9 +38,9 @@ TEST_CASE("resources of a HIP kernel are those of LLVM's own report") {
   };
   CHECK(says("; NumVgprs", k.vector_registers.value_or(999)));
   CHECK(assembly.find("; codeLenInByte = " + std::to_string(k.code_bytes.value_or(0)) + "\n") != assembly.npos);
-  auto o = occupancy_of(k, "gfx1100", k.max_threads);
+  auto o = occupancy_of_kernel(k, "gfx1100", k.max_threads);
   REQUIRE(o);
-  CHECK(says("; Occupancy", o->resident_waves));
+  CHECK(says("; Occupancy", o->num_resident_waves));
   CHECK(o->limiting_resource == "local memory");
 }
 
@@ -53,14 +53,14 @@ TEST_CASE("resources of a CPU kernel: the stack, spills and the width of vectors
               ";\n";
   source += "  }\n";
   for (int i = 0; i < 48; i++) source += "  out[" + std::to_string(i * 5) + "] = a" + std::to_string(i) + ";\n";
-  auto k = resources_of({.machine = "x86_64", .arch = "x86-64", .source = source + "}\n", .name = "k"});
+  auto k = resources_of_job({.machine = "x86_64", .arch = "x86-64", .source = source + "}\n", .name = "k"});
   REQUIRE_MESSAGE(k, k.diag().text());
   REQUIRE(k->size() == 1);
   CHECK(k->at(0).num_spills.value_or(0) > 10);
   CHECK(k->at(0).num_spill_loads.value_or(0) > 10);
   CHECK(k->at(0).scratch_bytes.value_or(0) >= 100);
   CHECK(k->at(0).code_bytes.value_or(0) > 500);
-  auto wide = resources_of({.machine = "x86_64", .arch = "skylake",
+  auto wide = resources_of_job({.machine = "x86_64", .arch = "skylake",
                             .source = "void k(float* restrict out, float* restrict in) {\n"
                                       "  for (int i = 0; i < 4096; i++) out[i] = in[i]*in[i];\n}\n",
                             .name = "k"});
@@ -86,17 +86,17 @@ TEST_CASE("the log of ptxas is read, and occupancy names what limits it") {
   CHECK(k.num_spill_loads == 20u);
   CHECK(k.scratch_bytes == 24u);
   CHECK(k.shared_bytes == 49152u);
-  CHECK(occupancy_of(k, "sm_80", 128)->text() == "12 of 64 warps, by shared memory");  // 3 blocks of 48 KiB
+  CHECK(occupancy_of_kernel(k, "sm_80", 128)->text() == "12 of 64 warps, by shared memory");  // 3 blocks of 48 KiB
   k.shared_bytes = 0;
-  CHECK(occupancy_of(k, "sm_80", 128)->text() == "16 of 64 warps, by registers");
+  CHECK(occupancy_of_kernel(k, "sm_80", 128)->text() == "16 of 64 warps, by registers");
   k.vector_registers = 144;  // for 14 warps, of which each of four schedulers takes 3
-  CHECK(occupancy_of(k, "sm_80", 32)->text() == "12 of 64 warps, by registers");
-  CHECK(occupancy_of(k, "sm_60", 32)->text() == "14 of 64 warps, by registers");
+  CHECK(occupancy_of_kernel(k, "sm_80", 32)->text() == "12 of 64 warps, by registers");
+  CHECK(occupancy_of_kernel(k, "sm_60", 32)->text() == "14 of 64 warps, by registers");
   k.vector_registers = 32;
-  CHECK(occupancy_of(k, "sm_80", 128)->text() == "64 of 64 warps");
-  CHECK(occupancy_of(k, "sm_80", 32)->text() == "32 of 64 warps, by resident blocks");
-  CHECK_FALSE(occupancy_of(k, "sm_80", 0));
-  CHECK_FALSE(occupancy_of(k, "sm_20", 32));
+  CHECK(occupancy_of_kernel(k, "sm_80", 128)->text() == "64 of 64 warps");
+  CHECK(occupancy_of_kernel(k, "sm_80", 32)->text() == "32 of 64 warps, by resident blocks");
+  CHECK_FALSE(occupancy_of_kernel(k, "sm_80", 0));
+  CHECK_FALSE(occupancy_of_kernel(k, "sm_20", 32));
 }
 
 TEST_CASE("the registers of PTX are estimated from live ranges, which a loop extends") {

@@ -71,7 +71,7 @@ TEST_CASE("self-contained sources: compile rejects sources that read files") {
     auto job = compile_job("CPU", renderer, "");
     REQUIRE(job.ok());
     job->source = source, job->name = "closed";
-    std::string why = compile_uncached(*job, Artifact::Binary).diag().message;
+    std::string why = compile_without_cache(*job, Artifact::Binary).diag().message;
     CHECK(why.find("a source must not read files") != std::string::npos);
   }
 }

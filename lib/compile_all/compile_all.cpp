@@ -59,7 +59,7 @@ void compile_source(CompiledSource& c, bool cache) {
   Artifact what = artifact_of(c.job);
   auto begin = Clock::now();
   double cpu = thread_seconds() + compiler_processor_seconds();
-  auto made = cache ? compile(c.job, what) : compile_uncached(c.job, what);
+  auto made = cache ? compile(c.job, what) : compile_without_cache(c.job, what);
   if (!made) {
     c.failure = failure_text(c, made.diag());
   } else {
@@ -75,9 +75,9 @@ void compile_source(CompiledSource& c, bool cache) {
 // Sets the resources of a source, or its failure. `threads`: the threads of a work group if the source does not state
 // them.
 void report_resources(CompiledSource& c, uint32_t threads, bool cache) {
-  if (!c.group_threads) c.group_threads = threads;
+  if (!c.num_group_threads) c.num_group_threads = threads;
   auto begin = Clock::now();
-  if (auto found = resources_of(c.job, cache)) c.resources = std::move(*found);
+  if (auto found = resources_of_job(c.job, cache)) c.resources = std::move(*found);
   else c.failure = failure_text(c, found.diag());
   if (c.failure.empty() && c.resources.empty()) c.failure = "the compiled code has no kernel";
   c.milliseconds = seconds_since(begin) * 1e3;
@@ -88,23 +88,23 @@ void report_resources(CompiledSource& c, uint32_t threads, bool cache) {
 Status BatchCompiler::run() {
   for (const std::string& input : plan_.inputs) {
     if (!plan_.language.empty()) {
-      if (auto added = add_hand_written(input); !added) return added;
+      if (auto added = add_hand_written_kernel(input); !added) return added;
       continue;
     }
     auto status = for_each_graph(session_, input, "", [&](InputGraph graph) -> Status {
-      if (graph.is_tensor_graph || num_read_++ % plan_.sampling_interval) return Unit{};
+      if (graph.is_tensor_graph || num_kernels_read_++ % plan_.sampling_interval) return Unit{};
       return add_graph(std::move(graph));
     });
     if (!status) return status;
   }
-  if (groups_.empty()) return Diag{.message = "the inputs have no kernel", .expected = "kernels, or a model"};
+  if (target_counts_.empty()) return Diag{.message = "the inputs have no kernel", .expected = "kernels, or a model"};
   return compile_sources();
 }
 
-Status BatchCompiler::add_hand_written(const std::string& file) {
+Status BatchCompiler::add_hand_written_kernel(const std::string& file) {
   auto source = source_job(session_, file, plan_.language, session_.overrides.target);
   if (!source) return source.diag();
-  groups_[source->target].num_kernels++;
+  target_counts_[source->target].num_kernels++;
   const size_t before = sources_.size();
   add_source(source->target, source->job.name, source->job.source, 0,
              [&]() -> Result<CompileJob> { return source->job; });
@@ -113,16 +113,16 @@ Status BatchCompiler::add_hand_written(const std::string& file) {
 }
 
 Status BatchCompiler::add_graph(InputGraph graph) {
-  if (!session_.compiler()->can_compile(graph)) return add_recorded(graph);
+  if (!session_.compiler()->can_compile(graph)) return add_recorded_kernel(graph);
   auto kernel = session_.begin(std::move(graph));
   if (!kernel) return kernel.diag();
   const std::string& target = kernel->target().name();
-  groups_[target].num_kernels++;
+  target_counts_[target].num_kernels++;
   auto& source = kernel->source();
-  if (!source) return add_refused(target, kernel->name(), source.diag()), Unit{};
+  if (!source) return add_refused_kernel(target, kernel->name(), source.diag()), Unit{};
   if (auto list = kernel->list(); list)
     if (auto allowed = check_custom(*list); !allowed)
-      return add_refused(target, kernel->name(), allowed.diag()), Unit{};
+      return add_refused_kernel(target, kernel->name(), allowed.diag()), Unit{};
   auto info = kernel->list().ok() ? program_info(*kernel->list()) : Result<ProgramInfo>(kernel->list().diag());
   add_source(target, kernel->name(), *source, info ? threads_of(info->local_size) : 0,
              [&] { return kernel->compile_job(); });
@@ -131,7 +131,7 @@ Status BatchCompiler::add_graph(InputGraph graph) {
 
 // Adds the recorded source of a graph that tgc's own stages do not compile. The target is the recorded one, as far as
 // tgc knows it.
-Status BatchCompiler::add_recorded(const InputGraph& graph) {
+Status BatchCompiler::add_recorded_kernel(const InputGraph& graph) {
   const GoldenRecord* record = graph.record.get();
   if (!record)
     return Diag{.message = "a graph of " + graph.info.producer + " has no source", .file = graph.file,
@@ -139,9 +139,9 @@ Status BatchCompiler::add_recorded(const InputGraph& graph) {
   const Settings& settings = graph.graph->settings();
   const auto target = target_of_source(*record, settings);
   const std::string name = target ? target->name() : record->target;
-  groups_[name].num_kernels++;
+  target_counts_[name].num_kernels++;
   if (!record->source)
-    return add_refused(name, record->id,
+    return add_refused_kernel(name, record->id,
                        {record->source_error.value_or(record->error.value_or("no source was recorded"))}),
            Unit{};
   add_source(name, record->id, *record->source, threads_of(*record), [&]() -> Result<CompileJob> {
@@ -154,19 +154,20 @@ Status BatchCompiler::add_recorded(const InputGraph& graph) {
 void BatchCompiler::add_source(const std::string& target, const std::string& kernel, const std::string& source,
                             uint32_t threads, const std::function<Result<CompileJob>()>& make_job) {
   if (!seen_sources_.insert({target, sha256(source)}).second) return;
-  TargetCounts& group = groups_[target];
+  TargetCounts& group = target_counts_[target];
   group.num_sources++;
   auto job = make_job();
   if (job) job->timeout_seconds = plan_.timeout_seconds;
-  if (job) sources_.push_back({.target = target, .kernel = kernel, .job = std::move(*job), .group_threads = threads});
+  if (job)
+    sources_.push_back({.target = target, .kernel = kernel, .job = std::move(*job), .num_group_threads = threads});
   else group.no_source_reason = job.diag().message;
 }
 
 // Lists a kernel that has no source for its target as refused. This is no failure, because tinygrad also refuses some
 // kernels.
-void BatchCompiler::add_refused(const std::string& target, const std::string& kernel, const Diag& diag) {
+void BatchCompiler::add_refused_kernel(const std::string& target, const std::string& kernel, const Diag& diag) {
   std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
-  refused_.push_back({target, kernel, diag.message + expected});
+  refused_kernels_.push_back({target, kernel, diag.message + expected});
 }
 
 Status BatchCompiler::compile_sources() {
@@ -174,34 +175,35 @@ Status BatchCompiler::compile_sources() {
     if (session_.is_cancelled()) return Diag{"cancelled"};
     CompiledSource& c = sources_[i];
     if (!plan_.reports_resources) return compile_source(c, plan_.use_cache), Unit{};
-    return report_resources(c, plan_.group_threads, plan_.use_cache), Unit{};
+    return report_resources(c, plan_.num_group_threads, plan_.use_cache), Unit{};
   };
   auto tell = [&](size_t i) {
     session_.report_progress(std::to_string(i + 1) + " of " + std::to_string(sources_.size()) + " sources compiled");
   };
   if (auto status = parallel_for(sources_.size(), session_.jobs, one, tell); !status) return status;
   for (const CompiledSource& c : sources_) {
-    TargetCounts& group = groups_[c.target];
+    TargetCounts& group = target_counts_[c.target];
     group.times.push_back(c.milliseconds);
     group.num_compiled += c.failure.empty();
   }
   return Unit{};
 }
 
-Status BatchCompiler::check_any_source() const {
-  if (!sources_.empty() || refused_.empty()) return Unit{};
-  size_t others = refused_.size() - 1;
-  return Diag{"no source: " + refused_[0].text() + (others ? "; nor have " + std::to_string(others) + " others" : "")};
+Status BatchCompiler::require_any_source() const {
+  if (!sources_.empty() || refused_kernels_.empty()) return Unit{};
+  size_t others = refused_kernels_.size() - 1;
+  return Diag{"no source: " + refused_kernels_[0].text() +
+              (others ? "; nor have " + std::to_string(others) + " others" : "")};
 }
 
-bool BatchCompiler::any_failed() const {
+bool BatchCompiler::has_failures() const {
   return std::ranges::any_of(sources_, [](const CompiledSource& c) { return !c.failure.empty(); });
 }
 
 std::string BatchCompiler::totals_text() const {
   std::string out = formatted("%-22s %8s %8s %9s %7s %11s\n", "target", "kernels", "sources", "compiled", "failed",
                               "median ms");
-  for (const auto& [name, g] : groups_) {
+  for (const auto& [name, g] : target_counts_) {
     out += formatted("%-22s %8zu %8zu ", name.c_str(), g.num_kernels, g.num_sources);
     if (g.no_source_reason.empty())
       out += formatted("%9zu %7zu %11.2f\n", g.num_compiled, g.num_sources - g.num_compiled, quantile(g.times, 0.5));
@@ -212,18 +214,18 @@ std::string BatchCompiler::totals_text() const {
 
 std::string BatchCompiler::text() const {
   std::string out = plan_.reports_resources ? resources_text(sources_) : totals_text();
-  for (const auto& [name, g] : groups_)
+  for (const auto& [name, g] : target_counts_)
     if (plan_.reports_resources && !g.no_source_reason.empty()) out += name + ": " + g.no_source_reason + "\n";
   for (const CompiledSource& c : sources_)
     if (!c.failure.empty()) out += "\n" + c.target + " " + c.kernel + ": " + c.failure + "\n";
-  for (const RefusedKernel& r : refused_) out += "\nno source: " + r.text() + "\n";
+  for (const RefusedKernel& r : refused_kernels_) out += "\nno source: " + r.text() + "\n";
   return out;
 }
 
 std::string BatchCompiler::json(bool times) const {
   return json_object([&](JsonWriter& json) {
     json.key("targets").object([&] {
-      for (const auto& [name, g] : groups_)
+      for (const auto& [name, g] : target_counts_)
         json.key(name).object([&] {
           json.member("kernels", g.num_kernels).member("sources", g.num_sources).member("compiled", g.num_compiled);
           json.member("compilable", g.no_source_reason.empty()).key("median_ms").number(quantile(g.times, 0.5), "%f");
@@ -240,7 +242,7 @@ std::string BatchCompiler::json(bool times) const {
           });
     });
     json.key("refused").array([&] {
-      for (const RefusedKernel& r : refused_)
+      for (const RefusedKernel& r : refused_kernels_)
         json.start_line().object([&] {
           json.member("target", r.target).member("kernel", r.kernel).member("why", r.reason);
         });

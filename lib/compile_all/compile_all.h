@@ -25,7 +25,7 @@ struct CompilePlan {
   double timeout_seconds = 600;    // time limit for compiling one source
   bool reports_resources = false;  // report the registers, memory and occupancy of each source
   // threads of a work group, for the occupancy of sources that do not state them; 0: unknown
-  uint32_t group_threads = 0;
+  uint32_t num_group_threads = 0;
 };
 
 // A source and the result of compiling it.
@@ -35,7 +35,7 @@ struct CompiledSource {
   std::string failure;                            // why compiling, loading or measuring failed; else empty
   double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the compile worker
   size_t output_bytes = 0;
-  uint32_t group_threads = 0;  // threads of a work group; 0: unknown
+  uint32_t num_group_threads = 0;  // threads of a work group; 0: unknown
   std::string file;            // the file of a hand-written kernel; else empty
   // resources of each function that is a kernel, if CompilePlan::reports_resources
   std::vector<KernelResources> resources;
@@ -54,8 +54,8 @@ class BatchCompiler {
   // cancelled. If a stage or renderer refuses a kernel, the report lists the kernel as refused, which is not a failure.
   Status run();
 
-  bool any_failed() const;
-  Status check_any_source() const;     // returns an error if kernels were refused and no source is left
+  bool has_failures() const;
+  Status require_any_source() const;   // returns an error if kernels were refused and no source is left
   // Returns a table with a row for each target or, with CompilePlan::reports_resources, for each kernel; then the
   // failures and the refused kernels.
   std::string text() const;
@@ -73,24 +73,24 @@ class BatchCompiler {
     std::string target, kernel, reason;
     std::string text() const { return target + " " + kernel + ": " + reason; }
   };
-  Status add_hand_written(const std::string& file);
+  Status add_hand_written_kernel(const std::string& file);
   Status add_graph(InputGraph graph);
-  Status add_recorded(const InputGraph& graph);
+  Status add_recorded_kernel(const InputGraph& graph);
   // Adds `source` unless the target has it already. `make_job` returns what the compiler needs.
   // `threads`: the number of threads of a work group; 0: unknown.
   void add_source(const std::string& target, const std::string& kernel, const std::string& source, uint32_t threads,
                   const std::function<Result<CompileJob>()>& make_job);
-  void add_refused(const std::string& target, const std::string& kernel, const Diag& diag);
+  void add_refused_kernel(const std::string& target, const std::string& kernel, const Diag& diag);
   Status compile_sources();
   std::string totals_text() const;  // the table with a row for each target
 
   const Session& session_;
   const CompilePlan& plan_;
-  std::map<std::string, TargetCounts> groups_;
+  std::map<std::string, TargetCounts> target_counts_;
   std::set<std::pair<std::string, Sha256>> seen_sources_;
   std::vector<CompiledSource> sources_;
-  std::vector<RefusedKernel> refused_;
-  size_t num_read_ = 0;  // number of kernels read so far
+  std::vector<RefusedKernel> refused_kernels_;
+  size_t num_kernels_read_ = 0;  // number of kernels read so far
 };
 
 }  // namespace tgc

@@ -10,11 +10,11 @@ namespace tgc {
 namespace {
 
 uint32_t threads_of(const CompiledSource& s, const KernelResources& k) {
-  return s.group_threads ? s.group_threads : k.max_threads;
+  return s.num_group_threads ? s.num_group_threads : k.max_threads;
 }
 
 std::optional<Occupancy> occupancy(const CompiledSource& s, const KernelResources& k) {
-  return occupancy_of(k, s.job.arch, threads_of(s, k));
+  return occupancy_of_kernel(k, s.job.arch, threads_of(s, k));
 }
 
 std::string cell(std::optional<uint32_t> n, std::string_view before = {}) {
@@ -56,7 +56,7 @@ std::string resources_text(std::span<const CompiledSource> sources) {
     for (const KernelResources& k : s.resources) {
       out += row(s.resources.size() > 1 ? k.kernel : s.kernel, s.target, registers_text(k), spills_text(k),
                  cell(k.shared_bytes), cell(k.scratch_bytes), cell(k.code_bytes), last_text(s, k));
-      if (std::ranges::find(from, k.reported_by) == from.end()) from.push_back(k.reported_by);
+      if (std::ranges::find(from, k.reporter_name) == from.end()) from.push_back(k.reporter_name);
     }
   for (size_t i = 0; i < from.size(); i++) out += (i ? ", " : "by ") + from[i] + (i + 1 == from.size() ? "\n" : "");
   return out;
@@ -69,7 +69,7 @@ void write_resources(JsonWriter& json, const CompiledSource& source) {
         auto number = [&](std::string_view name, std::optional<uint32_t> n) {
           if (n) json.member(name, *n);
         };
-        json.member("kernel", k.kernel).member("from", k.reported_by).member("estimate", k.is_estimate);
+        json.member("kernel", k.kernel).member("from", k.reporter_name).member("estimate", k.is_estimate);
         number("registers", k.vector_registers), number("scalar_registers", k.scalar_registers);
         if (k.spill_unit == "registers") {
           number("spilled_vector_registers", k.num_spills), number("spilled_scalar_registers", k.num_spill_loads);
@@ -85,7 +85,7 @@ void write_resources(JsonWriter& json, const CompiledSource& source) {
         if (const uint32_t threads = threads_of(source, k)) json.member("threads", threads);
         if (auto o = occupancy(source, k))
           json.key("occupancy").object([&] {
-            json.member("resident", o->resident_waves).member("most", o->max_waves).member("of", o->wave_name);
+            json.member("resident", o->num_resident_waves).member("most", o->max_waves).member("of", o->wave_name);
             json.member("limiter", o->limiting_resource);
           });
       });

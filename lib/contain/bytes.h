@@ -28,9 +28,9 @@ class ByteWriter {
 
 class ByteReader {
  public:
-  explicit ByteReader(std::string_view bytes) : unread_(bytes) {}
+  explicit ByteReader(std::string_view bytes) : unread_bytes_(bytes) {}
 
-  bool empty() const { return unread_.empty(); }
+  bool empty() const { return unread_bytes_.empty(); }
   uint64_t read_number() {
     uint64_t n;
     read_bytes(&n, sizeof n);
@@ -44,13 +44,13 @@ class ByteReader {
 
  private:
   std::string_view take_bytes(uint64_t bytes) {
-    if (bytes > unread_.size()) throw Failure("a worker process sent a truncated message");
-    std::string_view out = unread_.substr(0, bytes);
-    unread_.remove_prefix(bytes);
+    if (bytes > unread_bytes_.size()) throw Failure("a worker process sent a truncated message");
+    std::string_view out = unread_bytes_.substr(0, bytes);
+    unread_bytes_.remove_prefix(bytes);
     return out;
   }
 
-  std::string_view unread_;
+  std::string_view unread_bytes_;
 };
 
 }  // namespace tgc

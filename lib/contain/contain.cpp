@@ -318,7 +318,7 @@ bool write_message(int channel, Header header, std::string_view text) {
 }
 
 void log_of_worker(const Header& header, const std::string& text, pid_t worker) {
-  if (header.signal < 0 || size_t(header.signal) >= kLogTopics || text.size() > kMostLogged) return;
+  if (header.signal < 0 || size_t(header.signal) >= kNumLogTopics || text.size() > kMostLogged) return;
   const LogLevel level = header.code == int(LogLevel::Info) ? LogLevel::Info : LogLevel::Debug;
   log_entry(LogTopic(header.signal), level, "worker " + std::to_string(worker) + ": " + text);
 }
@@ -380,7 +380,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
 
 WorkerProcess::WorkerProcess(pid_t child, int channel) : child_pid_(child), owner_pid_(getpid()), channel_(channel) {}
 
-bool WorkerProcess::is_ours() const { return owner_pid_ == getpid(); }
+bool WorkerProcess::is_in_parent() const { return owner_pid_ == getpid(); }
 
 WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
     : child_pid_(std::exchange(other.child_pid_, 0)),
@@ -390,7 +390,7 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
       death_cause_(std::move(other.death_cause_)) {}
 
 int WorkerProcess::kill_and_wait() {
-  if (!child_pid_ || !is_ours()) return child_pid_ = 0;
+  if (!child_pid_ || !is_in_parent()) return child_pid_ = 0;
   log_debug(LogTopic::Contain, [&] { return "worker " + std::to_string(child_pid_) + " is ended"; });
   kill(-child_pid_, SIGKILL);  // kills the process group; a worker that has already exited keeps its exit status
   int status = 0;
@@ -401,7 +401,7 @@ int WorkerProcess::kill_and_wait() {
   return status;
 }
 
-Diag WorkerProcess::record_death(Death death, Diag diag) {
+Diag WorkerProcess::record_death(WorkerDeath death, Diag diag) {
   log_info(LogTopic::Contain, [&] { return "a worker died: " + diag.message; });
   death_ = death;
   return death_cause_ = std::move(diag);
@@ -433,7 +433,7 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::fu
     return catch_failures([&]() -> std::string { throw Failure(unpacked(text)); });
   int status = kill_and_wait();
   if (got == ReadOutcome::TimedOut)
-    return record_death({SIGKILL, true}, out_of_time(reader.limit()));
+    return record_death({SIGKILL, true}, out_of_time_error(reader.limit()));
   if (got == ReadOutcome::TooMany)
     return record_death({SIGKILL}, {"started more processes than a driver needs, and was ended with all of them"});
   if (believable && got == ReadOutcome::Done) return record_death({header.signal}, killed(header));
@@ -442,7 +442,7 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::fu
   return record_death({}, {"its process ended with exit code " + code + " and without an answer"});
 }
 
-Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Worker&)>& body) {
+Result<WorkerProcess> begin_contained_worker(const std::function<Result<std::string>(Worker&)>& body) {
   return WorkerProcess::start([&](Worker& self) -> Status {
     self.send_answer(catch_failures([&] { return std::move(body(self).value_or_throw()); }));
     return Unit{};
@@ -450,11 +450,11 @@ Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Wo
 }
 
 Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options,
-                            Death* death) {
-  auto worker = begin_contained(body);
+                            WorkerDeath* death) {
+  auto worker = begin_contained_worker(body);
   if (!worker) return worker.diag();
   auto answer = worker->receive(options.timeout_seconds);
-  if (death) *death = worker->death().value_or(Death{});
+  if (death) *death = worker->death().value_or(WorkerDeath{});
   return answer;
 }
 

@@ -17,7 +17,7 @@
 namespace tgc {
 
 // How a worker that sent no answer ended.
-struct Death {
+struct WorkerDeath {
   int signal = 0;              // the signal that killed the worker; 0: it exited by itself
   bool has_timed_out = false;  // the parent killed the worker because its time was up
 };
@@ -72,18 +72,18 @@ class WorkerProcess {
   // earlier, it ends the wait.
   Result<std::string> receive(double timeout_seconds = 0, const std::function<uint64_t()>& progress = {});
 
-  const std::optional<Death>& death() const { return death_; }
+  const std::optional<WorkerDeath>& death() const { return death_; }
   // Returns true in the process that started the worker, false in a process forked from it.
-  bool is_ours() const;
+  bool is_in_parent() const;
 
  private:
   WorkerProcess(pid_t child, int channel);
   int kill_and_wait();  // kills the worker and returns its wait status
-  Diag record_death(Death death, Diag diag);
+  Diag record_death(WorkerDeath death, Diag diag);
 
   pid_t child_pid_ = 0, owner_pid_;
   int channel_ = -1;
-  std::optional<Death> death_;
+  std::optional<WorkerDeath> death_;
   Diag death_cause_;
 };
 
@@ -92,11 +92,11 @@ struct ContainOptions {
 };
 
 // Starts a worker that runs `body` and sends its result as the only answer; call receive() to get it.
-Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Worker&)>& body);
+Result<WorkerProcess> begin_contained_worker(const std::function<Result<std::string>(Worker&)>& body);
 
 // Runs `body` in a worker and returns its result. If the worker died, returns a Diag that says how. If the worker
 // started, sets `death` unless it is null: to Death{} if the worker sent an answer.
 Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
-                            Death* death = nullptr);
+                            WorkerDeath* death = nullptr);
 
 }  // namespace tgc

@@ -29,7 +29,7 @@ namespace tgc {
 namespace {
 
 std::string message(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
-                    Death* death = nullptr) {
+                    WorkerDeath* death = nullptr) {
   auto r = contain(body, options, death);
   return r ? "answered" : r.diag().message;
 }
@@ -59,7 +59,7 @@ TEST_CASE("contain: a worker's arenas do not use the parent's pooled huge pages"
   auto fill = [](char with) {
     Arena arena;
     for (int i = 0; i < 100; i++) std::memset(arena.allocate(Arena::kBlockSize / 8), with, Arena::kBlockSize / 8);
-    for (int i = 0; i < 1000; i++) std::memset(arena.allocate(Arena::kLarge / 2), with, Arena::kLarge / 2);
+    for (int i = 0; i < 1000; i++) std::memset(arena.allocate(Arena::kLargeSize / 2), with, Arena::kLargeSize / 2);
     return std::to_string(arena.total_bytes());
   };
   const std::string here = fill('a');
@@ -75,7 +75,7 @@ TEST_CASE("contain: the error names how the worker died") {
     MESSAGE("SKIPPED: the sanitizers handle the signals themselves");
     return;
   }
-  Death death;
+  WorkerDeath death;
   volatile int zero = 0;
   CHECK(message([&](Worker&) -> Result<std::string> { return std::to_string(7 / zero); }, {}, &death)
             .starts_with("killed by SIGFPE (integer division by zero at 0x"));
@@ -113,7 +113,7 @@ TEST_CASE("contain: all waits together end at the current deadline") {
   auto begin = Clock::now();
   DeadlineScope scope(0.3);
   for (double seconds : {10.0, 0.0, 10.0}) {
-    Death death;
+    WorkerDeath death;
     auto sleep = [](Worker&) -> Result<std::string> {
       for (;;) pause();
     };

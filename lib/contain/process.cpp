@@ -65,7 +65,7 @@ std::vector<std::string> guarded_shell_argv(const std::string& command) {
   return {"/bin/sh", "-c", kGuard + command};
 }
 
-int exit_code_of(int wait_status) {
+int exit_code_of_status(int wait_status) {
   return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }
 
@@ -126,7 +126,7 @@ ProcessResult run_and_collect(const std::vector<std::string>& argv, std::string_
   }
   auto ended = wait_for(pid, std::chrono::milliseconds(10), [&] { return Clock::now() >= deadline; });
   if (!ended) throw too_late();
-  result.exit_code = exit_code_of(*ended);
+  result.exit_code = exit_code_of_status(*ended);
   return result;
 }
 
@@ -152,7 +152,7 @@ Result<int> run_shell(const std::string& command, const ShellOptions& options) {
   return catch_failures([&]() -> int {
     if (options.should_stop && options.should_stop()) throw Failure("cancelled");
     Pipe alive;  // when this pipe closes, the guard kills the processes that the command left
-    const int output = options.is_quiet ? ProcessStart::kNothing : ProcessStart::kInherited;
+    const int output = options.is_quiet ? ProcessStart::kNothing : ProcessStart::kInheritDescriptor;
     const pid_t pid = start_process({.argv = guarded_shell_argv(command),
                                      .in = ProcessStart::kNothing,
                                      .out = output,
@@ -163,11 +163,11 @@ Result<int> run_shell(const std::string& command, const ShellOptions& options) {
     const Deadline deadline = deadline_within(options.limit_seconds);
     bool stopped = false;
     auto give_up = [&] { return deadline.is_over() || (stopped = options.should_stop && options.should_stop()); };
-    if (auto ended = wait_for(pid, std::chrono::milliseconds(100), give_up)) return exit_code_of(*ended);
+    if (auto ended = wait_for(pid, std::chrono::milliseconds(100), give_up)) return exit_code_of_status(*ended);
     ::kill(-pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
     if (stopped) throw Failure("cancelled");
-    throw Failure(out_of_time(deadline.limit_seconds));
+    throw Failure(out_of_time_error(deadline.limit_seconds));
   });
 }
 

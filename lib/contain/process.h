@@ -34,11 +34,13 @@ class Pipe {
 
 // How a program is started.
 struct ProcessStart {
-  static constexpr int kInherited = -1, kNothing = -2;  // values of in, out and err: this process's own descriptor;
+  // values of in, out and err: this process's own descriptor;
+  static constexpr int kInheritDescriptor = -1, kNothing = -2;
                                                         // /dev/null
   std::vector<std::string> argv;  // argv[0] is looked up in PATH
   std::string working_folder = {};        // the program's working folder; empty: this process's
-  int in = kInherited, out = kInherited, err = kInherited;  // descriptors of this process that become the program's 0,
+  // descriptors of this process that become the program's 0,
+  int in = kInheritDescriptor, out = kInheritDescriptor, err = kInheritDescriptor;
                                                             // 1 and 2
   int alive_descriptor = -1;          // descriptor that becomes the program's descriptor 3; -1: none
   // Makes a process group, so that kill(-pid) ends the program and the processes that it started. Ctrl-C in the
@@ -55,7 +57,7 @@ Result<pid_t> start_process(const ProcessStart& start);
 std::vector<std::string> guarded_shell_argv(const std::string& command);
 
 // Converts a wait status to the program's exit code, or to 128 + the number of the signal that killed the program.
-int exit_code_of(int wait_status);
+int exit_code_of_status(int wait_status);
 
 struct ProcessResult {
   int exit_code = 0;  // the exit code, or 128 + the signal that killed the program
@@ -71,9 +73,9 @@ struct ShellOptions {
   double limit_seconds = 0;                // time limit; 0: no limit
   std::function<bool()> should_stop = {};  // called every 100 ms or more often; ends the command if it returns true
 };
-// Runs a command of the user with /bin/sh, without standard input, and returns its exit code (exit_code_of). Kills the
-// processes that are left when the command ends. Fails if the shell cannot be started, at the time limit, or if
-// `should_stop` returns true.
+// Runs a command of the user with /bin/sh, without standard input, and returns its exit code (exit_code_of_status).
+// Kills the processes that are left when the command ends. Fails if the shell cannot be started, at the time limit, or
+// if `should_stop` returns true.
 Result<int> run_shell(const std::string& command, const ShellOptions& options = {});
 
 // Returns the path of a program that is in PATH or in one of `folders`; empty if no folder has it.

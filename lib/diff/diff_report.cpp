@@ -92,7 +92,7 @@ class Printer {
     out_ += std::to_string(diff.count_changes(NodeChange::Kind::Changed)) + " changed, " +
             std::to_string(diff.count_changes(NodeChange::Kind::Added)) + " added, " +
             std::to_string(diff.count_changes(NodeChange::Kind::Removed)) + " removed, of " +
-            std::to_string(diff.nodes_a) + " and " + std::to_string(diff.nodes_b) + " nodes\n";
+            std::to_string(diff.num_nodes_a) + " and " + std::to_string(diff.num_nodes_b) + " nodes\n";
     return std::move(out_);
   }
 
@@ -168,7 +168,7 @@ std::string to_json(const GraphDiff& diff) {
       if (!c.grouped_lines.empty()) json.member("with", c.grouped_lines);
       if (!c.usage_place.empty()) json.member("place", c.usage_place);
     };
-    json.member("same", diff.is_same).member("nodes", std::array{diff.nodes_a, diff.nodes_b});
+    json.member("same", diff.is_same).member("nodes", std::array{diff.num_nodes_a, diff.num_nodes_b});
     json.key("changes").array([&] {
       for (const NodeChange& c : diff.changes) json.object([&] { change(c); });
     });

@@ -196,7 +196,7 @@ class GraphDiffer {
   template <class Add>
   void compare_inner(UOp u, UOp v, Add add) {
     UOp s = NodeLabels::inner_ast(u), t = NodeLabels::inner_ast(v);
-    if (!s || !t || same_graph(s, t, labels_)) return;
+    if (!s || !t || is_same_graph(s, t, labels_)) return;
     GraphDiff inner = diff_graphs(s, t, labels_.options());
     for (const NodeChange& c : inner.changes) {
       if (c.kind == NodeChange::Kind::Changed)
@@ -334,9 +334,9 @@ GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options) {
   NodeLabels labels(a.graph(), options);
   GraphDiff out;
   DiffSide side_a(a, labels), side_b(b, labels);
-  out.nodes_a = side_a.nodes.size();
-  out.nodes_b = side_b.nodes.size();
-  if (same_graph(a, b, labels)) return out;
+  out.num_nodes_a = side_a.nodes.size();
+  out.num_nodes_b = side_b.nodes.size();
+  if (is_same_graph(a, b, labels)) return out;
   match_graphs(side_a, side_b, labels);
   GraphDiffer(side_a, side_b, labels, out).run();
   std::ranges::stable_partition(out.changes, [](const NodeChange& c) { return !is_renumbering(c); });

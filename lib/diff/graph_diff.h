@@ -31,7 +31,7 @@ bool is_renumbering(const NodeChange& change);
 
 struct GraphDiff {
   bool is_same = true;
-  size_t nodes_a = 0, nodes_b = 0;
+  size_t num_nodes_a = 0, num_nodes_b = 0;
   std::vector<NodeChange> changes;  // changed and added nodes, then removed ones, sources before their users;
                                     // last, a root that is a constant, and renumbered buffers
 

@@ -161,9 +161,9 @@ TEST_CASE("diff: swapped operands are reported unless --ignore names them") {
   for (auto [text, word] : {std::pair(commuted, "order"), std::pair(named, "names"), std::pair(tagged, "tags"),
                             std::pair(variable, "names")}) {
     CHECK(!diff(a, text).is_same);
-    CHECK_MESSAGE(diff(a, text, *DiffOptions::ignoring(word)).is_same, word);
+    CHECK_MESSAGE(diff(a, text, *DiffOptions::options_ignoring(word)).is_same, word);
   }
-  CHECK(!DiffOptions::ignoring("nmaes").ok());
+  CHECK(!DiffOptions::options_ignoring("nmaes").ok());
 }
 
 TEST_CASE("diff: the number that distinguishes kernels of one name in a process is no difference") {
@@ -299,7 +299,7 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
     Graph graph;
     auto root = read_pyrender(graph, text, "golden");
     REQUIRE(root.ok());
-    std::string scrambled = testing::scramble(text, random);
+    std::string scrambled = testing::scramble_text(text, random);
     auto again = read_pyrender(graph, scrambled, "scrambled");
     REQUIRE_MESSAGE(again.ok(), again.diag().text());
     graphs++;
@@ -307,7 +307,7 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
     else MESSAGE("not the same as itself scrambled:\n", text.substr(0, 2000));
     for (int tries = 0; tries < testing::kNumMutations; tries++) {  // try kinds of mutation until the graph allows one
       auto kind = testing::Mutation((graphs + size_t(tries)) % testing::kNumMutations);
-      auto mutated = testing::mutate(*root, kind, random);
+      auto mutated = testing::mutate_graph(*root, kind, random);
       if (!mutated) continue;
       auto begin = std::chrono::steady_clock::now();
       GraphDiff d = diff_graphs(*root, mutated->root);

@@ -40,7 +40,7 @@ TEST_CASE("GraphMap: a kernel in Svod's canonical JSON is read as tinygrad's gra
 {"op":"SINK","dtype":"dtypes.void","src":[8]}
 ]})";
   Graph graph;
-  auto sides = read_alike(graph, {tinygrad, "tinygrad"}, {*ours, "svod"});
+  auto sides = read_graph_pair(graph, {tinygrad, "tinygrad"}, {*ours, "svod"});
   INFO(*ours);
   REQUIRE(sides);
   CHECK(diff_graphs(sides->first, sides->second).is_same);
@@ -48,7 +48,7 @@ TEST_CASE("GraphMap: a kernel in Svod's canonical JSON is read as tinygrad's gra
   std::string other = kTriple;
   other.replace(other.find("0x4008"), 6, "0x4018");
   const std::string mapped = svod().to_tgc_json(other).value_or_throw();
-  auto changed = read_alike(graph, {tinygrad, "tinygrad"}, {mapped, "svod"});
+  auto changed = read_graph_pair(graph, {tinygrad, "tinygrad"}, {mapped, "svod"});
   REQUIRE(changed);
   CHECK_FALSE(diff_graphs(changed->first, changed->second).is_same);
 }

@@ -56,7 +56,7 @@ std::optional<size_t> position_of_kernel_name(const Arg& arg) {
 
 }  // namespace
 
-Result<DiffOptions> DiffOptions::ignoring(std::string_view list) {
+Result<DiffOptions> DiffOptions::options_ignoring(std::string_view list) {
   DiffOptions o;
   while (!list.empty()) {
     size_t comma = std::min(list.find(','), list.size());
@@ -92,9 +92,9 @@ Arg NodeLabels::compared_arg(UOp u) const {
       if (items.size() > 2) items[2] = Arg();
       return graph_.record(RecordClass::Open, items);
     }
-    case Op::DEFINE_GLOBAL: return o_.compare_buffers ? arg : Arg();
+    case Op::DEFINE_GLOBAL: return options_.compare_buffers ? arg : Arg();
     case Op::DEFINE_VAR:
-      return o_.compare_names || !arg.is_tuple() || arg.items().size() != 3 ? arg
+      return options_.compare_names || !arg.is_tuple() || arg.items().size() != 3 ? arg
                                                                             : graph_.tuple({Arg(), arg[1], arg[2]});
     case Op::UNROLL:
     case Op::CONTRACT:
@@ -108,18 +108,20 @@ Arg NodeLabels::compared_arg(UOp u) const {
       }
       return renumber_axes(graph_, arg, seen);
     }
-    case Op::KERNEL: return arg.is(RecordClass::Kernel) ? (o_.compare_metadata ? arg[1] : Arg()) : arg;
+    case Op::KERNEL: return arg.is(RecordClass::Kernel) ? (options_.compare_metadata ? arg[1] : Arg()) : arg;
     default: break;
   }
   const auto name_at = position_of_kernel_name(arg);
   if (!name_at) return arg;
   std::vector<Arg> items(arg.items().begin(), arg.items().end());
   Arg& name = items[*name_at];
-  name = o_.compare_names ? Arg(graph_.str(without_name_counters(name.text()))) : Arg();
+  name = options_.compare_names ? Arg(graph_.str(remove_name_counters(name.text()))) : Arg();
   return graph_.record(arg.record_class(), items);
 }
 
-bool NodeLabels::ignores_source_order(UOp u) const { return !o_.compare_order && u.in(ops::Commutative | kGathers); }
+bool NodeLabels::ignores_source_order(UOp u) const {
+  return !options_.compare_order && u.in(ops::Commutative | kGathers);
+}
 
 uint64_t NodeLabels::hash_labels(UOp u) const {
   uint64_t h = mix(uint64_t(u.op()), reinterpret_cast<uintptr_t>(u.dtype().info()));
@@ -128,7 +130,7 @@ uint64_t NodeLabels::hash_labels(UOp u) const {
 
 // ---- equality except for numbers: because sources are ordered, the two roots determine which nodes correspond
 
-bool same_graph(UOp a, UOp b, const NodeLabels& labels) {
+bool is_same_graph(UOp a, UOp b, const NodeLabels& labels) {
   Graph& graph = a.graph();
   UOpMap<UOp> to_b(graph), to_a(graph);
   std::vector<std::pair<UOp, UOp>> todo{{a, b}};
@@ -142,7 +144,7 @@ bool same_graph(UOp a, UOp b, const NodeLabels& labels) {
     }
     if (!labels.are_equal(x, y) || x.num_src() != y.num_src()) return false;
     UOp inner_x = NodeLabels::inner_ast(x), inner_y = NodeLabels::inner_ast(y);
-    if (bool(inner_x) != bool(inner_y) || (inner_x && !same_graph(inner_x, inner_y, labels))) return false;
+    if (bool(inner_x) != bool(inner_y) || (inner_x && !is_same_graph(inner_x, inner_y, labels))) return false;
     to_b[x] = y;
     to_a[y] = x;
     for (size_t i = x.num_src(); i-- > 0;) todo.emplace_back(x.src(i), y.src(i));

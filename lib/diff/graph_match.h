@@ -21,14 +21,14 @@ struct DiffOptions {
   bool compare_order = true;     // order of sources of commutative ops and of SINK, GROUP, BARRIER, AFTER and END
 
   // Parses a list of properties to ignore, such as "names,tags". Returns an error for an unknown word.
-  static Result<DiffOptions> ignoring(std::string_view list);
+  static Result<DiffOptions> options_ignoring(std::string_view list);
 };
 
 // Compares nodes by label: their op, dtype, arg and tag, but not the numbers that may differ (see above), nor the
 // properties that the options exclude.
 class NodeLabels {
  public:
-  NodeLabels(Graph& graph, const DiffOptions& options) : graph_(graph), o_(options) {}
+  NodeLabels(Graph& graph, const DiffOptions& options) : graph_(graph), options_(options) {}
 
   bool are_equal(UOp a, UOp b) const {
     return a.op() == b.op() && a.dtype() == b.dtype() && compared_arg(a) == compared_arg(b) &&
@@ -36,20 +36,20 @@ class NodeLabels {
   }
   uint64_t hash_labels(UOp u) const;
   Arg compared_arg(UOp u) const;
-  Arg compared_tag(UOp u) const { return o_.compare_tags ? u.tag() : Arg(); }
+  Arg compared_tag(UOp u) const { return options_.compare_tags ? u.tag() : Arg(); }
   // Returns the graph in the arg of a KERNEL; the empty UOp for other nodes. This graph is compared separately, because
   // its numbers are local to it.
   static UOp inner_ast(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
   bool ignores_source_order(UOp u) const;
-  const DiffOptions& options() const { return o_; }
+  const DiffOptions& options() const { return options_; }
 
  private:
   Graph& graph_;
-  DiffOptions o_;
+  DiffOptions options_;
 };
 
 // Returns true if two graphs are equal when consistently renumbered nodes count as equal.
-bool same_graph(UOp a, UOp b, const NodeLabels& labels);
+bool is_same_graph(UOp a, UOp b, const NodeLabels& labels);
 
 // One of the two graphs, with its match. Constants and devices ("values") are not matched; they are compared as sources
 // of their users.

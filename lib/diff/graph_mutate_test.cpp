@@ -286,11 +286,11 @@ std::string_view name_of(Mutation m) {
   return kNames[int(m)];
 }
 
-std::optional<MutatedGraph> mutate(UOp root, Mutation kind, std::mt19937& random) {
+std::optional<MutatedGraph> mutate_graph(UOp root, Mutation kind, std::mt19937& random) {
   return Mutator(root, random).make(kind);
 }
 
-std::string scramble(const std::string& text, std::mt19937& random) {
+std::string scramble_text(const std::string& text, std::mt19937& random) {
   if (text.find("def k") != text.npos) return text;  // texts with inner kernels are not supported
   struct Line {
     std::string name, expression;

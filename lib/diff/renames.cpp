@@ -214,7 +214,7 @@ static bool is_name_counter(std::string_view before, std::string_view after) {
   return (name.starts_with("E_") || name.starts_with("r_")) && is_digit(name.back());
 }
 
-std::string without_name_counters(std::string_view text) {
+std::string remove_name_counters(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     size_t end = at + 1;
@@ -225,7 +225,7 @@ std::string without_name_counters(std::string_view text) {
   return out;
 }
 
-std::string plain_kernel_name(std::string_view name) { return ansistrip(without_name_counters(name)); }
+std::string plain_kernel_name(std::string_view name) { return ansistrip(remove_name_counters(name)); }
 
 Renames Renames::between(Release a, Release b) {
   Renames out;

@@ -55,7 +55,7 @@ Result<std::optional<Renames>> requested_renames(const std::string& option);
 
 // Removes from a kernel's name, or from a text with such names, the suffixes that distinguish kernels of one name in a
 // process: "E_4n1" becomes "E_4". A name without color codes is only changed if it has the form E_4_2 or r_4_2.
-std::string without_name_counters(std::string_view text);
+std::string remove_name_counters(std::string_view text);
 // Returns the name of a kernel without color codes and without the suffix that makes it unique.
 std::string plain_kernel_name(std::string_view name);
 

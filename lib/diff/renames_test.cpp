@@ -185,8 +185,8 @@ TEST_CASE("Renames: texts of graphs and sources lose the numbers of kernel names
     for (std::string* t : {&plain, &numbered})
       for (size_t at = 0; (at = t->find("*", at)) != t->npos; at++)
         if (t->compare(at, 2, "* ") != 0) t->replace(at, 1, t == &plain ? "" : "n12");
-    CHECK(without_name_counters(numbered) == plain);
-    CHECK(without_name_counters(plain) == plain);
+    CHECK(remove_name_counters(numbered) == plain);
+    CHECK(remove_name_counters(plain) == plain);
   }
 }
 

@@ -97,7 +97,7 @@ UOp run_to(Compilation& c, const StageRow& stage, MakerRecorder& makers) {
 }
 
 // Returns true if the text is pyrender text of tinygrad, which omits facts such as the dtype of a REDUCE.
-bool loses_facts(std::string_view text) { return detect_kind(text) == InputKind::Pyrender && !has_header(text); }
+bool loses_facts(std::string_view text) { return detect_input_kind(text) == InputKind::Pyrender && !has_header(text); }
 
 // Returns the graph without the facts that pyrender omits; `root` itself if pyrender cannot print the graph.
 UOp reduce_to_pyrender(UOp root) {
@@ -111,7 +111,7 @@ std::string place_of_text(const Run& run, const RunText& text) { return run.file
 Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const Run& a, const RunText& in_a, const Run& b,
                                        const RunText& in_b, const Renames* asked = nullptr) {
   const std::string file_a = place_of_text(a, in_a), file_b = place_of_text(b, in_b);
-  return read_renamed(graph, {in_a.text, file_a, a.producer}, {in_b.text, file_b, b.producer}, asked);
+  return read_renamed_pair(graph, {in_a.text, file_a, a.producer}, {in_b.text, file_b, b.producer}, asked);
 }
 
 // Returns the text without the header that tgc writes above texts.
@@ -127,7 +127,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   if (known->texts.empty() || known->texts[0].stage != kAst) return;
   Graph graph(settings);  // a new Graph, because a maker is recorded only for nodes that did not exist before
   ReadReport report{.producer = known->producer};
-  auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text, known->file, &report);
+  auto ast = read_graph(graph, detect_input_kind(known->texts[0].text), known->texts[0].text, known->file, &report);
   if (!ast) return;
   MakerRecorder makers(graph);
   const bool is_tensor_graph = known->target.empty();
@@ -154,7 +154,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
     BlamedRewrite blame{.rewrite = maker.rewrite, .node = line};
     if (const Rule* rule = maker.rule) {
       blame.rule = rule->name;
-      blame.file = short_file(*rule);
+      blame.file = short_file_name(*rule);
       blame.line = rule->line;
     }
     out.blamed_rewrites.push_back(std::move(blame));
@@ -167,8 +167,8 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
                   const DiffOptions& options, const Renames* asked) {
   if (in_a.text == in_b.text) return Unit{};
   if (!in_a.is_graph || !in_b.is_graph) {
-    out.line_difference = line_diff(without_name_counters(without_header(in_a.text)),
-                                    without_name_counters(without_header(in_b.text)));
+    out.line_difference = line_diff(remove_name_counters(without_header(in_a.text)),
+                                    remove_name_counters(without_header(in_b.text)));
     out.is_same = out.line_difference.empty();
     return Unit{};
   }
@@ -196,8 +196,8 @@ struct Sides {
 Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const ComparedText& text_b) {
   auto read = [&](const ComparedText& t) {
     // malformed nodes may be the difference that is searched for
-    ReadReport report{.accepts_malformed = true, .producer = t.producer};
-    return read_graph(graph, detect_kind(t.text), t.text, t.file, &report);
+    ReadReport report{.accepts_malformed_graphs = true, .producer = t.producer};
+    return read_graph(graph, detect_input_kind(t.text), t.text, t.file, &report);
   };
   auto a = read(text_a), b = read(text_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
@@ -216,13 +216,13 @@ const RunText* find_text(const Run& run, std::string_view stage, size_t index, c
   return nullptr;
 }
 
-Result<std::pair<UOp, UOp>> read_alike(Graph& graph, const ComparedText& a, const ComparedText& b) {
+Result<std::pair<UOp, UOp>> read_graph_pair(Graph& graph, const ComparedText& a, const ComparedText& b) {
   auto sides = read_both(graph, a, b);
   if (!sides) return sides.diag();
   return std::pair(sides->a, sides->b);
 }
 
-Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, const ComparedText& text_a, const ComparedText& text_b,
+Result<std::pair<UOp, UOp>> read_renamed_pair(Graph& graph, const ComparedText& text_a, const ComparedText& text_b,
                                          const Renames* asked) {
   auto sides = read_both(graph, text_a, text_b);
   if (!sides) return sides.diag();
@@ -239,7 +239,7 @@ std::string stage_name(std::string_view text) {
   return std::string(row ? row->name : text);
 }
 
-Run run_of(const GoldenRecord& r, const GoldenHeader& header, std::string file) {
+Run run_of_record(const GoldenRecord& r, const GoldenHeader& header, std::string file) {
   Run run{r.id, r.target, std::move(file), settings_of(header, r), {}, header.producer};
   for (const RecordedStage& s : RecordedStages(r))
     if (s.text) run.texts.push_back({stage_name(s.name), std::string(*s.text), s.is_graph()});

@@ -32,7 +32,7 @@ struct Run {
 // tgc does not know the stage.
 std::string stage_name(std::string_view text);
 
-Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string file);
+Run run_of_record(const GoldenRecord& record, const GoldenHeader& header, std::string file);
 // Returns text number `index` (from 0) among the texts of `run` whose stage is called `stage` after `renames`; null if
 // there is none.
 const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames);
@@ -48,11 +48,11 @@ struct ComparedText {
 // Reads two graphs into `graph` to compare them. tinygrad's pyrender omits some facts, such as the dtype of a REDUCE.
 // If only one of the texts is such pyrender text, removes these facts from the other graph, so that they are no
 // difference.
-Result<std::pair<UOp, UOp>> read_alike(Graph& graph, const ComparedText& a, const ComparedText& b);
+Result<std::pair<UOp, UOp>> read_graph_pair(Graph& graph, const ComparedText& a, const ComparedText& b);
 
-// Like read_alike(), but also converts both graphs to the names of the later release. `asked`, if given, replaces the
-// renames between the two releases (renames.h).
-Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, const ComparedText& a, const ComparedText& b,
+// Like read_graph_pair(), but also converts both graphs to the names of the later release. `asked`, if given, replaces
+// the renames between the two releases (renames.h).
+Result<std::pair<UOp, UOp>> read_renamed_pair(Graph& graph, const ComparedText& a, const ComparedText& b,
                                          const Renames* asked = nullptr);
 
 // The origin of a node that differs: a rule of tgc, or other code of the stage if `rule` is empty.
@@ -76,7 +76,7 @@ struct RunDiff {
 };
 
 // Compares two runs, up to the first stage whose results differ. If they are of two releases, compares only graphs (as
-// read_renamed() reads them) and sources. Fails if the runs have no stage in common, or if a graph cannot be read.
+// read_renamed_pair() reads them) and sources. Fails if the runs have no stage in common, or if a graph cannot be read.
 Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options = {}, const Renames* asked = nullptr);
 
 std::string to_text(const RunDiff& diff, const DiffStyle& style = {});

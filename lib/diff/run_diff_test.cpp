@@ -59,7 +59,7 @@ TEST_CASE("diff of runs: facts that pyrender omits are no difference, and other 
     REQUIRE(record.ok());
     if (!*record) break;
     if ((*record)->error) continue;
-    Run theirs = run_of(**record, reader->header(), "theirs"), ours = complete_run(**record, reader->header());
+    Run theirs = run_of_record(**record, reader->header(), "theirs"), ours = complete_run(**record, reader->header());
     auto diff = diff_runs(theirs, ours);
     INFO((*record)->id);
     REQUIRE(diff.ok());
@@ -81,7 +81,7 @@ TEST_CASE("diff of runs: facts that pyrender omits are no difference, and other 
 TEST_CASE("diff of runs: the first stage that differs is reported with the rules of tgc that made it") {
   GoldenHeader header;
   GoldenRecord record = first_record(header);
-  Run a = run_of(record, header, "a"), b = a;
+  Run a = run_of_record(record, header, "a"), b = a;
   auto diff = diff_runs(a, b);
   REQUIRE(diff.ok());
   CHECK(diff->is_same);
@@ -112,7 +112,7 @@ TEST_CASE("diff of runs: the rule of an inner rewrite is named with that rewrite
     REQUIRE(record.ok());
     REQUIRE(*record);
     if ((*record)->id != "convT") continue;
-    Run a = run_of(**record, reader->header(), "a"), b = a;
+    Run a = run_of_record(**record, reader->header(), "a"), b = a;
     for (RunText& t : b.texts)  // change a constant that the rules of a reshape created
       if (t.stage == "apply rangeify") replace(t.text, "UOp.const(dtypes.index, -10)", "UOp.const(dtypes.index, -11)");
     auto diff = diff_runs(a, b);
@@ -131,7 +131,7 @@ TEST_CASE("diff of runs: the rule of an inner rewrite is named with that rewrite
 
 TEST_CASE("diff of runs: sources are compared line by line") {
   GoldenHeader header;
-  Run a = run_of(first_record(header), header, "a"), b = a;
+  Run a = run_of_record(first_record(header), header, "a"), b = a;
   REQUIRE(a.texts.back().stage == "program");
   b.texts.back().text += "more: 1\n";
   auto diff = diff_runs(a, b);

@@ -23,9 +23,9 @@ struct MutatedGraph {
 };
 
 // Makes one random change of kind `kind`; nullopt if no node of the graph allows it.
-std::optional<MutatedGraph> mutate(UOp root, Mutation kind, std::mt19937& random);
+std::optional<MutatedGraph> mutate_graph(UOp root, Mutation kind, std::mt19937& random);
 
 // Returns the pyrender text with random names and range numbers, and with its lines in another valid order.
-std::string scramble(const std::string& text, std::mt19937& random);
+std::string scramble_text(const std::string& text, std::mt19937& random);
 
 }  // namespace tgc::testing

@@ -25,13 +25,14 @@ Status FailureCollector::for_each(const std::string& spec, const std::string& ke
     const bool expected = graph.record && graph.record->error;
     Status status = each(std::move(graph));
     if (session_.is_cancelled()) return status;
-    status ? void(num_done_++) : note_failure(name, expected, status.diag());
+    status ? void(num_graphs_done_++) : note_failure(name, expected, status.diag());
     return Unit{};
   });
   if (!all || !first_failure_) return all;
-  if (!num_done_) return *first_failure_;
+  if (!num_graphs_done_) return *first_failure_;
   const size_t refused = num_failures_ + num_expected_;
-  session_.report_note(std::to_string(refused) + " of " + std::to_string(refused + num_done_) + " graphs were refused" +
+  session_.report_note(std::to_string(refused) + " of " + std::to_string(refused + num_graphs_done_) +
+                       " graphs were refused" +
                        (num_expected_ ? ", " + std::to_string(num_expected_) + " of them by tinygrad too" : ""));
   return Unit{};
 }

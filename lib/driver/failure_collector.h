@@ -30,7 +30,7 @@ class FailureCollector {
   void note_failure(const std::string& name, bool expected, const Diag& diag);
 
   const Session& session_;
-  size_t num_done_ = 0, num_failures_ = 0, num_expected_ = 0;
+  size_t num_graphs_done_ = 0, num_failures_ = 0, num_expected_ = 0;
   std::optional<Diag> first_failure_;
 };
 

@@ -23,7 +23,7 @@ Result<std::string_view> text_after(const GoldenRecord& record, std::string_view
   const RecordedStage* found = stages.find_stage(stage.empty() ? "ast" : stage);
   const StageRow* row = found ? nullptr : find_row(stage);
   if (row) found = stages.find_stage(row->name);
-  else if (!found) return unknown_stage(stage);
+  else if (!found) return unknown_stage_error(stage);
   using enum RecordedStage::Kind;
   if (!found || (found->kind != Ast && found->kind != Stage))
     return Diag{.message = "the record has no stage '" + std::string(stage) + "'", .file = file};
@@ -69,7 +69,7 @@ class RecordReader : public GraphReader {
       auto more = records_.next_line(line);
       if (!more) return more.diag();
       if (!*more) {
-        if (records_.cut_error()) session_.warn(*records_.cut_error());
+        if (records_.truncation_error()) session_.warn(*records_.truncation_error());
         note_runtime_kernels();
         break;
       }
@@ -83,11 +83,11 @@ class RecordReader : public GraphReader {
     }
     if (!found_ && !skipped_target_.empty())
       return Diag{.message = "no record has the target '" + session_.overrides.target + "'",
-                  .file = name_.display_name(),
+                  .file = input_name_.display_name(),
                   .expected = "a target of the records, for example " + skipped_target_};
     if (found_ || wanted_id_.empty()) return std::optional<InputGraph>();
     return Diag{.message = "no record '" + wanted_id_ + "'",
-                .file = name_.display_name(),
+                .file = input_name_.display_name(),
                 .expected = wanted_number_ ? "a number below " + std::to_string(number_) : suggest_ids()};
   }
 
@@ -109,12 +109,12 @@ class RecordReader : public GraphReader {
       return none;
     }
     if (found_ && !several_ && !wanted_id_.empty()) {
-      session_.report_note("several records of " + name_.display_name() + " are called '" + wanted_id_ + "', numbers " +
-                           std::to_string(*found_) + " and " + std::to_string(number) +
+      session_.report_note("several records of " + input_name_.display_name() + " are called '" + wanted_id_ +
+                           "', numbers " + std::to_string(*found_) + " and " + std::to_string(number) +
                            " the first: each is taken; FILE#ID@TARGET or FILE --kernel=N takes one");
       several_ = true;
     }
-    if (!session_.compiler()->takes_record(*record, records_.header().producer)) {
+    if (!session_.compiler()->accepts_record(*record, records_.header().producer)) {
       skipped_target_ = record->target;
       return none;
     }
@@ -126,7 +126,7 @@ class RecordReader : public GraphReader {
       return Diag{.message = "'" + record->id +
                              "' is a kernel of tinygrad's runtime, which waits for other threads "
                              "or calls addresses in arrays, so tgc does not run it",
-                  .file = name_.display_name(),
+                  .file = input_name_.display_name(),
                   .expected = "a kernel of a schedule"};
     runtime_kernels_++;
     return none;
@@ -134,8 +134,8 @@ class RecordReader : public GraphReader {
 
   // wanted_id_ is the id of the record or the name of the kernel's function: `tgc records` lists both.
   bool is_wanted(const GoldenRecord& r) const {
-    return names_record(wanted_id_, r.id, r.target) ||
-           (r.program && names_record(wanted_id_, r.program->function_name, r.target));
+    return is_name_of_record(wanted_id_, r.id, r.target) ||
+           (r.program && is_name_of_record(wanted_id_, r.program->function_name, r.target));
   }
   bool may_be_wanted(const GoldenLine& line) const {
     return may_name_record(wanted_id_, line) || line.text.find("\"" + wanted_name_ + "\"") != line.text.npos;
@@ -166,39 +166,40 @@ class RecordReader : public GraphReader {
   }
 
   Result<InputGraph> read_record(std::shared_ptr<const GoldenRecord> record) {
-    const bool is_kernel_of_record = !name_.id.empty() && !kernel_.empty();
+    const bool is_kernel_of_record = !input_name_.id.empty() && !kernel_name_.empty();
     std::string file = records_.path() + "#" + record->id;
     std::string name = record->id;
     Result<std::string_view> text = std::string_view(record->ast);
     if (is_kernel_of_record) {
-      auto n = parse_number<size_t>(kernel_);
+      auto n = parse_number<size_t>(kernel_name_);
       if (!n || *n >= record->kernels.size())
-        return Diag{.message = "record '" + record->id + "' has no kernel '" + kernel_ + "'",
-                    .file = name_.display_name(),
+        return Diag{.message = "record '" + record->id + "' has no kernel '" + kernel_name_ + "'",
+                    .file = input_name_.display_name(),
                     .expected = record->kernels.empty() ? "a tensor record"
                                                         : "0 to " + std::to_string(record->kernels.size() - 1)};
       text = std::string_view(record->kernels[*n].ast);
-      name += "." + kernel_;
+      name += "." + kernel_name_;
     } else {
-      text = text_after(*record, session_.overrides.from_stage, file);
+      text = text_after(*record, session_.overrides.start_stage, file);
     }
     if (!text) return text.diag();
     const GoldenHeader& header = records_.header();
     // in a recording of tensor graphs, even a graph of constants alone is a tensor graph
-    auto graph = read_text(detect_kind(*text), *text, file, settings_of(header, *record), header.producer,
+    auto graph = read_text(detect_input_kind(*text), *text, file, settings_of(header, *record), header.producer,
                            header.level == "tensor" && !is_kernel_of_record);
     if (!graph) return graph;
     graph->info.name = name, graph->info.target = record->target;
-    graph->made_for = methods_text(is_kernel_of_record ? record->kernels[*parse_number<size_t>(kernel_)].metadata
+    graph->made_for = methods_text(is_kernel_of_record ? record->kernels[*parse_number<size_t>(kernel_name_)].metadata
                                                         : record->metadata);
     graph->record = std::move(record);
     return graph;
   }
 
   GoldenReader records_;
-  const std::string wanted_id_ = !name_.id.empty() ? name_.id : kernel_;              // empty: all records
+  const std::string wanted_id_ = !input_name_.id.empty() ? input_name_.id : kernel_name_;  // empty: all records
   const std::string wanted_name_ = wanted_id_.substr(0, wanted_id_.rfind('@'));       // without the target
-  const std::optional<size_t> wanted_number_ = name_.id.empty() ? parse_number<size_t>(kernel_) : std::nullopt;
+  const std::optional<size_t> wanted_number_ =
+      input_name_.id.empty() ? parse_number<size_t>(kernel_name_) : std::nullopt;
   size_t number_ = 0;                   // records read so far
   std::vector<std::string> other_ids_;  // for the error if no record matches
   std::optional<size_t> found_;
@@ -210,21 +211,21 @@ class RecordReader : public GraphReader {
 class TextReader : public GraphReader {
  public:
   TextReader(const Session& session, const InputName& name, const std::string& kernel, InputKind kind, std::string text)
-      : GraphReader(session, name, kernel), kind_(kind), text_(std::move(text)) {
+      : GraphReader(session, name, kernel), input_kind_(kind), text_(std::move(text)) {
     if (kind != InputKind::Json && kind != InputKind::Repro) texts_ = find_graph_texts(text_);
     if (texts_.has_other_lines && !texts_.graphs.empty())
-      session.report_note(counted(texts_.graphs.size(), "graph") + " found in " + name_.display_name() +
+      session.report_note(counted(texts_.graphs.size(), "graph") + " found in " + input_name_.display_name() +
                           "; other lines skipped");
   }
 
-  std::string kernel_of_schedule() const override { return texts_.graphs.size() < 2 ? kernel_ : ""; }
+  std::string kernel_of_schedule() const override { return texts_.graphs.size() < 2 ? kernel_name_ : ""; }
 
   Result<std::optional<InputGraph>> next_graph() override {
     if (!texts_.graphs.empty()) return next_of_several();
     if (std::exchange(done_, true)) return std::optional<InputGraph>();
-    auto graph = read_text(kind_, text_, name_.display_name());
+    auto graph = read_text(input_kind_, text_, input_name_.display_name());
     if (!graph) return graph.diag();
-    if (graph->info.name.empty()) graph->info.name = name_.stem();
+    if (graph->info.name.empty()) graph->info.name = input_name_.stem();
     if (graph->read_report.repro)
       if (auto status = take_fault(graph->read_report.repro->seeded_fault); !status) return status.diag();
     return std::optional(std::move(*graph));
@@ -235,22 +236,23 @@ class TextReader : public GraphReader {
     const size_t count = texts_.graphs.size();
     while (number_ < count) {
       const GraphText& part = texts_.graphs[number_++];
-      const std::string name = count == 1 ? name_.stem() : name_.stem() + "." + std::to_string(number_ - 1);
-      const bool is_wanted = kernel_.empty() || kernel_ == std::to_string(number_ - 1) || kernel_ == name;
+      const std::string name = count == 1 ? input_name_.stem() : input_name_.stem() + "." + std::to_string(number_ - 1);
+      const bool is_wanted =
+          kernel_name_.empty() || kernel_name_ == std::to_string(number_ - 1) || kernel_name_ == name;
       if (count > 1 && !is_wanted) continue;  // in a text of one graph, --kernel picks a kernel of its schedule
       done_ = true;
-      auto graph = read_text(part.kind, part.padded_text(text_), name_.display_name());
+      auto graph = read_text(part.kind, part.padded_text(text_), input_name_.display_name());
       if (!graph) return graph.diag();
       if (graph->info.name.empty()) graph->info.name = name;
       return std::optional(std::move(*graph));
     }
-    if (done_ || kernel_.empty()) return std::optional<InputGraph>();
-    return Diag{.message = "the input has no graph '" + kernel_ + "'",
-                .file = name_.display_name(),
+    if (done_ || kernel_name_.empty()) return std::optional<InputGraph>();
+    return Diag{.message = "the input has no graph '" + kernel_name_ + "'",
+                .file = input_name_.display_name(),
                 .expected = "0 to " + std::to_string(count - 1)};
   }
 
-  const InputKind kind_;
+  const InputKind input_kind_;
   const std::string text_;
   GraphTexts texts_;    // empty if text_ as a whole is one graph
   size_t number_ = 0;   // graphs of texts_ that were read or skipped so far
@@ -263,7 +265,7 @@ class ModelReader : public GraphReader {
   ModelReader(const Session& session, const InputName& name, const std::string& kernel, OnnxModel model)
       : GraphReader(session, name, kernel), model_(std::move(model)) {}
 
-  std::string kernel_of_schedule() const override { return kernel_; }
+  std::string kernel_of_schedule() const override { return kernel_name_; }
   bool is_compiled() const override { return kernels_.has_value(); }
 
   Result<std::optional<InputGraph>> next_graph() override {
@@ -271,7 +273,7 @@ class ModelReader : public GraphReader {
     if (number_ == 0 && !kernels_) {
       auto sizes = parse_variables(session_.overrides.size_texts);
       if (!sizes) return sizes.diag();
-      auto kernels = compiler->kernels_of_model(name_.file, name_.stem(), *sizes);
+      auto kernels = compiler->kernels_of_model(input_name_.file, input_name_.stem(), *sizes);
       if (!kernels) return kernels.diag();
       kernels_ = std::move(*kernels);
     }
@@ -279,7 +281,7 @@ class ModelReader : public GraphReader {
     if (number_++) return std::optional<InputGraph>();
     auto graph = build();
     if (!graph) return graph.diag();
-    if (graph->info.name.empty()) graph->info.name = name_.stem();
+    if (graph->info.name.empty()) graph->info.name = input_name_.stem();
     return std::optional(std::move(*graph));
   }
 
@@ -287,13 +289,13 @@ class ModelReader : public GraphReader {
   Result<std::optional<InputGraph>> next_kernel(const GraphCompiler& compiler) {
     while (number_ < kernels_->size()) {
       GoldenRecord& record = (*kernels_)[number_++];
-      if (!kernel_.empty() && kernel_ != std::to_string(number_ - 1) && kernel_ != record.id) continue;
+      if (!kernel_name_.empty() && kernel_name_ != std::to_string(number_ - 1) && kernel_name_ != record.id) continue;
       found_ = true;
-      auto graph = compiler.graph_of(std::move(record), name_.file);
+      auto graph = compiler.graph_of_record(std::move(record), input_name_.file);
       return graph ? Result(std::optional(std::move(*graph))) : graph.diag();
     }
-    if (found_ || kernel_.empty()) return std::optional<InputGraph>();
-    return Diag{.message = "the model has no kernel '" + kernel_ + "'", .file = name_.display_name()};
+    if (found_ || kernel_name_.empty()) return std::optional<InputGraph>();
+    return Diag{.message = "the model has no kernel '" + kernel_name_ + "'", .file = input_name_.display_name()};
   }
 
   // Each input of the model becomes a buffer.
@@ -315,7 +317,7 @@ class ModelReader : public GraphReader {
         if (!input.shape || input.dtype == dtypes::void_)
           throw Failure(
               Diag{.message = "the model's input '" + input.name + "' is no tensor of numbers of a known shape",
-                   .file = name_.file});
+                   .file = input_name_.file});
         inputs[input.name] = Tensor::buffer(*out.graph, *input.shape, input.dtype);
       }
       ModelOutputs outputs = model_.build_graph(*out.graph, inputs).value_or_throw();
@@ -323,7 +325,7 @@ class ModelReader : public GraphReader {
       for (size_t i = 0; i < outputs.values.size(); i++) {
         if (!outputs.values[i].is_tensor())
           throw Failure(Diag{.message = "the model's output '" + outputs.names[i] + "' is no tensor of numbers",
-                             .file = name_.file});
+                             .file = input_name_.file});
         roots.push_back(outputs.values[i].tensor().contiguous().uop());
       }
       out.root = out.graph->sink(roots);
@@ -331,7 +333,7 @@ class ModelReader : public GraphReader {
         out.onnx_nodes.emplace_back(std::move(node.label), std::move(node.tensors));
       out.buffer_names = std::move(outputs.buffer_names);
       out.is_tensor_graph = true;
-      out.file = name_.file;
+      out.file = input_name_.file;
       return out;
     });
   }
@@ -354,7 +356,7 @@ Result<InputGraph> GraphReader::read_text(InputKind kind, std::string_view text,
   const auto compiler = session_.compiler();
   auto settings = compiler->settings_for(recorded, producer);
   if (!settings) return settings.diag();
-  auto out = load_text(*settings, kind, text, file, accepts_malformed, producer);
+  auto out = load_text(*settings, kind, text, file, accepts_malformed_graphs, producer);
   if (!out) return out;
   if (recorded.empty() && !out->info.settings.empty())  // settings came after the graph: read it again under them
     return read_text(kind, text, file, out->info.settings, {}, is_tensor_graph);

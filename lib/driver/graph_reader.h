@@ -16,7 +16,7 @@ class GraphReader {
  public:
   // `kernel`: see GraphSource::open. `session` must outlive the reader.
   GraphReader(const Session& session, InputName name, std::string kernel)
-      : session_(session), name_(std::move(name)), kernel_(std::move(kernel)) {}
+      : session_(session), input_name_(std::move(name)), kernel_name_(std::move(kernel)) {}
   virtual ~GraphReader() = default;
 
   // Returns the next graph that FILE#ID and --kernel select; nullopt at the end. Fails if the graph cannot be read or
@@ -30,7 +30,7 @@ class GraphReader {
   // Returns true if a running tinygrad has compiled the graph that next_graph() returned.
   virtual bool is_compiled() const { return false; }
 
-  bool accepts_malformed = false;        // see GraphSource::accept_malformed
+  bool accepts_malformed_graphs = false;  // see GraphSource::accept_malformed
   bool accepts_runtime_kernels = false;  // see GraphSource::accept_runtime_kernels
 
  protected:
@@ -41,8 +41,8 @@ class GraphReader {
                                bool is_tensor_graph = false) const;
 
   const Session& session_;
-  const InputName name_;
-  const std::string kernel_;
+  const InputName input_name_;
+  const std::string kernel_name_;
 };
 
 // Make the readers of golden records, of a text with one or several graphs, and of an ONNX model.

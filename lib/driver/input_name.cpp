@@ -38,7 +38,7 @@ std::string InputName::stem() const {
   return dot == name.npos ? name : name.substr(0, dot);
 }
 
-std::string InputName::without_extension(const std::string& graph, bool is_record) const {
+std::string InputName::name_without_extension(const std::string& graph, bool is_record) const {
   if (is_record || !id.empty() || file == "-") return file_name_of(graph);
   return fs::path(file).replace_extension().string();
 }
@@ -85,18 +85,18 @@ Result<NamedRecords> NamedRecords::open(const InputName& name) {
 
 Result<bool> NamedRecords::next_line(GoldenLine& line) {
   for (;;) {
-    auto more = reader_.next_line(line);
+    auto more = golden_reader_.next_line(line);
     if (!more || !*more || record_id_.empty()) return more;
     if (!may_name_record(record_id_, line)) continue;
     auto is_named = catch_failures([&] {
       std::string id, target;
-      JsonScanner in(line.text, reader_.path(), line.line);
+      JsonScanner in(line.text, golden_reader_.path(), line.line);
       in.object([&](std::string_view key) {
         if (key == "id") id = in.string();
         else if (key == "target") target = in.string();
         else in.skip();
       });
-      return names_record(record_id_, line.distinct_id(std::move(id)), target);
+      return is_name_of_record(record_id_, line.distinct_id(std::move(id)), target);
     });
     if (!is_named) return is_named.diag();
     if (*is_named) return true;

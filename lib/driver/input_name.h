@@ -9,7 +9,7 @@ namespace tgc {
 
 struct InputName {
   std::string file = "-";
-  std::string id;      // ID or ID@TARGET of a golden record (names_record); empty: all records
+  std::string id;      // ID or ID@TARGET of a golden record (is_name_of_record); empty: all records
   // Splits FILE#ID. A "#" in the name of an existing file is part of the name.
   static InputName parse(const std::string& spec);
 
@@ -17,7 +17,7 @@ struct InputName {
   std::string stem() const;          // without folder and extensions; "kernel" for "-"
   // Returns the text that replaces {} in names of output files: the input's path without its last extension; or, for
   // one record (`is_record`, or an id) and for standard input, a file name made from `graph`, the graph's name.
-  std::string without_extension(const std::string& graph, bool is_record) const;
+  std::string name_without_extension(const std::string& graph, bool is_record) const;
   // Returns the recording of schedules beside this recording of kernels: run.tensor.jsonl.gz beside run.jsonl.gz.
   // Returns "" if there is none.
   std::string schedules() const;
@@ -31,17 +31,17 @@ Result<VariableValues> parse_variables(const std::vector<std::string>& texts);
 
 class NamedRecords {
  public:
-  // Selects the records that `id` names (names_record), or all records if `id` is empty.
-  NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), record_id_(std::move(id)) {}
+  // Selects the records that `id` names (is_name_of_record), or all records if `id` is empty.
+  NamedRecords(GoldenReader reader, std::string id) : golden_reader_(std::move(reader)), record_id_(std::move(id)) {}
   static Result<NamedRecords> open(const InputName& name);
 
-  const GoldenReader& reader() const { return reader_; }
+  const GoldenReader& reader() const { return golden_reader_; }
   // Reads the line of the next selected record into `line`; returns false at the end. Lines that may_name_record
   // rejects are not parsed.
   Result<bool> next_line(GoldenLine& line);
 
  private:
-  GoldenReader reader_;
+  GoldenReader golden_reader_;
   std::string record_id_;
 };
 

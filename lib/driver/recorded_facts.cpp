@@ -21,7 +21,7 @@ std::string first_line(std::string_view message) {
   return std::string(line.substr(0, kMost)) + (line.size() > kMost ? "..." : "");
 }
 
-Status check_compiled(const InputGraph& in) {
+Status check_is_runnable(const InputGraph& in) {
   if (!in.record) return Unit{};
   const GoldenRecord& r = *in.record;
   const std::string what = (in.is_tensor_graph ? "the schedule '" : "the kernel '") + r.id + "'";
@@ -55,14 +55,14 @@ UOp find_call_of_value(UOp root) {
 }
 
 bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer) {
-  if (record.is_runtime) return true;
+  if (record.is_of_runtime) return true;
   const std::string_view ast = record.ast;
   auto has = [&](std::string_view word) { return ast.find(word) != ast.npos; };
   // do not parse a record without these words: it cannot be a kernel of the runtime
   if (record.target.empty() || !(has("CALL") || has("volatile") || has("signal_prog"))) return false;
   Graph graph;
-  ReadReport report{.accepts_malformed = true, .producer = producer};
-  auto read = read_graph(graph, detect_kind(ast), ast, record.id, &report);
+  ReadReport report{.accepts_malformed_graphs = true, .producer = producer};
+  auto read = read_graph(graph, detect_input_kind(ast), ast, record.id, &report);
   if (!read) return false;
   const std::vector<UOp> nodes = toposort(read->root);
   return find_call_of_value(read->root) || is_signal(read->root) ||

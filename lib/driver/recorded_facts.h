@@ -23,7 +23,7 @@ std::string first_line(std::string_view message);
 
 // Fails if the record of `in` has nothing to run or compare: because tinygrad raised an error while it compiled, or
 // because the record of a kernel has neither a linear list nor a source. Succeeds if `in` has no record.
-Status check_compiled(const InputGraph& in);
+Status check_is_runnable(const InputGraph& in);
 
 // ---- the kernels that tinygrad's runtime compiles for itself
 // They wait for other threads, signal them, or call addresses that they read from arrays. No schedule has these

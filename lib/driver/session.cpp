@@ -21,7 +21,7 @@ std::shared_ptr<const GraphCompiler> Session::compiler() const {
   };
   CompilerChoices choices{
       .overrides = overrides, .default_target = default_target(), .compile_options = compile_options, .note = note};
-  return live_pool ? live_compiler(std::move(choices), live_pool) : own_compiler(std::move(choices));
+  return live_pool ? live_compiler(std::move(choices), live_pool) : native_compiler(std::move(choices));
 }
 
 Result<Settings> Session::settings_for(const std::map<std::string, std::string>& recorded) const {
@@ -33,8 +33,8 @@ Status Session::start_live_pipeline() {
   auto named = resolve_tinygrad(overrides.live_command);
   if (!named) return named.diag();
   Cancel* stop = cancel;
-  live_pool =
-      std::make_shared<TinygradPool>(*named, std::max(jobs, 1u), [stop] { return stop && stop->is_requested(); });
+  live_pool = std::make_shared<TinygradPool>(*named, std::max(jobs, 1u),
+                                             [stop] { return stop && stop->is_cancel_requested(); });
   auto& facts = live_pool->facts();
   return facts ? Status(Unit{}) : Status(facts.diag());
 }
@@ -45,7 +45,7 @@ std::string Session::default_target() const {
   return target.empty() ? "CPU" : target;
 }
 
-std::string Session::target_for(const InputGraph& in) const { return compiler()->target_for(in); }
+std::string Session::target_for_input(const InputGraph& in) const { return compiler()->target_for_input(in); }
 Result<JobSpec> Session::job_for(const InputGraph& in) const { return compiler()->job_for(in); }
 
 Result<Compilation> Session::begin(InputGraph in) const { return compiler()->begin(std::move(in)); }
@@ -133,7 +133,7 @@ Status check_fault(const FaultSpec& fault) {
     name.remove_prefix(std::min(name.find('.') + 1, name.size()));
     what = "op that can be printed otherwise";
     for (int op = 0; op < kNumOps; op++)
-      if (kMisprinted.contains(Op(op))) names.push_back(name_of(Op(op)));
+      if (kMisprintedOps.contains(Op(op))) names.push_back(name_of(Op(op)));
   } else if (fault.kind == Kind::Llvm) {
     what = "fault in LLVM";
     names.assign(std::begin(kLlvmFaults), std::end(kLlvmFaults));
@@ -161,8 +161,8 @@ Status check_fault_of_environment() {
 
 std::vector<std::string> fault_warnings() {
   auto in_llvm = fault_of_environment(FaultSpec::Kind::Llvm);
-  if (in_llvm && *in_llvm && llvm_fault_occurred()) record_seeded_fault(**in_llvm);
-  return take_fault_warnings();
+  if (in_llvm && *in_llvm && has_llvm_fault_occurred()) record_seeded_fault(**in_llvm);
+  return extract_fault_warnings();
 }
 
 bool tracks_match_stats() { return is_set("TRACK_MATCH_STATS"); }

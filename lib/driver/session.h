@@ -33,24 +33,25 @@ class Cancel {
   Cancel() = default;
   // Stops a part of an operation `seconds` after the construction, or when `whole` stops, the Cancel of the whole
   // operation (may be null). TimeKind::Wall counts wall-clock time. TimeKind::Thread counts the CPU time of the
-  // constructing thread; only this thread may call is_requested(). Because that thread may also wait for other
+  // constructing thread; only this thread may call is_cancel_requested(). Because that thread may also wait for other
   // processes, a TimeKind::Thread cancel also stops after 10 * `seconds` of wall-clock time.
   enum class TimeKind : uint8_t { Wall, Thread };
   Cancel(const Cancel* whole, double seconds, TimeKind kind = TimeKind::Wall)
-      : parent_(whole),
+      : outer_cancel_(whole),
         end_time_(Clock::now() +
                   std::chrono::milliseconds(int64_t((kind == TimeKind::Thread ? 10'000 : 1000) * seconds))),
         thread_end_seconds_(kind == TimeKind::Thread ? thread_seconds() + seconds : INFINITY) {}
 
-  void request_cancel() { is_requested_.store(true, std::memory_order_relaxed); }
-  bool is_requested() const {
-    return is_requested_.load(std::memory_order_relaxed) || (parent_ && parent_->is_requested()) ||
-           Clock::now() > end_time_ || (thread_end_seconds_ < INFINITY && thread_seconds() > thread_end_seconds_);
+  void request_cancel() { is_cancel_requested_.store(true, std::memory_order_relaxed); }
+  bool is_cancel_requested() const {
+    return is_cancel_requested_.load(std::memory_order_relaxed) ||
+           (outer_cancel_ && outer_cancel_->is_cancel_requested()) || Clock::now() > end_time_ ||
+           (thread_end_seconds_ < INFINITY && thread_seconds() > thread_end_seconds_);
   }
 
  private:
-  std::atomic<bool> is_requested_{false};
-  const Cancel* parent_ = nullptr;
+  std::atomic<bool> is_cancel_requested_{false};
+  const Cancel* outer_cancel_ = nullptr;
   Clock::time_point end_time_ = Clock::time_point::max();
   double thread_end_seconds_ = INFINITY;  // the value of thread_seconds() at which to stop
 };
@@ -71,8 +72,8 @@ struct Session {
   Status start_live_pipeline();
   // Returns the target of a graph that names no target: the user's override, else target_of_environment(), else CPU.
   std::string default_target() const;
-  // See GraphCompiler::target_for().
-  std::string target_for(const InputGraph& in) const;
+  // See GraphCompiler::target_for_input().
+  std::string target_for_input(const InputGraph& in) const;
   // Fails for an unknown target.
   Result<JobSpec> job_for(const InputGraph& in) const;
   // Returns the pipeline of `in`, a graph that a GraphSource returned: the live pipeline if the session has one; else
@@ -83,7 +84,7 @@ struct Session {
   void report_progress(std::string_view what) const { if (events) events->on_progress(what); }
   void warn(const Diag& what) const { if (events) events->on_warning(what); }
   void report_note(const std::string& what) const { if (events) events->on_note(what); }
-  bool is_cancelled() const { return cancel && cancel->is_requested(); }
+  bool is_cancelled() const { return cancel && cancel->is_cancel_requested(); }
   // The session must outlive the callback.
   std::function<bool()> cancel_check() const { return [this] { return is_cancelled(); }; }
 };
@@ -99,7 +100,7 @@ std::vector<std::string> ignored_variables();
 
 // Fails if TGC_FAULT (lib/rewrite/fault.h) is set, but malformed, or has an unknown name.
 Status check_fault_of_environment();
-// See take_fault_warnings().
+// See extract_fault_warnings().
 std::vector<std::string> fault_warnings();
 
 // If TRACK_MATCH_STATS is set, the command prints the rules' match statistics when it ends.

@@ -81,9 +81,9 @@ TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from
   CHECK(InputName::parse(test_path("upgrades/base.jsonl.gz#x")).schedules() == schedules);
   CHECK(InputName::parse(test_path("upgrades/base.tensor.jsonl.gz")).schedules().empty());
   CHECK(InputName::parse(test_path("golden/kernels.jsonl.gz")).schedules().empty());
-  CHECK(InputName::parse("a/b.uop").without_extension("k", false) == "a/b");
-  CHECK(InputName::parse("a/b.gz").without_extension("../x", true) == file_name_of("../x"));
-  CHECK(InputName::parse("a/b.gz#x").without_extension("x", false) == "x");
+  CHECK(InputName::parse("a/b.uop").name_without_extension("k", false) == "a/b");
+  CHECK(InputName::parse("a/b.gz").name_without_extension("../x", true) == file_name_of("../x"));
+  CHECK(InputName::parse("a/b.gz#x").name_without_extension("x", false) == "x");
   InputGraph picked = first_of(session, kKernels + "#bin_add_half.0");
   CHECK(picked.info.name == "bin_add_half.0");
   REQUIRE(picked.record);
@@ -99,11 +99,11 @@ TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from
   REQUIRE_FALSE(model);
   CHECK(model.diag().message.starts_with("'#x' picks a record, but this is an ONNX model"));
 
-  Session later{.overrides = {.from_stage = "expand"}};
+  Session later{.overrides = {.start_stage = "expand"}};
   InputGraph recorded = first_of(later, kKernels + "#bin_add_half.0");
   CHECK(recorded.info.stage == "expander");
   CHECK(*pyrender(recorded.root) == RecordedStages(*recorded.record).find_stage("expander")->text);
-  Session unknown{.overrides = {.from_stage = "expandr"}};
+  Session unknown{.overrides = {.start_stage = "expandr"}};
   CHECK(GraphSource::open(unknown, kKernels)->next_graph().diag().message == "unknown stage 'expandr'");
 }
 
@@ -130,9 +130,9 @@ TEST_CASE("Cancel: a CPU time limit does not count other processes, and the oute
   const auto begin = Clock::now();
   const double own = thread_seconds();
   Cancel limit(&whole, 0.02, Cancel::TimeKind::Thread), other(&whole, 1000, Cancel::TimeKind::Thread);
-  while (!limit.is_requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  while (!limit.is_cancel_requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
   CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));
-  CHECK_FALSE(other.is_requested());
+  CHECK_FALSE(other.is_cancel_requested());
   whole.request_cancel();
-  CHECK(other.is_requested());
+  CHECK(other.is_cancel_requested());
 }

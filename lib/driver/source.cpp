@@ -18,62 +18,63 @@ Diag picks_no_record(const InputName& name, InputKind kind) {
 }  // namespace
 
 Result<GraphSource> GraphSource::open(const Session& session, const std::string& spec, const std::string& kernel) {
-  auto out = open_any(session, spec, kernel);
-  if (!out || out->kind_ == InputKind::Onnx) return out;
+  auto out = open_any_input(session, spec, kernel);
+  if (!out || out->input_kind_ == InputKind::Onnx) return out;
   if (!session.overrides.weights_file.empty())
     return Diag{.message = "--weights " + session.overrides.weights_file + " is for a model, and this is " +
-                           std::string(name_of(out->kind_)),
-                .file = out->name_.display_name(),
+                           std::string(name_of(out->input_kind_)),
+                .file = out->input_name_.display_name(),
                 .expected = "an ONNX model; the arrays of a kernel are those of `tgc run --inputs`"};
   if (session.overrides.size_texts.empty()) return out;
   return Diag{.message = "--var " + session.overrides.size_texts[0] + " binds a size of a model, and this is " +
-                         std::string(name_of(out->kind_)),
-              .file = out->name_.display_name(),
+                         std::string(name_of(out->input_kind_)),
+              .file = out->input_name_.display_name(),
               .expected = "an ONNX model; `tgc run --var` binds a kernel's variables"};
 }
 
-Result<GraphSource> GraphSource::open_any(const Session& session, const std::string& spec, const std::string& kernel) {
+Result<GraphSource> GraphSource::open_any_input(const Session& session, const std::string& spec,
+                                                const std::string& kernel) {
   GraphSource out(session);
-  out.name_ = InputName::parse(spec);
-  const std::string& file = out.name_.file;
+  out.input_name_ = InputName::parse(spec);
+  const std::string& file = out.input_name_.file;
   if (file == "-" && isatty(STDIN_FILENO)) session.report_note("reading a graph from the terminal; Ctrl-D ends it");
   auto is_model = is_model_file(file);
   if (!is_model) return is_model.diag();
   if (*is_model) {
-    if (!out.name_.id.empty()) return picks_no_record(out.name_, InputKind::Onnx);
+    if (!out.input_name_.id.empty()) return picks_no_record(out.input_name_, InputKind::Onnx);
     auto model = OnnxModel::open(file, session.overrides.weights_file);
     if (!model) return model.diag();
-    out.kind_ = InputKind::Onnx;
-    out.reader_ = model_reader(session, out.name_, kernel, std::move(*model));
+    out.input_kind_ = InputKind::Onnx;
+    out.graph_reader_ = model_reader(session, out.input_name_, kernel, std::move(*model));
     return out;
   }
   auto lines = LineReader::open(file);
   if (!lines) return lines.diag();
-  std::string first, shown = out.name_.display_name();
+  std::string first, shown = out.input_name_.display_name();
   if (auto more = (*lines)->next_line_text(first); !more) return more.diag();
-  out.kind_ = detect_kind(first);
-  if (out.kind_ == InputKind::Golden) {
+  out.input_kind_ = detect_input_kind(first);
+  if (out.input_kind_ == InputKind::Golden) {
     auto records = GoldenReader::from_lines(std::move(*lines), {first, 1}, shown);
     if (!records) return records.diag();
-    out.reader_ = record_reader(session, out.name_, kernel, std::move(*records));
+    out.graph_reader_ = record_reader(session, out.input_name_, kernel, std::move(*records));
     return out;
   }
-  std::string text = std::move(first) + ((*lines)->line_ended() ? "\n" : "");
-  if (auto status = (*lines)->read_rest(text); !status) return status.diag();
+  std::string text = std::move(first) + ((*lines)->has_line_end() ? "\n" : "");
+  if (auto status = (*lines)->read_rest_of_text(text); !status) return status.diag();
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     return Diag{.message = "the input is empty", .file = shown, .expected = "a graph"};
-  out.kind_ = detect_kind(text);
-  if (out.kind_ == InputKind::Onnx)
+  out.input_kind_ = detect_input_kind(text);
+  if (out.input_kind_ == InputKind::Onnx)
     return Diag{.message = "this is an ONNX model", .file = shown, .expected = "the text of a graph"};
-  out.reader_ = text_reader(session, out.name_, kernel, out.kind_, std::move(text));
-  if (out.name_.id.empty()) return out;
-  return picks_no_record(out.name_, out.kind_);
+  out.graph_reader_ = text_reader(session, out.input_name_, kernel, out.input_kind_, std::move(text));
+  if (out.input_name_.id.empty()) return out;
+  return picks_no_record(out.input_name_, out.input_kind_);
 }
 
 Result<std::optional<InputGraph>> GraphSource::next_graph() {
-  auto graph = reader_->next_graph();
-  if (!graph || !*graph || reader_->is_compiled()) return graph;
-  auto compiled = session_->compiler()->compile(std::move(**graph), reader_->kernel_of_schedule());
+  auto graph = graph_reader_->next_graph();
+  if (!graph || !*graph || graph_reader_->is_compiled()) return graph;
+  auto compiled = session_->compiler()->compile(std::move(**graph), graph_reader_->kernel_of_schedule());
   return compiled ? Result(std::optional(std::move(*compiled))) : compiled.diag();
 }
 
@@ -81,7 +82,7 @@ Status for_each_graph(const Session& session, const std::string& spec, const std
                       const std::function<Status(InputGraph)>& each, bool take_malformed) {
   auto source = GraphSource::open(session, spec, kernel);
   if (!source) return source.diag();
-  if (take_malformed) source->accept_malformed();
+  if (take_malformed) source->accept_malformed_graphs();
   source->accept_runtime_kernels();
   for (size_t count = 0;; count++) {
     auto graph = source->next_graph();

@@ -20,32 +20,32 @@ class GraphSource {
   static Result<GraphSource> open(const Session& session, const std::string& spec, const std::string& kernel = "");
   static Result<GraphSource> open(const Session&&, const std::string&, const std::string& = "") = delete;
 
-  InputKind kind() const { return kind_; }
-  const InputName& name() const { return name_; }
+  InputKind kind() const { return input_kind_; }
+  const InputName& name() const { return input_name_; }
   // Returns the header of golden records; null for another kind of INPUT.
-  const GoldenHeader* header() const { return reader_->header(); }
+  const GoldenHeader* header() const { return graph_reader_->header(); }
   // Returns the next graph; nullopt at the end. If the session has a live pipeline, it compiles the graph first. Fails
   // if the graph cannot be read or compiled, or if no graph is selected.
   Result<std::optional<InputGraph>> next_graph();
   // Makes next_graph() return graphs with malformed nodes instead of an error.
-  void accept_malformed() { reader_->accepts_malformed = true; }
+  void accept_malformed_graphs() { graph_reader_->accepts_malformed_graphs = true; }
   // Makes next_graph() return the kernels of tinygrad's runtime (recorded_facts.h) too. Without this call, next_graph()
   // skips them and notes their number, or fails if the INPUT names one.
-  void accept_runtime_kernels() { reader_->accepts_runtime_kernels = true; }
+  void accept_runtime_kernels() { graph_reader_->accepts_runtime_kernels = true; }
 
  private:
   explicit GraphSource(const Session& session) : session_(&session) {}
-  static Result<GraphSource> open_any(const Session& session, const std::string& spec, const std::string& kernel);
+  static Result<GraphSource> open_any_input(const Session& session, const std::string& spec, const std::string& kernel);
 
   const Session* session_;
-  InputName name_;
-  InputKind kind_ = InputKind::Pyrender;
-  std::unique_ptr<GraphReader> reader_;
+  InputName input_name_;
+  InputKind input_kind_ = InputKind::Pyrender;
+  std::unique_ptr<GraphReader> graph_reader_;
 };
 
 // Calls `each` with every graph of an INPUT, in order. Stops at the first error of the input or of `each`, and when the
 // session is cancelled. An INPUT without graphs is an error. The graphs include kernels of tinygrad's runtime, which
-// `each` must not execute (is_runtime_kernel). `take_malformed`: see GraphSource::accept_malformed.
+// `each` must not execute (is_runtime_kernel). `take_malformed`: see GraphSource::accept_malformed_graphs.
 Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
                       const std::function<Status(InputGraph)>& each, bool take_malformed = false);
 

@@ -203,8 +203,9 @@ Const truncate(Const v, DType d) {
   if (v.is_invalid() || !d.is_value() || d.count() != 1) return v;
   auto wrapped = [&](auto zero) -> Const {
     using T = decltype(zero);
-    if constexpr (sizeof(T) == 8 && std::is_unsigned_v<T>) return Int(static_cast<unsigned long>(v.as_int().low64()));
-    else return int64_t(T(v.as_int().low64()));
+    if constexpr (sizeof(T) == 8 && std::is_unsigned_v<T>)
+      return Int(static_cast<unsigned long>(v.as_int().low_64_bits()));
+    else return int64_t(T(v.as_int().low_64_bits()));
   };
   if (dtypes::ints.contains(d) && v.is_float())
     throw Failure("a float cannot be truncated to " + std::string(d.repr()));

@@ -253,12 +253,12 @@ constexpr DType kBool[] = {int8, uint8}, kInt8[] = {int16}, kUInt8[] = {int16, u
 // The scalars that `d` promotes to in any number of steps, with `d`, as bits.
 uint32_t reachable(DType d) {
   uint32_t bits = 1u << int(d.scalar_kind());
-  for (DType up : promotes_to(d)) bits |= reachable(up);
+  for (DType up : promoted_dtypes(d)) bits |= reachable(up);
   return bits;
 }
 }  // namespace
 
-std::span<const DType> promotes_to(DType d) {
+std::span<const DType> promoted_dtypes(DType d) {
   switch (d.scalar_kind()) {
     case Scalar::Bool: return kBool;
     case Scalar::Int8: return kInt8;

@@ -200,7 +200,7 @@ inline DType least_upper_dtype(std::initializer_list<DType> ds) {
 }
 DType least_upper_float(DType d);
 // The dtypes that the scalar `d` promotes to in one step, in tinygrad's order (dtype.py:promo_lattice).
-std::span<const DType> promotes_to(DType d);
+std::span<const DType> promoted_dtypes(DType d);
 bool can_lossless_cast(DType from, DType to);  // as dtype.py:can_lossless_cast
 DType sum_acc_dtype(DType d);                  // dtype of the accumulator of a sum over `d`
 

@@ -32,28 +32,28 @@ struct PairOf {
   friend bool operator==(PairOf a, PairOf b) { return a.bits == b.bits; }
 };
 
-// Returns the new value of a memory cell that holds `old`; `old` if T does not have the operation. CompareAndSwap
-// replaces b by c; the other operations ignore c.
+// Returns the new value of a memory cell that holds `old_value`; `old_value` if T does not have the operation.
+// CompareAndSwap replaces b by c; the other operations ignore c.
 template <AtomicOp kOp, class T>
-T atomic_result(T old, T b, T c) {
+T atomic_result(T old_value, T b, T c) {
   using enum AtomicOp;
-  if constexpr (kOp == Min) return b < old ? b : old;
-  if constexpr (kOp == Max) return old < b ? b : old;
+  if constexpr (kOp == Min) return b < old_value ? b : old_value;
+  if constexpr (kOp == Max) return old_value < b ? b : old_value;
   if constexpr (kOp == Exchange) return b;
-  if constexpr (kOp == CompareAndSwap) return old == b ? c : old;
+  if constexpr (kOp == CompareAndSwap) return old_value == b ? c : old_value;
   if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
-    if constexpr (kOp == Add) return T(U(old) + U(b));
-    if constexpr (kOp == Sub) return T(U(old) - U(b));
-    if constexpr (kOp == And) return old & b;
-    if constexpr (kOp == Or) return old | b;
-    if constexpr (kOp == Xor) return old ^ b;
-    if constexpr (kOp == Increment) return old >= b ? T(0) : T(old + 1);
-    if constexpr (kOp == Decrement) return old == 0 || old > b ? b : T(old - 1);
+    if constexpr (kOp == Add) return T(U(old_value) + U(b));
+    if constexpr (kOp == Sub) return T(U(old_value) - U(b));
+    if constexpr (kOp == And) return old_value & b;
+    if constexpr (kOp == Or) return old_value | b;
+    if constexpr (kOp == Xor) return old_value ^ b;
+    if constexpr (kOp == Increment) return old_value >= b ? T(0) : T(old_value + 1);
+    if constexpr (kOp == Decrement) return old_value == 0 || old_value > b ? b : T(old_value - 1);
   } else if constexpr (kOp == Add) {
-    return old + b;
+    return old_value + b;
   }
-  return old;
+  return old_value;
 }
 
 template <class T>
@@ -64,10 +64,12 @@ template <AtomicOp kOp, class T>
 BitsOf<T> exchange(uint64_t address, BitsOf<T> b, BitsOf<T> c) {
   using U = BitsOf<T>;
   std::atomic_ref<U> cell(*reinterpret_cast<U*>(address));
-  U old = cell.load(), now;
-  do now = std::bit_cast<U>(atomic_result<kOp>(std::bit_cast<T>(old), std::bit_cast<T>(b), std::bit_cast<T>(c)));
-  while (!cell.compare_exchange_weak(old, now));
-  return old;
+  U old_value = cell.load(), new_value;
+  do
+    new_value =
+        std::bit_cast<U>(atomic_result<kOp>(std::bit_cast<T>(old_value), std::bit_cast<T>(b), std::bit_cast<T>(c)));
+  while (!cell.compare_exchange_weak(old_value, new_value));
+  return old_value;
 }
 
 }  // namespace tgc::emulate

@@ -25,7 +25,7 @@ inline Triple position_of(uint64_t number, const Triple& size) {
   return {uint32_t(number % size[0]), uint32_t(number / size[0] % size[1]), uint32_t(number / size[0] / size[1])};
 }
 // Returns a text such as "thread (3,0,0) of block (1,0,0)". `thread` is a linear number.
-inline std::string name_thread(uint32_t thread, const Triple& size, const Triple& block) {
+inline std::string thread_text(uint32_t thread, const Triple& size, const Triple& block) {
   auto text = [](const Triple& t) {
     return "(" + std::to_string(t[0]) + "," + std::to_string(t[1]) + "," + std::to_string(t[2]) + ")";
   };
@@ -48,7 +48,7 @@ std::unique_ptr<T, AlignedDeleter> allocate_zeroed(size_t bytes) {
 // every warp waits at a barrier. If one warp has returned while another waits, calls refuse(done, waiting), which must
 // throw.
 template <class Warp, class Run, class Refuse, class Pass>
-void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
+void run_in_turn(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
   for (;;) {
     const Warp *done = nullptr, *waiting = nullptr;
     for (Warp& w : warps) {
@@ -68,32 +68,33 @@ void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
 template <class Runner, class Launch>
 std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
   constexpr uint64_t kKernelThreadsPerHostThread = 256;
-  std::atomic<uint64_t> next = 0, total = 0;
-  std::atomic<bool> stop = false;
+  std::atomic<uint64_t> next_group = 0, total = 0;
+  std::atomic<bool> must_stop = false;
   std::mutex mutex;
   std::optional<Fault> fault;
   uint64_t fault_group = UINT64_MAX;
-  auto note = [&](uint64_t group, Fault f) {
+  auto record_fault = [&](uint64_t group, Fault f) {
     std::lock_guard lock(mutex);
     if (group < fault_group || !fault) fault_group = group, fault = std::move(f);
-    stop = true;
+    must_stop = true;
   };
-  auto work = [&] {
+  auto run_groups = [&] {
     uint64_t group = 0;
     try {
       Runner runner(launch);
       // groups are taken in ascending order, so all groups before a failing group run
-      while (!stop && (group = next++) < runner.groups()) runner.run(group);
+      while (!must_stop && (group = next_group++) < runner.groups()) runner.run(group);
       total += runner.executed();
-    } catch (Fault& f) { note(group, std::move(f)); } catch (const std::bad_alloc&) {
-      note(group, {kOutOfMemory, "out of host memory for the registers and memory of a block"});
+    } catch (Fault& f) { record_fault(group, std::move(f)); } catch (const std::bad_alloc&) {
+      record_fault(group, {kOutOfMemory, "out of host memory for the registers and memory of a block"});
     }
   };
-  uint64_t useful = volume(launch.grid) * volume(launch.block) / kKernelThreadsPerHostThread + 1;
-  std::vector<std::thread> others;
-  for (uint64_t n = 1; n < std::min<uint64_t>(launch.host_threads, useful); n++) others.emplace_back(work);
-  work();
-  for (std::thread& t : others) t.join();
+  uint64_t useful_threads = volume(launch.grid) * volume(launch.block) / kKernelThreadsPerHostThread + 1;
+  std::vector<std::thread> other_threads;
+  for (uint64_t n = 1; n < std::min<uint64_t>(launch.num_host_threads, useful_threads); n++)
+    other_threads.emplace_back(run_groups);
+  run_groups();
+  for (std::thread& t : other_threads) t.join();
   executed = total;
   return fault;
 }

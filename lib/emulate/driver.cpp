@@ -28,23 +28,23 @@ uint64_t physical_bytes() { return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(
 }  // namespace
 
 Driver::Driver(std::string prefix, std::span<const ErrorText> errors)
-    : prefix_(std::move(prefix)), errors_(errors), memory_(physical_bytes() / 2) {
+    : setting_prefix_(std::move(prefix)), error_table_(errors), memory_(physical_bytes() / 2) {
   if (const char* race = setting_value("_RACE"); race && std::strcmp(race, "report") == 0) std::atexit(report_races);
   const char* threads = setting_value("_THREADS");
-  host_threads_ =
+  num_host_threads_ =
       threads ? std::clamp(unsigned(std::atoi(threads)), 1u, 256u) : std::max(1u, std::thread::hardware_concurrency());
 }
 
-const char* Driver::setting_value(const char* name) const { return std::getenv((prefix_ + name).c_str()); }
+const char* Driver::setting_value(const char* name) const { return std::getenv((setting_prefix_ + name).c_str()); }
 
-bool Driver::is_set(const char* name) const {
+bool Driver::has_setting(const char* name) const {
   const char* value = setting_value(name);
   return value && *value && std::strcmp(value, "0") != 0;
 }
 
 const ErrorText* Driver::find_error(int code) const {
-  auto found = std::ranges::find(errors_, code, &ErrorText::code);
-  return found == errors_.end() ? nullptr : &*found;
+  auto found = std::ranges::find(error_table_, code, &ErrorText::code);
+  return found == error_table_.end() ? nullptr : &*found;
 }
 
 const char* Driver::name_of(int code) const {
@@ -56,7 +56,7 @@ int Driver::set_error(int code, std::string text) {
   constexpr size_t kMostTexts = 1000;
   std::lock_guard lock(mutex_);
   const ErrorText* e = find_error(code);
-  failed_code_ = code;
+  last_error_code_ = code;
   error_texts_.push_back(std::string(e ? e->text : "error") + ": " + text);
   if (error_texts_.size() > kMostTexts) error_texts_.pop_front();
   return code;
@@ -64,15 +64,15 @@ int Driver::set_error(int code, std::string text) {
 
 const char* Driver::text_of(int code) {
   std::lock_guard lock(mutex_);
-  if (code != kSuccess && code == failed_code_) return error_texts_.back().c_str();
+  if (code != kSuccess && code == last_error_code_) return error_texts_.back().c_str();
   const ErrorText* e = find_error(code);
   return e ? e->text : nullptr;
 }
 
 int Driver::check_range(const char* function, uint64_t at, size_t bytes) {
   if (memory_.contains(at, bytes)) return kSuccess;
-  return set_error(kInvalidValue,
-              std::string(function) + ": " + std::to_string(bytes) + " bytes at " + hex(at) + " are not all allocated");
+  return set_error(kInvalidValue, std::string(function) + ": " + std::to_string(bytes) + " bytes at " + hex_text(at) +
+                                      " are not all allocated");
 }
 
 int Driver::check_processor() {
@@ -104,7 +104,7 @@ int Driver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
   return kSuccess;
 }
 
-int Driver::run_kernel(const std::string& kernel, uint64_t block_threads,
+int Driver::run_kernel(const std::string& kernel, uint64_t num_block_threads,
                        const std::function<std::optional<Fault>(uint64_t& executed)>& launch) {
   auto begin = std::chrono::steady_clock::now();
   std::clock_t begin_work = std::clock();
@@ -114,12 +114,12 @@ int Driver::run_kernel(const std::string& kernel, uint64_t block_threads,
   if (fault) return set_error(fault->code, fault->text);
   double work = std::max(double(std::clock() - begin_work), 1.0) / CLOCKS_PER_SEC;
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (is_set("_SPEED"))
+  if (has_setting("_SPEED"))
     std::fprintf(stderr,
                  "%s: %llu instructions of threads in %.6f s, %.6f s of processors: %.0f million a second and core, "
                  "blocks of %llu threads\n",
                  kernel.c_str(), (unsigned long long)executed, seconds, work, double(executed) / work / 1e6,
-                 (unsigned long long)block_threads);
+                 (unsigned long long)num_block_threads);
   return kSuccess;
 }
 

@@ -54,28 +54,28 @@ class Driver {
 
   // Returns the value of the environment variable prefix + name ("_THREADS"), or null.
   const char* setting_value(const char* name) const;
-  bool is_set(const char* name) const;
-  bool checks_races() const { return is_set("_RACE"); }
-  unsigned host_threads() const { return host_threads_; }
+  bool has_setting(const char* name) const;
+  bool checks_races() const { return has_setting("_RACE"); }
+  unsigned num_host_threads() const { return num_host_threads_; }
 
   int check_size(const Triple& grid, const Triple& block, const LaunchLimits& most);
   // Reads the argument block from a launch function's `extra`: (key, pointer) pairs that end at the key `end`. Fails
   // with kInvalidValue if a key is unknown.
   int read_extra(void** extra, const void* end, ArgumentBlock& to);
   // Runs a launch and returns its error code; a Fault becomes the last error. The setting _SPEED prints the times of a
-  // launch that succeeds, `executed` and `block_threads` (threads per block) to standard error.
-  int run_kernel(const std::string& kernel, uint64_t block_threads,
+  // launch that succeeds, `executed` and `num_block_threads` (threads per block) to standard error.
+  int run_kernel(const std::string& kernel, uint64_t num_block_threads,
                  const std::function<std::optional<Fault>(uint64_t& executed)>& launch);
 
  private:
   const ErrorText* find_error(int code) const;
 
-  std::string prefix_;
-  std::span<const ErrorText> errors_;
+  std::string setting_prefix_;
+  std::span<const ErrorText> error_table_;
   Memory memory_;
-  unsigned host_threads_ = 1;
+  unsigned num_host_threads_ = 1;
   std::mutex mutex_;
-  int failed_code_ = 0;
+  int last_error_code_ = 0;
   std::deque<std::string> error_texts_;  // recent texts, kept because text_of returns pointers to them
 };
 

@@ -78,17 +78,17 @@ const Range* RecentRanges::find_uncached(const std::vector<Range>& ranges, Range
   return &(recent = *std::prev(after));
 }
 
-const char* verb(Access access) {
+const char* access_verb(Access access) {
   return access == Access::Load ? "reads" : access == Access::Store ? "stores" : "changes";
 }
 
-std::string hex(uint64_t v) {
+std::string hex_text(uint64_t v) {
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", (unsigned long long)v);
   return text;
 }
 
-std::string locate(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
+std::string location_text(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
                      uint64_t to) {
   constexpr uint64_t kFar = uint64_t(1) << 30;
   const Range* nearest = nullptr;

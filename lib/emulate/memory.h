@@ -50,12 +50,12 @@ class RecentRanges {
 };
 
 enum class Access : uint8_t { Load, Store, Atomic };
-const char* verb(Access access);
+const char* access_verb(Access access);
 
-std::string hex(uint64_t v);  // such as "0x1f"
+std::string hex_text(uint64_t v);  // such as "0x1f"
 // Describes an access [from, to) outside of the allocations: "4 bytes behind the 64 bytes of argument 1". `arguments`:
 // the kernel's; if one holds the address of the nearest allocation, the text names it.
-std::string locate(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
+std::string location_text(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
                      uint64_t to);
 
 }  // namespace tgc::emulate

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <limits>
 
-// A vectorizable loop over the lanes i = 0 .. kLanes - 1. No iteration may read an element that another one writes.
+// A vectorizable loop over the lanes i = 0 .. kNumLanes - 1. No iteration may read an element that another one writes.
 #if defined(__clang__)
-#define TGC_LANES _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < kLanes; i++)
+#define TGC_LANES _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < kNumLanes; i++)
 #else
-#define TGC_LANES _Pragma("GCC ivdep") for (int i = 0; i < kLanes; i++)
+#define TGC_LANES _Pragma("GCC ivdep") for (int i = 0; i < kNumLanes; i++)
 #endif
 
 namespace tgc::emulate {
@@ -26,8 +26,8 @@ struct FloatLayout {
   uint32_t max_exponent() const { return (1u << exponent_bits) - 1; }
   int bias() const { return int(max_exponent() >> 1) + is_fnuz; }
 };
-inline constexpr FloatLayout kHalf{5, 10, true, 0x7fff}, kBfloat{8, 7, true, 0x7fff}, kTf32{8, 10, true, 0x3ffff},
-    kE4m3{4, 3, false, 0x7f}, kE5m2{5, 2, true, 0x7f}, kE4m3Fnuz{4, 3, false, 0x80, true},
+inline constexpr FloatLayout kHalfLayout{5, 10, true, 0x7fff}, kBfloatLayout{8, 7, true, 0x7fff},
+    kTf32{8, 10, true, 0x3ffff}, kE4m3{4, 3, false, 0x7f}, kE5m2{5, 2, true, 0x7f}, kE4m3Fnuz{4, 3, false, 0x80, true},
     kE5m2Fnuz{5, 2, false, 0x80, true};
 
 inline double decode(uint32_t bits, const FloatLayout& f) {
@@ -52,28 +52,28 @@ inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Round
   uint32_t most = f.max_exponent(), sign = std::signbit(x) ? 1u << (f.mantissa_bits + f.exponent_bits) : 0;
   int bias = f.bias();
   if (std::isnan(x)) return f.nan_bits;
-  uint32_t largest = f.has_infinity ? (most << f.mantissa_bits) - 1 : f.is_fnuz ? 0x7f : 0x7e;
-  uint32_t too_large = f.has_infinity ? most << f.mantissa_bits : f.nan_bits;
+  uint32_t largest_bits = f.has_infinity ? (most << f.mantissa_bits) - 1 : f.is_fnuz ? 0x7f : 0x7e;
+  uint32_t overflow_bits = f.has_infinity ? most << f.mantissa_bits : f.nan_bits;
   double a = std::fabs(x);
-  if (std::isinf(a)) return sign | (finite ? largest : too_large);
+  if (std::isinf(a)) return sign | (finite ? largest_bits : overflow_bits);
   if (a == 0) return f.is_fnuz ? 0 : sign;
   // a = n * 2^unit, where 2^unit is the value of the last mantissa bit; n is rounded to an integer
   int unit = std::max(std::ilogb(a), 1 - bias) - f.mantissa_bits;
   double n = std::ldexp(a, -unit);
-  double whole = std::floor(n), rest = n - whole;
-  bool up = rounding == Rounding::Nearest ? rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) == 1)
+  double whole_units = std::floor(n), rest = n - whole_units;
+  bool rounds_up = rounding == Rounding::Nearest ? rest > 0.5 || (rest == 0.5 && std::fmod(whole_units, 2) == 1)
             : rounding == Rounding::Zero  ? false
                                           : rest > 0 && (rounding == Rounding::Up) == (sign == 0);
-  uint64_t mantissa = uint64_t(whole) + up;
+  uint64_t mantissa = uint64_t(whole_units) + rounds_up;
   uint64_t bits = mantissa;  // at the next power of two, the mantissa carries into the exponent
   if (unit > 1 - bias - f.mantissa_bits || mantissa >> f.mantissa_bits) {
     int exponent = unit + f.mantissa_bits + bias;
     bits = (uint64_t(exponent) << f.mantissa_bits) + (mantissa - (uint64_t(1) << f.mantissa_bits));
   }
-  if (bits > largest) {
+  if (bits > largest_bits) {
     bool stays =
         rounding == Rounding::Zero || (rounding == Rounding::Up && sign) || (rounding == Rounding::Down && !sign);
-    return sign | (finite || stays ? largest : too_large);
+    return sign | (finite || stays ? largest_bits : overflow_bits);
   }
   return bits == 0 && f.is_fnuz ? 0 : sign | uint32_t(bits);
 }
@@ -85,8 +85,8 @@ inline double add_to_odd(double a, double b) {
   double t = s - a, error = (a - (s - t)) + (b - t);
   uint64_t bits = std::bit_cast<uint64_t>(s);
   if (error == 0 || bits & 1) return s;
-  bool away = (error > 0) == (s > 0);  // true if the exact sum is farther from zero than s
-  return std::bit_cast<double>(away ? bits + 1 : bits - 1);
+  bool is_farther = (error > 0) == (s > 0);  // true if the exact sum is farther from zero than s
+  return std::bit_cast<double>(is_farther ? bits + 1 : bits - 1);
 }
 inline double round_to_odd(int64_t v) { return add_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }
 inline double round_to_odd(uint64_t v) { return add_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }

@@ -35,16 +35,16 @@ class Races {
   };
 
   // `team`: number of consecutive threads in a team; 1 if threads do not run in lockstep.
-  explicit Races(uint32_t team = 1) : team_threads_(team) {}
+  explicit Races(uint32_t team = 1) : num_team_threads_(team) {}
 
   // Records an access to [address, address + bytes) in host memory. Returns its first race with an earlier access.
   std::optional<Race> note_access(uint64_t address, uint32_t bytes, const ThreadAccess& now) {
     for (uint64_t end = address + bytes; address < end;) {
-      Page& page = page_of(address);
+      Page& page = page_of_address(address);
       // an access that does not cover whole cells halves the page's cell size until it does
       while ((address | (end - address)) & (page.cell_bytes - 1)) page.split_cells();
       Cell& cell = page.cells[address % kPageBytes / page.cell_bytes];
-      if (cell.epoch != epoch_) cell = {.epoch = epoch_};
+      if (cell.phase_number != phase_number_) cell = {.phase_number = phase_number_};
       if (const ThreadAccess* other = find_conflict(cell, now)) return Race{address, now, *other};
       record_access(cell, now);
       address += page.cell_bytes;
@@ -56,7 +56,7 @@ class Races {
   void forget_accesses() {
     constexpr size_t kMostPages = 4096;
     if (pages_.size() > kMostPages) pages_.clear(), recent_pages_ = {};
-    epoch_++;
+    phase_number_++;
   }
 
  private:
@@ -64,7 +64,7 @@ class Races {
   static constexpr uint64_t kPageBytes = 4096;
 
   struct Cell {
-    uint32_t epoch = 0;             // valid only if it equals epoch_
+    uint32_t phase_number = 0;      // valid only if it equals phase_number_
     ThreadAccess store;
     ThreadAccess load, other_load;  // the last loads by two teams or, if only one team loads, by two of its threads
   };
@@ -80,20 +80,20 @@ class Races {
     }
   };
 
-  Page& page_of(uint64_t address) {
+  Page& page_of_address(uint64_t address) {
     uint64_t number = address / kPageBytes;
     RecentPage& recent = recent_pages_[number % recent_pages_.size()];
     if (recent.number != number) recent = {number, &pages_[number]};
     return *recent.page;
   }
 
-  bool is_one_team(const ThreadAccess& a, const ThreadAccess& b) const {
-    return a.thread / team_threads_ == b.thread / team_threads_;
+  bool is_in_same_team(const ThreadAccess& a, const ThreadAccess& b) const {
+    return a.thread / num_team_threads_ == b.thread / num_team_threads_;
   }
   bool is_conflict(const ThreadAccess& before, const ThreadAccess& now) const {
     if (before.thread == kNoThread || before.thread == now.thread) return false;
     if (before.access == Access::Atomic && now.access == Access::Atomic) return false;
-    return !is_one_team(before, now) || before.moment == now.moment;
+    return !is_in_same_team(before, now) || before.moment == now.moment;
   }
   const ThreadAccess* find_conflict(const Cell& cell, const ThreadAccess& now) const {
     if (is_conflict(cell.store, now)) return &cell.store;
@@ -102,14 +102,14 @@ class Races {
   }
   void record_access(Cell& cell, const ThreadAccess& now) const {
     ThreadAccess &load = cell.load, &other = cell.other_load;
-    bool together = is_one_team(load, now);
+    bool together = is_in_same_team(load, now);
     if (now.is_store()) cell.store = now;
     else if (load.thread == kNoThread || load.thread == now.thread || (together && load.moment != now.moment))
       load = now;
-    else if (!together || other.thread == kNoThread || is_one_team(load, other)) other = now;
+    else if (!together || other.thread == kNoThread || is_in_same_team(load, other)) other = now;
   }
 
-  uint32_t team_threads_, epoch_ = 1;
+  uint32_t num_team_threads_, phase_number_ = 1;
   std::unordered_map<uint64_t, Page> pages_;
   struct RecentPage {
     uint64_t number = UINT64_MAX;

@@ -71,7 +71,7 @@ void set_variables(const EmulateOptions& options) {
                              .expected = std::string(kExpected) + " (or --device)"}
                       : Diag{.message = "there is no emulator for '" + named + "'", .expected = kExpected});
   const Emulator& emulator = *find_emulator(device->device);
-  const std::string library = path_of(emulator).value_or_throw();
+  const std::string library = library_path_of(emulator).value_or_throw();
   if (size_t at = options.device.find(':'); at != std::string::npos) {
     size_t arch = options.device.find(':', at + 1);
     if (arch != at + 1)
@@ -82,7 +82,7 @@ void set_variables(const EmulateOptions& options) {
     const std::string target = std::string(device->device) + options.device.substr(at);
     parse_target(target, Settings()).value_or_throw();  // fails if the architecture is unknown
     set(emulator.library_variable, library);
-    check_emulated(target).value_or_throw();
+    check_emulated_device(target).value_or_throw();
     set(emulator.arch_variable, options.device.substr(arch + 1));
   }
   // a DEV that names the same device may also name a renderer and an architecture

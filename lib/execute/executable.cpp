@@ -66,7 +66,7 @@ std::string BufferSpec::describe() const {
          (num_elements < 0 ? "" : ", " + counted(uint64_t(num_elements), "element"));
 }
 
-std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
+std::vector<BufferSpec> buffers_of_nodes(std::span<const UOp> nodes) {
   std::map<int64_t, BufferSpec> found;
   if (nodes.empty()) return {};
   UOpSet stored_to(nodes.front().graph());
@@ -100,7 +100,7 @@ std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
   return out;
 }
 
-std::vector<VariableSpec> variables_of(std::span<const UOp> nodes) {
+std::vector<VariableSpec> variables_of_nodes(std::span<const UOp> nodes) {
   std::map<std::string, VariableSpec> found;
   for (UOp u : nodes) {
     if (!u.is(Op::DEFINE_VAR)) continue;
@@ -115,37 +115,37 @@ std::vector<VariableSpec> variables_of(std::span<const UOp> nodes) {
 
 Status Executable::set_parameters(std::span<const UOp> nodes) {
   return catch_failures([&] {
-    buffers_ = buffers_of(nodes);
-    variables_ = variables_of(nodes);
+    buffer_specs_ = buffers_of_nodes(nodes);
+    variable_specs_ = variables_of_nodes(nodes);
     return Unit{};
   });
 }
 
-Result<Executable> Executable::for_ref(UOp sink, const RefOptions& options) {
+Result<Executable> Executable::make_for_ref(UOp sink, const RefOptions& options) {
   auto program = RefProgram::from_graph(sink, options);
   if (!program) return program.diag();
   std::vector<UOp> nodes = toposort(sink);
   Executable out;
   out.name_ = kernel_name(sink);
   if (auto status = out.set_parameters(nodes); !status) return status.diag();
-  out.ref_ = std::make_shared<RefProgram>(std::move(*program));
+  out.ref_program_ = std::make_shared<RefProgram>(std::move(*program));
   return out;
 }
 
-Result<Executable> Executable::for_ref(std::span<const UOp> list, const RefOptions& options) {
+Result<Executable> Executable::make_for_ref(std::span<const UOp> list, const RefOptions& options) {
   auto program = RefProgram::from_list(list, options);
   if (!program) return program.diag();
   Executable out;
   if (auto status = out.set_parameters(list); !status) return status.diag();
-  out.ref_ = std::make_shared<RefProgram>(std::move(*program));
+  out.ref_program_ = std::make_shared<RefProgram>(std::move(*program));
   if (auto info = program_info(list)) {
     out.name_ = info->name;
-    out.info_ = std::move(*info);
+    out.program_info_ = std::move(*info);
   }
   return out;
 }
 
-Result<Executable> Executable::for_device(std::span<const UOp> list, const Target& target, Device& device,
+Result<Executable> Executable::make_for_device(std::span<const UOp> list, const Target& target, Device& device,
                                           double compile_seconds) {
   auto info = program_info(list);
   if (!info) return info.diag();
@@ -159,42 +159,43 @@ Result<Executable> Executable::for_device(std::span<const UOp> list, const Targe
   Executable out;
   out.name_ = info->name;
   if (auto status = out.set_parameters(list); !status) return status.diag();
-  std::ranges::sort(out.buffers_, {}, [&](const BufferSpec& b) { return parameters->buffers.at(b.argument_number); });
-  std::ranges::sort(out.variables_, {}, [&](const VariableSpec& v) { return parameters->variables.at(v.name); });
-  out.source_ = {ansistrip(info->name), info->function_name, target.name(), std::move(*text), compile_seconds};
-  auto code = device.compile(out.source_);
+  std::ranges::sort(out.buffer_specs_, {},
+                    [&](const BufferSpec& b) { return parameters->buffers.at(b.argument_number); });
+  std::ranges::sort(out.variable_specs_, {}, [&](const VariableSpec& v) { return parameters->variables.at(v.name); });
+  out.kernel_source_ = {ansistrip(info->name), info->function_name, target.name(), std::move(*text), compile_seconds};
+  auto code = device.compile(out.kernel_source_);
   if (!code) return code.diag();
-  out.code_ = std::move(*code);
-  out.info_ = std::move(*info);
+  out.binary_code_ = std::move(*code);
+  out.program_info_ = std::move(*info);
   return out;
 }
 
-Result<Executable> Executable::for_source(KernelSource source, std::vector<BufferSpec> buffers,
+Result<Executable> Executable::make_for_source(KernelSource source, std::vector<BufferSpec> buffers,
                                           std::vector<VariableSpec> variables, ProgramInfo info, Device& device) {
   auto code = device.compile(source);
   if (!code) return code.diag();
   Executable out;
   out.name_ = info.name;
-  out.buffers_ = std::move(buffers);
-  out.variables_ = std::move(variables);
-  out.info_ = std::move(info);
-  out.source_ = std::move(source);
-  out.code_ = std::move(*code);
+  out.buffer_specs_ = std::move(buffers);
+  out.variable_specs_ = std::move(variables);
+  out.program_info_ = std::move(info);
+  out.kernel_source_ = std::move(source);
+  out.binary_code_ = std::move(*code);
   return out;
 }
 
 Result<std::unique_ptr<Kernel>> Executable::load(Device& device) {
-  if (!ref_) return device.load(source_, code_);
+  if (!ref_program_) return device.load(kernel_source_, binary_code_);
   std::vector<int64_t> numbers;
   std::vector<std::string> names;
-  for (const BufferSpec& b : buffers_) numbers.push_back(b.argument_number);
-  for (const VariableSpec& v : variables_) names.push_back(v.name);
-  return std::unique_ptr<Kernel>(std::make_unique<RefKernel>(device, ref_, numbers, names));
+  for (const BufferSpec& b : buffer_specs_) numbers.push_back(b.argument_number);
+  for (const VariableSpec& v : variable_specs_) names.push_back(v.name);
+  return std::unique_ptr<Kernel>(std::make_unique<RefKernel>(device, ref_program_, numbers, names));
 }
 
 Result<std::vector<int64_t>> Executable::arguments(const VariableValues& values) const {
   std::vector<int64_t> out;
-  for (const VariableSpec& v : variables_) {
+  for (const VariableSpec& v : variable_specs_) {
     auto it = values.find(v.name);
     std::string range = std::to_string(v.min) + " to " + std::to_string(v.max);
     if (it == values.end())
@@ -211,21 +212,21 @@ Result<std::vector<int64_t>> Executable::arguments(const VariableValues& values)
 Result<LaunchSize> Executable::launch_size(const VariableValues& values) const {
   return catch_failures([&] {
     LaunchSize out;
-    if (!info_) return out;
-    for (size_t i = 0; i < 3; i++) out.global_size[i] = dimension(info_->global_size[i], values);
-    if (!info_->local_size) out.local_size.reset();
-    else for (size_t i = 0; i < 3; i++) (*out.local_size)[i] = dimension((*info_->local_size)[i], values);
+    if (!program_info_) return out;
+    for (size_t i = 0; i < 3; i++) out.global_size[i] = dimension(program_info_->global_size[i], values);
+    if (!program_info_->local_size) out.local_size.reset();
+    else for (size_t i = 0; i < 3; i++) (*out.local_size)[i] = dimension((*program_info_->local_size)[i], values);
     return out;
   });
 }
 
 std::optional<Executable::Cost> Executable::cost(const VariableValues& values) const {
-  if (!info_) return std::nullopt;
+  if (!program_info_) return std::nullopt;
   auto number = [&](Sint s) {
     auto result = catch_failures([&] { return value_of(s, values).to_double(); });
     return result ? *result : 0.0;
   };
-  const Estimates& e = info_->estimates;
+  const Estimates& e = program_info_->estimates;
   return Cost{number(e.ops), number(e.lds), number(e.mem)};
 }
 

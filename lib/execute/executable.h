@@ -33,42 +33,42 @@ struct VariableSpec {
 
 using VariableValues = std::map<std::string, int64_t>;
 
-// buffers_of() returns the buffers, sorted by number; it throws Failure if elements have no size. variables_of()
-// returns the variables, sorted by name.
-std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes);
-std::vector<VariableSpec> variables_of(std::span<const UOp> nodes);
+// buffers_of_nodes() returns the buffers, sorted by number; it throws Failure if elements have no size.
+// variables_of_nodes() returns the variables, sorted by name.
+std::vector<BufferSpec> buffers_of_nodes(std::span<const UOp> nodes);
+std::vector<VariableSpec> variables_of_nodes(std::span<const UOp> nodes);
 
 // An Executable must not outlive the graph that it was made from.
 class Executable {
  public:
   // Makes an executable for the reference interpreter (REF) of a graph at any stage, or of a linear list. Fails if REF
   // cannot run a node.
-  static Result<Executable> for_ref(UOp sink, const RefOptions& options = {});
-  static Result<Executable> for_ref(std::span<const UOp> list, const RefOptions& options = {});
+  static Result<Executable> make_for_ref(UOp sink, const RefOptions& options = {});
+  static Result<Executable> make_for_ref(std::span<const UOp> list, const RefOptions& options = {});
   // Renders a linear list for `target` and compiles it for `device`, which need not be open, within `compile_seconds`
   // (0: the compiler's default). Fails if devices cannot run the list, or if it cannot be rendered or does not compile.
-  static Result<Executable> for_device(std::span<const UOp> list, const Target& target, Device& device,
+  static Result<Executable> make_for_device(std::span<const UOp> list, const Target& target, Device& device,
                                        double compile_seconds = 0);
 
   // `source` is code that tgc did not render; `buffers` and `variables` are in the order of its parameters. Fails if it
   // does not compile.
-  static Result<Executable> for_source(KernelSource source, std::vector<BufferSpec> buffers,
+  static Result<Executable> make_for_source(KernelSource source, std::vector<BufferSpec> buffers,
                                        std::vector<VariableSpec> variables, ProgramInfo info, Device& device);
 
   const std::string& name() const { return name_; }
-  const std::vector<BufferSpec>& buffers() const { return buffers_; }
-  const std::vector<VariableSpec>& variables() const { return variables_; }
-  const std::optional<ProgramInfo>& info() const { return info_; }  // launch facts; REF may have none
-  const KernelSource& source() const { return source_; }
-  const std::string& code() const { return code_; }
+  const std::vector<BufferSpec>& buffers() const { return buffer_specs_; }
+  const std::vector<VariableSpec>& variables() const { return variable_specs_; }
+  const std::optional<ProgramInfo>& info() const { return program_info_; }  // launch facts; REF may have none
+  const KernelSource& source() const { return kernel_source_; }
+  const std::string& code() const { return binary_code_; }
 
   // Loads the kernel on `device`, which must be open: the device that the executable was made for, a ContainedDevice of
   // it, or for REF a make_ref_device().
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
-  void set_threads_run_in_turn() { source_.runs_threads_in_turn = true; }
+  void set_threads_run_in_turn() { kernel_source_.runs_threads_in_turn = true; }
 
-  void set_code(std::string code) { code_ = std::move(code); }
+  void set_code(std::string code) { binary_code_ = std::move(code); }
 
   // The size is one thread if there are no launch facts. Fails if a variable of the size has no value, or if the size
   // does not fit into 32 bits.
@@ -89,12 +89,12 @@ class Executable {
   Status set_parameters(std::span<const UOp> nodes);
 
   std::string name_;
-  std::vector<BufferSpec> buffers_;
-  std::vector<VariableSpec> variables_;
-  std::shared_ptr<const RefProgram> ref_;
-  std::optional<ProgramInfo> info_;
-  KernelSource source_;
-  std::string code_;
+  std::vector<BufferSpec> buffer_specs_;
+  std::vector<VariableSpec> variable_specs_;
+  std::shared_ptr<const RefProgram> ref_program_;
+  std::optional<ProgramInfo> program_info_;
+  KernelSource kernel_source_;
+  std::string binary_code_;
 };
 
 }  // namespace tgc

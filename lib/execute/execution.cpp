@@ -177,7 +177,7 @@ std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& d
                                                    const VariableValues& variables, const ExecuteOptions& options) {
   struct StartedRun {
     Execution out;
-    std::optional<DriverRoom> room;
+    std::optional<DriverSandbox> room;
     std::optional<WorkerProcess> worker;
   };
   auto begun = std::make_shared<StartedRun>();
@@ -193,7 +193,7 @@ std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& d
     }
     if (device.has_driver()) begun->room.emplace();
     uint64_t memory = available_memory();
-    auto worker = begin_contained([&](Worker& self) {
+    auto worker = begin_contained_worker([&](Worker& self) {
       return catch_failures([&] {
         if (begun->room) begun->room->confine(self, memory);
         run_on(kernel, device, inputs, arguments, options, &self, memory, out);
@@ -242,7 +242,7 @@ Status run_ref(const RefProgram& program, std::span<const RefBuffer> buffers, co
   return done ? Status(Unit{}) : Status(done.diag());
 }
 
-Array shared_copy(const Array& array) {
+Array shared_memory_copy(const Array& array) {
   Array out = Array::allocate_shared(array.dtype(), {array.shape().begin(), array.shape().end()});
   if (array.nbytes()) std::memcpy(out.data(), array.data(), array.nbytes());
   return out;

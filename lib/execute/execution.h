@@ -26,7 +26,7 @@ struct Execution {
   // the following members are set by REF only
   std::string notes;
   bool makes_nans = false;       // true if the kernel computed a square root or a logarithm of a negative number
-  uint64_t num_evaluations = 0;  // 0 unless RefOptions::counts_evaluations
+  uint64_t num_evaluations = 0;  // 0 unless RefOptions::should_count_evaluations
 };
 
 // Returns an array for each of `buffers`: that of `given` with its name or, if there is none, random numbers from
@@ -54,6 +54,6 @@ Status run_ref(const RefProgram& program, std::span<const RefBuffer> buffers, co
                bool in_process);
 
 // Returns a copy in memory that is shared with workers.
-Array shared_copy(const Array& array);
+Array shared_memory_copy(const Array& array);
 
 }  // namespace tgc

@@ -96,7 +96,7 @@ TEST_CASE("execute passes arrays by number if the parameters of a list are unord
   for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {
     CAPTURE(device);
     Placement place = std::move(choose_placement(device, "", {}).value_or_throw());
-    auto kernel = Executable::for_device(list, *place.target, *place.device);
+    auto kernel = Executable::make_for_device(list, *place.target, *place.device);
     REQUIRE_MESSAGE(kernel.ok(), kernel.diag().text());
     Arrays given;
     given.push_back(ints("data1", 3, 1)), given.push_back(ints("data2", 10, 1));
@@ -105,7 +105,7 @@ TEST_CASE("execute passes arrays by number if the parameters of a list are unord
     REQUIRE_MESSAGE(done.ok(), done.diag().text());
     CHECK(done->outputs[0].array.as<int32_t>()[0] == ((10 ^ 3) * 5 ^ 1));
     std::swap(list[2], list[3]);
-    CHECK(Executable::for_device(list, *place.target, *place.device).diag().text().find("below a DEFINE_VAR") !=
+    CHECK(Executable::make_for_device(list, *place.target, *place.device).diag().text().find("below a DEFINE_VAR") !=
           std::string::npos);
     std::swap(list[2], list[3]);
   }

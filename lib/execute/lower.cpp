@@ -29,11 +29,12 @@ Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& t
 
 Result<Executable> make_executable(const KernelGraph& kernel, Placement& place, const LowerOptions& options) {
   if (!place.target)
-    return kernel.linear_list.empty() ? Executable::for_ref(kernel.root) : Executable::for_ref(kernel.linear_list);
+    return kernel.linear_list.empty() ? Executable::make_for_ref(kernel.root)
+                                      : Executable::make_for_ref(kernel.linear_list);
   auto list = lower_kernel(kernel, *place.target, options);
   if (!list) return list.diag();
-  return place.is_ref ? Executable::for_ref(*list)
-                      : Executable::for_device(*list, *place.target, *place.device, options.compile_seconds);
+  return place.is_ref ? Executable::make_for_ref(*list)
+                      : Executable::make_for_device(*list, *place.target, *place.device, options.compile_seconds);
 }
 
 }  // namespace tgc

@@ -87,7 +87,7 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
                   .expected = "REF, which runs what is lowered for any target"};
     where = target;
   }
-  if (auto status = check_emulated(where); !status) return status.diag();
+  if (auto status = check_emulated_device(where); !status) return status.diag();
   auto made = make_device(where);
   if (!made) return made.diag();
   if (!out.is_ref && (target.empty() || !is_plugin)) {
@@ -107,9 +107,9 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
   return out;
 }
 
-Placement place_in_ref() { return std::move(choose_placement("REF", "", Settings()).value_or_throw()); }
+Placement ref_placement() { return std::move(choose_placement("REF", "", Settings()).value_or_throw()); }
 
-bool works_here(const std::string& target) {
+bool can_run_here(const std::string& target) {
   std::string device = upper(device_part(target));
   return device == "CPU" || (make_device(target) && probed(device).is_available);
 }
@@ -125,7 +125,7 @@ Status run_a_kernel(const Placement& place, const Settings& settings, const Exec
     UOp zero = graph.constant(dtypes::int32, Const(int64_t(0)));
     UOp at = out.index_ptr(zero), store = at.store(number), sink = with_opts(graph.sink({store}), {});
     const UOp list[] = {out, zero, at, number, store, sink};
-    Executable kernel = std::move(Executable::for_device(list, *place.target, *place.device).value_or_throw());
+    Executable kernel = std::move(Executable::make_for_device(list, *place.target, *place.device).value_or_throw());
     Arrays arrays;
     arrays.push_back({"data0", Array(dtypes::int32, {1})});
     return execute(kernel, *place.device, arrays, {}, options).value_or_throw(), Unit{};

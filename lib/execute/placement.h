@@ -34,10 +34,10 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
                                    Result<Target> (*parse)(std::string_view, const Settings&) = parse_target);
 
 // Returns REF without a target, which runs graphs without lowering them.
-Placement place_in_ref();
+Placement ref_placement();
 
 // Returns whether the target's device works on this computer, or is the CPU.
-bool works_here(const std::string& target);
+bool can_run_here(const std::string& target);
 
 // Compiles and runs a kernel that stores one number, without rewrites. If this fails, for example because a driver is
 // missing, the failure of another kernel there says nothing about that kernel. Succeeds for REF. A placement that

@@ -90,7 +90,7 @@ void make_runnable(const std::string& from, const std::string& to) {
   if (written < bytes.size()) throw Failure("cannot write the program for AddressSanitizer");
 }
 
-RunOutcome compile_and_run(const DriverRoom& room, const std::string& text, const std::string& main, bool is_c,
+RunOutcome compile_and_run(const DriverSandbox& room, const std::string& text, const std::string& main, bool is_c,
                            const std::string& input, double seconds) {
   std::string clang = find_program("clang-19", {kClangFolder});
   if (clang.empty()) clang = find_program("clang", {kClangFolder});
@@ -165,8 +165,8 @@ Diag sanitizer_error(const std::string& err, const Executable& kernel, const Arr
 
 }  // namespace
 
-Result<Execution> execute_sanitized(const Executable& kernel, const Arrays& inputs, const VariableValues& variables,
-                                    const ExecuteOptions& options) {
+Result<Execution> execute_with_sanitizer(const Executable& kernel, const Arrays& inputs,
+                                         const VariableValues& variables, const ExecuteOptions& options) {
   return catch_failures([&] {
     const KernelSource& source = kernel.source();
     bool is_c = source.target.starts_with("CPU:CLANG");
@@ -182,7 +182,7 @@ Result<Execution> execute_sanitized(const Executable& kernel, const Arrays& inpu
     std::string bytes = input.take_bytes(), text = text_for_clang(source, is_c);
     std::string main = harness(source.function_name, inputs.size() + values.size() + 1);
 
-    DriverRoom room;
+    DriverSandbox room;
     auto answer = contain(
         [&](Worker& worker) -> Result<std::string> {
           return catch_failures([&] {

@@ -75,7 +75,7 @@ Arrays arrays_in(Device& device, const std::vector<BufferSpec>& specs, std::span
 }  // namespace
 
 // A kernel with its own Graph, so that several kernels can be lowered at once.
-struct ScheduleRunner::Prepared {
+struct ScheduleRunner::PreparedKernel {
   std::unique_ptr<Graph> graph;
   std::optional<Executable> executable;
   std::unique_ptr<Kernel> kernel;
@@ -96,7 +96,7 @@ struct ScheduleRunner::Prepared {
 };
 
 ScheduleRunner::ScheduleRunner(Placement& place, unsigned jobs, ExecuteObserver* observer)
-    : place_(place), num_threads_(jobs), observer_(observer ? *observer : no_observer()) {}
+    : placement_(place), num_threads_(jobs), observer_(observer ? *observer : no_observer()) {}
 ScheduleRunner::~ScheduleRunner() = default;
 
 Result<Schedule> ScheduleRunner::schedule(UOp sink) {
@@ -113,35 +113,37 @@ Result<Schedule> ScheduleRunner::schedule(UOp sink) {
   return out;
 }
 
-void ScheduleRunner::prepare_all(const Schedule& schedule) {
-  std::vector<std::pair<UOp, Prepared*>> work;
+void ScheduleRunner::prepare_kernels(const Schedule& schedule) {
+  std::vector<std::pair<UOp, PreparedKernel*>> work;
   for (const ScheduleItem& item : schedule.items) {
     if (!item.ast.is(Op::SINK)) continue;
     auto& slot = prepared_kernels_[item.ast];
     if (slot) continue;
-    slot = std::make_unique<Prepared>();
+    slot = std::make_unique<PreparedKernel>();
     work.emplace_back(item.ast, slot.get());
   }
   if (!work.empty()) observer_.on_progress("compiling kernels: " + std::to_string(work.size()));
-  auto compile = [&](size_t i) { work[i].second->lower(work[i].first, place_, {.compile_seconds = compile_seconds_}); };
+  auto compile = [&](size_t i) {
+    work[i].second->lower(work[i].first, placement_, {.compile_seconds = compile_seconds_});
+  };
   auto tell = [&](size_t i) {
     observer_.on_progress("compiling kernels: " + std::to_string(i + 1) + " of " + std::to_string(work.size()));
   };
   parallel_for(work.size(), num_threads_, compile, tell).value_or_throw();
 }
 
-ScheduleRunner::Prepared& ScheduleRunner::lowered_kernel(UOp ast) {
+ScheduleRunner::PreparedKernel& ScheduleRunner::lowered_kernel(UOp ast) {
   auto& slot = prepared_kernels_[ast];
   if (!slot) {
-    slot = std::make_unique<Prepared>();
-    slot->lower(ast, place_,
+    slot = std::make_unique<PreparedKernel>();
+    slot->lower(ast, placement_,
                 {.observer = &observer_, .name_counts = &name_counts_, .compile_seconds = compile_seconds_});
   }
   return *slot;
 }
 
-ScheduleRunner::Prepared& ScheduleRunner::prepare_kernel(UOp ast, Device& device) {
-  Prepared& out = lowered_kernel(ast);
+ScheduleRunner::PreparedKernel& ScheduleRunner::prepare_kernel(UOp ast, Device& device) {
+  PreparedKernel& out = lowered_kernel(ast);
   if (!out.kernel) out.load(device);
   return out;
 }
@@ -151,7 +153,7 @@ void ScheduleRunner::prepare_ref_kernels(ContainedDevice& worker, const Schedule
   size_t number = 0;
   for (const ScheduleItem& item : schedule.items) {
     if (!item.ast.is(Op::SINK) || lowered_kernel(item.ast).kernel) continue;
-    Prepared& p = prepare_kernel(item.ast, *place_.device);
+    PreparedKernel& p = prepare_kernel(item.ast, *placement_.device);
     dynamic_cast<RefKernel&>(*p.kernel).set_time_limit(timeout_seconds);
     std::string name = ansistrip(p.executable->name());
     p.kernel = worker.adopt_kernel(std::move(p.kernel), name.empty() ? std::to_string(number) : name);
@@ -167,7 +169,7 @@ class ScheduleRunner::Run {
         device_(device),
         schedule_(schedule),
         options_(options),
-        memory_(device, owner.place_.is_ref, schedule, known, schedule.result_sink.graph().settings()),
+        memory_(device, owner.placement_.is_ref, schedule, known, schedule.result_sink.graph().settings()),
         bound_(schedule.var_vals.begin(), schedule.var_vals.end()),
         used_(schedule.buffers.size()) {
     for (size_t i = 0; i < schedule.buffers.size(); i++)
@@ -183,7 +185,7 @@ class ScheduleRunner::Run {
     VariableValues values = bound_;
     for (auto& [name, value] : item.fixed_vars) values[name] = value;
     if (options_.before_kernel && o_.lowered_kernel(item.ast).trouble) show_unprepared(item, values);
-    Prepared& p = o_.prepare_kernel(item.ast, device_);
+    PreparedKernel& p = o_.prepare_kernel(item.ast, device_);
     std::vector<DeviceBuffer> buffers;
     for (const BufferSpec& spec : p.executable->buffers())
       buffers.push_back(memory_.at(buffer_of(item, spec)));
@@ -207,7 +209,7 @@ class ScheduleRunner::Run {
  private:
   void show_unprepared(const ScheduleItem& item, const VariableValues& values) {
     std::vector<UOp> nodes = toposort(item.ast);
-    std::vector<BufferSpec> specs = buffers_of(nodes);
+    std::vector<BufferSpec> specs = buffers_of_nodes(nodes);
     std::vector<DeviceBuffer> buffers;
     for (const BufferSpec& spec : specs) buffers.push_back(memory_.at(buffer_of(item, spec)));
     options_.before_kernel({"", launched_, item.ast, values, arrays_in(device_, specs, buffers), {}});
@@ -224,12 +226,12 @@ class ScheduleRunner::Run {
     copy_between(device_, memory_.at(item.buffers[0]), memory_.at(item.buffers[1])).value_or_throw();
   }
 
-  void launch(Prepared& p, const ScheduleItem& item, const LaunchArguments& arguments) {
+  void launch(PreparedKernel& p, const ScheduleItem& item, const LaunchArguments& arguments) {
     if (!o_.observer_.times_kernels() || !p.executable->info())
       return p.kernel->launch(arguments).value_or_throw(), void();
     for (size_t buffer : item.buffers) use(buffer);
     double seconds = p.kernel->time_launch(arguments).value_or_throw();
-    o_.observer_.on_kernel_run(*p.executable->info(), *o_.place_.target, used_bytes_, {&seconds, 1});
+    o_.observer_.on_kernel_run(*p.executable->info(), *o_.placement_.target, used_bytes_, {&seconds, 1});
   }
 
   // Counts a buffer's bytes once: of inputs at the beginning, else when a kernel first uses it, as tinygrad allocates
@@ -259,14 +261,14 @@ Result<ScheduleResult> ScheduleRunner::run_schedule(const Schedule& schedule, co
 ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferValues& known,
                                        std::span<const WantedArray> wanted, const ScheduleOptions& options) {
   compile_seconds_ = options.compile_seconds;
-  if (!observer_.watches_kernels()) prepare_all(schedule);
+  if (!observer_.watches_kernels()) prepare_kernels(schedule);
   bool contained = !options.runs_in_process;
   std::vector<Array> values;
   for (const WantedArray& w : wanted)
     values.push_back(contained ? Array::allocate_shared(w.dtype, w.shape) : Array(w.dtype, w.shape));
-  if (!contained) return run_on(*place_.device, std::move(values), schedule, known, wanted, options);
+  if (!contained) return run_on_device(*placement_.device, std::move(values), schedule, known, wanted, options);
 
-  ContainedDevice worker(*place_.device, place_.label, options.timeout_seconds);
+  ContainedDevice worker(*placement_.device, placement_.label, options.timeout_seconds);
   for (const Array& a : values) worker.allow_access(a.data(), a.nbytes());
   for (auto& [buffer, data] : known) worker.allow_access(data.data, data.bytes);
   struct Unload {  // unloads the kernels before the worker ends
@@ -275,11 +277,11 @@ ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferVal
       for (auto& [ast, p] : of.prepared_kernels_) p->kernel.reset();
     }
   } unload{*this};
-  if (place_.is_ref) prepare_ref_kernels(worker, schedule, options.timeout_seconds);
-  return run_on(worker, std::move(values), schedule, known, wanted, options);
+  if (placement_.is_ref) prepare_ref_kernels(worker, schedule, options.timeout_seconds);
+  return run_on_device(worker, std::move(values), schedule, known, wanted, options);
 }
 
-ScheduleResult ScheduleRunner::run_on(Device& device, std::vector<Array> values, const Schedule& schedule,
+ScheduleResult ScheduleRunner::run_on_device(Device& device, std::vector<Array> values, const Schedule& schedule,
                                       const BufferValues& known, std::span<const WantedArray> wanted,
                                       const ScheduleOptions& options) {
   ScheduleResult out;
@@ -338,38 +340,38 @@ ScheduleMemory::ScheduleMemory(Device& device, bool is_ref, const Schedule& sche
                                const Settings& settings)
     : device_(device),
       is_ref_(is_ref),
-      plan_(plan_memory(schedule, settings)),
-      buffer_places_(schedule.buffers.size()) {
+      memory_plan_(plan_memory(schedule, settings)),
+      device_buffers_(schedule.buffers.size()) {
   std::vector<DeviceBuffer> shared;
-  for (const SharedBuffer& s : plan_.shared_buffers) shared.push_back(allocate(uint64_t(s.size_bytes)));
-  for (size_t i = 0; i < buffer_places_.size(); i++) {
+  for (const SharedBuffer& s : memory_plan_.shared_buffers) shared.push_back(allocate(uint64_t(s.size_bytes)));
+  for (size_t i = 0; i < device_buffers_.size(); i++) {
     const ScheduleBuffer& b = schedule.buffers[i];
     if (b.view_of) continue;
-    const BufferPlace& planned = plan_.places[i];
-    if (auto found = known.find(b.uop); found != known.end()) buffer_places_[i] = hold_data(found->second);
+    const BufferPlace& planned = memory_plan_.places[i];
+    if (auto found = known.find(b.uop); found != known.end()) device_buffers_[i] = store_data(found->second);
     else if (b.is_input) throw Failure("a buffer has no values");
     else if (planned.shared_index)
-      buffer_places_[i] = shared[*planned.shared_index].part_of(uint64_t(planned.offset_bytes), uint64_t(b.nbytes()));
-    else if (!planned.shared_with) buffer_places_[i] = allocate(uint64_t(b.nbytes()));
+      device_buffers_[i] = shared[*planned.shared_index].part_of(uint64_t(planned.offset_bytes), uint64_t(b.nbytes()));
+    else if (!planned.reused_buffer) device_buffers_[i] = allocate(uint64_t(b.nbytes()));
   }
-  for (size_t i = 0; i < buffer_places_.size(); i++)
-    if (auto same = plan_.places[i].shared_with; same && buffer_places_[i].bytes == 0)
-      buffer_places_[i] = buffer_places_[*same];
-  for (size_t i = 0; i < buffer_places_.size(); i++)
+  for (size_t i = 0; i < device_buffers_.size(); i++)
+    if (auto same = memory_plan_.places[i].reused_buffer; same && device_buffers_[i].bytes == 0)
+      device_buffers_[i] = device_buffers_[*same];
+  for (size_t i = 0; i < device_buffers_.size(); i++)
     if (const ScheduleBuffer& b = schedule.buffers[i]; b.view_of)
-      buffer_places_[i] = buffer_places_[*b.view_of].part_of(uint64_t(b.offset_bytes), uint64_t(b.nbytes()));
+      device_buffers_[i] = device_buffers_[*b.view_of].part_of(uint64_t(b.offset_bytes), uint64_t(b.nbytes()));
 }
 
 ScheduleMemory::~ScheduleMemory() {
-  for (const DeviceBuffer& b : owned_) device_.free(b);
+  for (const DeviceBuffer& b : owned_buffers_) device_.free(b);
 }
 
 DeviceBuffer ScheduleMemory::allocate(uint64_t bytes) {
-  owned_.push_back(device_.allocate(std::max<uint64_t>(bytes, 1)).value_or_throw());
-  return owned_.back().part_of(0, bytes);
+  owned_buffers_.push_back(device_.allocate(std::max<uint64_t>(bytes, 1)).value_or_throw());
+  return owned_buffers_.back().part_of(0, bytes);
 }
 
-DeviceBuffer ScheduleMemory::hold_data(const HostData& data) {
+DeviceBuffer ScheduleMemory::store_data(const HostData& data) {
   auto address = reinterpret_cast<uintptr_t>(data.data);
   bool worth_it = data.is_mapped || data.bytes >= kCopiedBelow;
   if (worth_it && takes_host_addresses(device_) && address % (is_ref_ ? kRefAlignment : kCompiledAlignment) == 0)

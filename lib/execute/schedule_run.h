@@ -35,18 +35,18 @@ class ScheduleMemory {
   ScheduleMemory(const ScheduleMemory&) = delete;
   ScheduleMemory& operator=(const ScheduleMemory&) = delete;
 
-  const DeviceBuffer& at(size_t buffer) const { return buffer_places_[buffer]; }  // `buffer`: its number in the
+  const DeviceBuffer& at(size_t buffer) const { return device_buffers_[buffer]; }  // `buffer`: its number in the
                                                                                   // schedule
-  const MemoryPlan& plan() const { return plan_; }
+  const MemoryPlan& plan() const { return memory_plan_; }
 
  private:
   DeviceBuffer allocate(uint64_t bytes);
-  DeviceBuffer hold_data(const HostData& data);
+  DeviceBuffer store_data(const HostData& data);
 
   Device& device_;
   bool is_ref_;
-  MemoryPlan plan_;
-  std::vector<DeviceBuffer> owned_, buffer_places_;
+  MemoryPlan memory_plan_;
+  std::vector<DeviceBuffer> owned_buffers_, device_buffers_;
 };
 
 // An array to return: the number of its buffer in the schedule, its dtype and shape.
@@ -97,10 +97,10 @@ class ScheduleRunner {
   explicit ScheduleRunner(Placement& place, unsigned jobs = 1, ExecuteObserver* observer = nullptr);
   ~ScheduleRunner();
 
-  Placement& place() { return place_; }
+  Placement& place() { return placement_; }
 
   // From now on, makes one kernel for each operation on buffers whose result is not too large to store.
-  void do_not_fuse() { fuses_kernels_ = false; }
+  void disable_fusion() { fuses_kernels_ = false; }
 
   // The watcher observes the rewrites of scheduling and may reject them.
   void set_watcher(Watcher* watcher) { watcher_ = watcher; }
@@ -112,23 +112,24 @@ class ScheduleRunner {
                                       std::span<const WantedArray> wanted, const ScheduleOptions& options = {});
 
  private:
-  struct Prepared;
+  struct PreparedKernel;
   class Run;
-  void prepare_all(const Schedule& schedule);
-  Prepared& lowered_kernel(UOp ast);
-  Prepared& prepare_kernel(UOp ast, Device& device);
+  void prepare_kernels(const Schedule& schedule);
+  PreparedKernel& lowered_kernel(UOp ast);
+  PreparedKernel& prepare_kernel(UOp ast, Device& device);
   void prepare_ref_kernels(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds);
   ScheduleResult run_all(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted,
                          const ScheduleOptions& options);
-  ScheduleResult run_on(Device& device, std::vector<Array> values, const Schedule& schedule, const BufferValues& known,
-                        std::span<const WantedArray> wanted, const ScheduleOptions& options);
+  ScheduleResult run_on_device(Device& device, std::vector<Array> values, const Schedule& schedule,
+                               const BufferValues& known, std::span<const WantedArray> wanted,
+                               const ScheduleOptions& options);
 
-  Placement& place_;
+  Placement& placement_;
   unsigned num_threads_;
   bool fuses_kernels_ = true;
   Watcher* watcher_ = nullptr;
   ExecuteObserver& observer_;
-  std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_kernels_;
+  std::unordered_map<UOp, std::unique_ptr<PreparedKernel>> prepared_kernels_;
   std::map<std::string, int> name_counts_;  // how often each kernel name was used, to make names unique
   double compile_seconds_ = 0;
 };

@@ -16,16 +16,17 @@ constexpr int64_t kMaxThreads = 120'000;  // maximum number of threads of a grid
 constexpr int kMaxBits = 62;              // maximum number of bits of an index
 
 // Returns a number that differs from `n` by at most 3.
-int64_t number_near(int64_t n, RandomSource& c) { return n + int64_t(c.uniform(7)) - 3; }
+int64_t number_near(int64_t n, RandomSource& c) { return n + int64_t(c.random_below(7)) - 3; }
 
 class EdgeKernelMaker {
  public:
   EdgeKernelMaker(Graph& graph, RandomSource& chance) : g_(graph), c_(chance) {}
 
   UOp kernel() {
-    size_t n = 1 + c_.uniform(2);
-    while (loops_.size() < n) loops_.push_back(g_.range(c_.one_of(kLoops), int64_t(loops_.size()), AxisType::LOOP));
-    switch (c_.uniform(5)) {
+    size_t n = 1 + c_.random_below(2);
+    while (loops_.size() < n)
+      loops_.push_back(g_.range(c_.random_item(kLoops), int64_t(loops_.size()), AxisType::LOOP));
+    switch (c_.random_below(5)) {
       case 0:
       case 1: return stored(chosen(scaled_comparison()));
       case 2: return stored(chosen(rounded_compared()));
@@ -35,15 +36,15 @@ class EdgeKernelMaker {
 
  private:
   UOp index() {
-    UOp at = c_.one_of(loops_);
-    if (loops_.size() > 1 && c_.one_in(2)) at = row_major(loops_).position;
-    return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.uniform(6)) - 2) : at;
+    UOp at = c_.random_item(loops_);
+    if (loops_.size() > 1 && c_.one_in(2)) at = row_major_index(loops_).position;
+    return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.random_below(6)) - 2) : at;
   }
   // Returns a positive number of at most 2^most_bits + 3, often near a power of two at which an integer or float dtype
   // ends, such as 2^31 or 2^24.
   int64_t long_number(int most_bits) {
     static constexpr int kEnds[] = {16, 24, 31, 32, 53, 54, 60};
-    int bits = c_.one_in(3) ? int(c_.uniform(size_t(most_bits))) : c_.one_of(kEnds);
+    int bits = c_.one_in(3) ? int(c_.random_below(size_t(most_bits))) : c_.random_item(kEnds);
     return std::max<int64_t>(1, number_near(int64_t(1) << std::min(bits, most_bits), c_));
   }
 
@@ -53,11 +54,11 @@ class EdgeKernelMaker {
     UOp at = index();
     int64_t most = at.vmax().as_int().small_value() + 3;
     int64_t scale = long_number(kMaxBits - 1 - int(std::bit_width(uint64_t(most))));
-    int64_t times = int64_t(c_.uniform(size_t(most))), bound = times * scale;
+    int64_t times = int64_t(c_.random_below(size_t(most))), bound = times * scale;
     if (!c_.one_in(4)) bound = number_near(bound, c_);
     if (c_.one_in(3)) scale = -scale, bound = -bound;
     UOp left = at * Const(scale), right = g_.constant(dtypes::index, bound);
-    if (c_.one_in(4)) left = left + g_.constant(dtypes::index, int64_t(c_.uniform(5)) - 2);
+    if (c_.one_in(4)) left = left + g_.constant(dtypes::index, int64_t(c_.random_below(5)) - 2);
     return comparison(left, right);
   }
 
@@ -65,9 +66,9 @@ class EdgeKernelMaker {
     static constexpr std::pair<Scalar, int> kDigits[] = {{Scalar::Float32, 24}, {Scalar::Float32, 24},
                                                          {Scalar::Float16, 11}, {Scalar::BFloat16, 8},
                                                          {Scalar::Float64, 53}};
-    auto [scalar, digits] = c_.one_of(kDigits);
+    auto [scalar, digits] = c_.random_item(kDigits);
     DType d = dtypes::of(scalar);
-    int64_t end = int64_t(1) << (digits + int(c_.uniform(3)));
+    int64_t end = int64_t(1) << (digits + int(c_.random_below(3)));
     UOp number = (index() + g_.constant(dtypes::index, number_near(end, c_))).cast(d);
     // Round to a multiple of 4, because near `end` the dtype cannot represent all integers.
     double bound = std::ldexp(std::nearbyint(std::ldexp(double(number_near(end, c_)), -2)), 2);
@@ -75,7 +76,7 @@ class EdgeKernelMaker {
   }
 
   UOp comparison(UOp a, UOp b) {
-    switch (c_.uniform(4)) {
+    switch (c_.random_below(4)) {
       case 0: return b.lt(a);
       case 1: return c_.one_in(2) ? a.ne(b) : a.lt(b).logical_not();
       default: return a.lt(b);
@@ -89,35 +90,35 @@ class EdgeKernelMaker {
   UOp small_integers() {
     static constexpr Scalar kSmall[] = {Scalar::UInt8,  Scalar::UInt8, Scalar::Int8,  Scalar::UInt16,
                                         Scalar::UInt16, Scalar::Int16, Scalar::UInt32, Scalar::Int32};
-    DType d = dtypes::of(c_.one_of(kSmall));
+    DType d = dtypes::of(c_.random_item(kSmall));
     UOp a = element(d), b = c_.one_in(2) ? element(d) : a;
     static constexpr Op kJoined[] = {Op::ADD, Op::MUL, Op::MAX, Op::AND, Op::XOR};
-    if (c_.one_in(2)) a = a.alu(c_.one_of(kJoined), c_.one_in(2) ? b : constant(d));
-    switch (c_.uniform(6)) {
+    if (c_.one_in(2)) a = a.alu(c_.random_item(kJoined), c_.one_in(2) ? b : constant(d));
+    switch (c_.random_below(6)) {
       case 0: return chosen(a.lt(constant(d)));
       case 1: return a % constant(d);
-      case 2: return a.alu(Op::SHR, g_.constant(d, int64_t(c_.uniform(size_t(d.bitsize())))));
+      case 2: return a.alu(Op::SHR, g_.constant(d, int64_t(c_.random_below(size_t(d.bitsize())))));
       default: return a / constant(d);
     }
   }
   // Returns a constant near the dtype's maximum or a power of two, sometimes negated. One in four exceeds the maximum.
   UOp constant(DType d) {
     int bits = int(d.bitsize()) - !dtypes::is_unsigned(d);
-    int64_t most = (int64_t(1) << bits) - 1, v = most - int64_t(c_.uniform(4));
-    if (c_.one_in(2)) v = number_near(int64_t(1) << (2 + c_.uniform(size_t(bits) - 2)), c_);
+    int64_t most = (int64_t(1) << bits) - 1, v = most - int64_t(c_.random_below(4));
+    if (c_.one_in(2)) v = number_near(int64_t(1) << (2 + c_.random_below(size_t(bits) - 2)), c_);
     v = std::clamp<int64_t>(v, 2, most);
-    if (c_.one_in(4)) v = most + 1 + int64_t(c_.uniform(size_t(most)));
+    if (c_.one_in(4)) v = most + 1 + int64_t(c_.random_below(size_t(most)));
     else if (!dtypes::is_unsigned(d) && c_.one_in(3)) v = -v;
     return g_.constant(d, v);
   }
 
   UOp buffer(DType d, int64_t size) { return g_.node(Op::DEFINE_GLOBAL, d.ptr(size), {}, Arg(buffers_++)); }
   UOp element(DType d) {
-    auto [at, size] = row_major(loops_);
+    auto [at, size] = row_major_index(loops_);
     return buffer(d, size).index(at);
   }
   UOp stored(UOp value) {
-    auto [at, size] = row_major(loops_);
+    auto [at, size] = row_major_index(loops_);
     return g_.sink(buffer(value.dtype(), size).index_ptr(at).store(value).end(loops_));
   }
 
@@ -132,14 +133,14 @@ class EdgeKernelMaker {
 std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, RandomSource& c) {
   for (int tries = 0; tries < 256; tries++) {
     static constexpr size_t kDimensions[] = {1, 2, 2, 2, 3, 3};
-    std::vector<int64_t> sizes(c.one_of(kDimensions));
+    std::vector<int64_t> sizes(c.random_item(kDimensions));
     int64_t threads = 1;
     bool is_beyond = false;
     for (size_t i = 0; i < sizes.size(); i++) {
       const int64_t limit = std::max<int64_t>(1, limits[i]);
-      const int64_t between = limit / 2 + int64_t(c.uniform(size_t(limit)));
-      const int64_t choices[] = {1 + int64_t(c.uniform(8)), limit, number_near(limit, c), between, 2 * limit};
-      sizes[i] = std::max<int64_t>(1, c.one_of(choices));
+      const int64_t between = limit / 2 + int64_t(c.random_below(size_t(limit)));
+      const int64_t choices[] = {1 + int64_t(c.random_below(8)), limit, number_near(limit, c), between, 2 * limit};
+      sizes[i] = std::max<int64_t>(1, c.random_item(choices));
       if (sizes[i] > kMaxThreads / threads) {
         threads = kMaxThreads + 1;
         break;
@@ -168,7 +169,7 @@ UOp grid_kernel(Graph& g, RandomSource& c, const Target& target) {
   if (loops.empty()) return {};
   std::vector<UOp> order = loops;
   if (c.one_in(2)) std::ranges::reverse(order);
-  auto [at, threads] = row_major(order);
+  auto [at, threads] = row_major_index(order);
   UOp value = loops[0].cast(dtypes::int32);
   for (size_t i = 1; i < loops.size(); i++) value = value * Const(int64_t(7)) + loops[i].cast(dtypes::int32);
   UOp out = g.node(Op::DEFINE_GLOBAL, value.dtype().ptr(threads), {}, Arg(int64_t(0)));

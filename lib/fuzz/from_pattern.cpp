@@ -45,14 +45,14 @@ class FromPattern {
   }
 
  private:
-  UOp range(AxisType type) { return g_.range(c_.one_of(kLoops), axis_++, type); }
-  DType any_dtype() { return dtypes::of(c_.one_of(kScalars)); }
+  UOp range(AxisType type) { return g_.range(c_.random_item(kLoops), next_axis_++, type); }
+  DType any_dtype() { return dtypes::of(c_.random_item(kScalars)); }
   UOp number(DType d) {
-    if (dtypes::is_float(d)) return g_.constant(d, c_.one_of(kFloats));
+    if (dtypes::is_float(d)) return g_.constant(d, c_.random_item(kFloats));
     if (dtypes::is_bool(d)) return g_.constant(d, c_.one_in(2));
-    int64_t v = c_.one_of(kNumbers);
+    int64_t v = c_.random_item(kNumbers);
     // sometimes a number of kEdges, or the previous such number plus 1
-    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.one_of(kEdges);
+    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.random_item(kEdges);
     return g_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
   }
 
@@ -92,13 +92,13 @@ class FromPattern {
   UOp make(const PatNode* p, DType d) {
     if (p->capture >= 0)
       if (auto it = bound_.find(p->capture); it != bound_.end()) return it->second.dtype() == d ? it->second : UOp();
-    UOp out = p->alternatives ? alternative(p, d) : node(p, d);
+    UOp out = p->has_alternatives ? alternative(p, d) : node(p, d);
     if (out && p->capture >= 0) bound_[p->capture] = out;
     return out;
   }
 
   UOp alternative(const PatNode* p, DType d) {
-    const PatNode* chosen = p->children[c_.uniform(p->children.size())];
+    const PatNode* chosen = p->children[c_.random_below(p->children.size())];
     auto dtype = dtype_of(chosen, d);
     return dtype ? make(chosen, *dtype) : UOp();
   }
@@ -110,10 +110,10 @@ class FromPattern {
       if (kMade.contains(op)) can.push_back(op);
     });
     if (can.empty()) return {};
-    Op op = c_.one_of(can);
+    Op op = c_.random_item(can);
     if (op == Op::VCONST) op = Op::CONST;
     if (op == Op::CONST) return constant(p, d);
-    if (op == Op::RANGE) return c_.one_of(loops_);
+    if (op == Op::RANGE) return c_.random_item(loops_);
     if (op == Op::DEFINE_VAR) return variable(d);
     if (op == Op::REDUCE) return reduction(p, d);
     if (op == Op::INDEX) return loaded(p, d);
@@ -176,18 +176,19 @@ class FromPattern {
 
   UOp variable(DType d = dtypes::index) {
     std::string name = "n" + std::to_string(variables_++);
-    return dtypes::is_bool(d) ? g_.variable(name, false, true, d) : g_.variable(name, int64_t(1), c_.one_of(kMaxes), d);
+    return dtypes::is_bool(d) ? g_.variable(name, false, true, d)
+                              : g_.variable(name, int64_t(1), c_.random_item(kMaxes), d);
   }
 
   UOp algebra() {
-    UOp a = c_.one_of(loops_), b = c_.one_of(loops_);
-    switch (c_.uniform(8)) {
-      case 0: return a * Const(c_.one_of(kScales)) + b;
-      case 1: return a + g_.constant(dtypes::index, c_.one_of(kNumbers));
-      case 2: return a / g_.constant(dtypes::index, int64_t(1 + c_.uniform(8)));
-      case 3: return a % g_.constant(dtypes::index, int64_t(1 + c_.uniform(8)));
+    UOp a = c_.random_item(loops_), b = c_.random_item(loops_);
+    switch (c_.random_below(8)) {
+      case 0: return a * Const(c_.random_item(kScales)) + b;
+      case 1: return a + g_.constant(dtypes::index, c_.random_item(kNumbers));
+      case 2: return a / g_.constant(dtypes::index, int64_t(1 + c_.random_below(8)));
+      case 3: return a % g_.constant(dtypes::index, int64_t(1 + c_.random_below(8)));
       case 4: return c_.one_in(4) ? variable() : a;
-      case 5: return a * Const(c_.one_of(kScales)) + b * Const(c_.one_of(kScales));
+      case 5: return a * Const(c_.random_item(kScales)) + b * Const(c_.random_item(kScales));
       default: return a;
     }
   }
@@ -196,8 +197,8 @@ class FromPattern {
     if (c_.one_in(12)) return number(d);
     if (d.is(Scalar::Index)) return algebra();
     if (dtypes::is_bool(d) && c_.one_in(2)) {
-      UOp r = c_.one_of(loops_);
-      return r.lt(r.const_like(int64_t(1 + c_.uniform(8))));
+      UOp r = c_.random_item(loops_);
+      return r.lt(r.const_like(int64_t(1 + c_.random_below(8))));
     }
     if (c_.one_in(10)) return algebra().cast(d);
     UOp at;
@@ -216,7 +217,7 @@ class FromPattern {
     if (high.as_int() < Int(0) || (!(place == at) && low.as_int() < Int(0))) return {};
     if (low.as_int() < Int(0)) at = place.lt(place.const_like(0)).logical_not().where(place, g_.invalid());
     if (d.is(Scalar::Index)) return {};
-    UOp buffer = g_.node(Op::DEFINE_GLOBAL, d.ptr(high.as_int().small_value() + 1), {}, Arg(buffer_++));
+    UOp buffer = g_.node(Op::DEFINE_GLOBAL, d.ptr(high.as_int().small_value() + 1), {}, Arg(next_buffer_++));
     return buffer.index(at);
   }
 
@@ -231,7 +232,7 @@ class FromPattern {
   UOp stored(UOp value) {
     for (UOp u : toposort(value))
       if (u.is_invalid() && value.dtype().is(Scalar::Index)) {  // an index with a gate: load at this index
-        UOp r = c_.one_of(loops_);
+        UOp r = c_.random_item(loops_);
         value = element(r.lt(r.const_like(1)).where(r, value), dtypes::float32);
         break;
       }
@@ -247,7 +248,7 @@ class FromPattern {
     if (!value || !value.dtype().is_value()) return {};
     for (UOp u : toposort(value))  // reject an index that overflows, because the kernel would have no meaning
       if (u.dtype().is(Scalar::Index) && !u.is_invalid() && !fits(u)) return {};
-    auto [at, size] = row_major(loops_);
+    auto [at, size] = row_major_index(loops_);
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(int64_t(0)));
     return g_.sink(out.index_ptr(at).store(value).end(loops_));
   }
@@ -256,7 +257,7 @@ class FromPattern {
   RandomSource& c_;
   std::vector<UOp> loops_;
   std::map<int, UOp> bound_;  // maps a capture of the pattern to the node that it matches
-  int64_t axis_ = 0, buffer_ = 1, edge_ = 0;
+  int64_t next_axis_ = 0, next_buffer_ = 1, edge_ = 0;
   int variables_ = 0;
 };
 

@@ -34,7 +34,7 @@ constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr double kSecondsBetweenStates = 60;
 constexpr const char* kFixedSetting = "ALLOW_HALF8";  // a setting that tinygrad reads only at startup
 
-std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
+std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file_name(rule)); }
 
 // Returns true if a constant is outside the range of its dtype. tinygrad's bounds do not truncate such a constant.
 bool has_wild_constant(UOp root) {
@@ -47,7 +47,8 @@ bool has_wild_constant(UOp root) {
 
 // Returns the kernel as the text of a JSON file, which every command can read as INPUT. Throws Failure.
 std::string json_of(const KernelText& kernel, const std::string& name) {
-  InputGraph in = std::move(load_recorded(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
+  InputGraph in =
+      std::move(load_recorded_graph(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
@@ -63,7 +64,7 @@ bool differs_at_the_ends(const Verdict& verdict) {
 // Returns the graph of a repro bundle, with the bundle's settings. Throws Failure.
 InputGraph bundled_graph(const std::string& text, const std::string& name) {
   InputGraph in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
-  return std::move(load_recorded(in.info.settings, InputKind::Repro, text, name).value_or_throw());
+  return std::move(load_recorded_graph(in.info.settings, InputKind::Repro, text, name).value_or_throw());
 }
 
 // One campaign. The functions of this class throw Failure.
@@ -86,7 +87,7 @@ class Campaign {
     for (auto& tinygrad : tinygrads_) expect_answers(*tinygrad);
     if (!spec_.graph.empty()) {
       one(maker_.remake_graph(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
-      report_.num_made = 1;
+      report_.num_graphs_made = 1;
     } else {
       std::vector<std::jthread> threads;
       for (size_t i = 1; i < workers; i++) threads.emplace_back([this, i] { work(tinygrad(i)); });
@@ -143,7 +144,7 @@ class Campaign {
     if (session_.is_cancelled()) return;
     std::unique_lock lock(lock_);
     in_work_.erase(number);
-    report_.num_made++;
+    report_.num_graphs_made++;
     if (!is_kept() || seconds_since(saved_) < kSecondsBetweenStates) return;
     saved_ = Clock::now();
     lock.unlock();
@@ -187,16 +188,16 @@ class Campaign {
 
   const Rule* rarely_hit_rule(RandomSource& chance) {
     std::lock_guard guard(lock_);
-    const Rule* rule = chance.one_of(maker_.rules());
+    const Rule* rule = chance.random_item(maker_.rules());
     for (int others = 0; others < 7; others++)
-      if (const Rule* other = chance.one_of(maker_.rules()); counts_[key_of(*other)] < counts_[key_of(*rule)])
+      if (const Rule* other = chance.random_item(maker_.rules()); counts_[key_of(*other)] < counts_[key_of(*rule)])
         rule = other;
     return rule;
   }
 
   std::optional<Ancestor> ancestor(RandomSource& chance) {
     std::lock_guard guard(lock_);
-    return rare_.empty() ? std::nullopt : std::optional(chance.one_of(rare_));
+    return rare_.empty() ? std::nullopt : std::optional(chance.random_item(rare_));
   }
 
   // Counts the rules that applied in the graph `made`. If one of them is rare, keeps a kernel for mutations.
@@ -272,7 +273,7 @@ class Campaign {
      : outcome.kind == Kind::LeftOut  ? report_.num_left_out
      : outcome.kind == Kind::Compiled ? report_.num_compiled
                                       : report_.num_compared)++;
-    report_.num_ref_runs += outcome.num_ref_runs, report_.num_rounding += outcome.num_rounding;
+    report_.num_ref_runs += outcome.num_ref_runs, report_.num_rounding_runs += outcome.num_rounding_runs;
     report_.num_device_runs += outcome.num_device_runs;
     if (const auto n = report_.num_compared; n % 50 == 0)
       session_.report_progress(std::to_string(n) + " graphs, " + std::to_string(findings_.size()) + " findings");
@@ -339,7 +340,7 @@ class Campaign {
     };
     BisectReport report = bisected();
     if (report.verdict.kind == Verdict::Kind::Same && failure.device == "REF") {
-      trial.compare.runs_each_stage = true;
+      trial.compare.should_run_each_stage = true;
       report = bisected();
     }
     const Verdict& verdict = report.verdict;
@@ -357,10 +358,11 @@ class Campaign {
     if (!verdict.detail.empty() && (is(Verdict::Kind::Unresolved) || is(Verdict::Kind::Rewrite)))
       finding.message += "; " + verdict.detail;
     if (is(Verdict::Kind::Renderer) && !verdict.before.empty()) finding.message += "; of " + verdict.before;
-    const bool is_wild = has_wild_constant(in.root) || verdict.detail.find(kOutOfRangeConstant) != std::string::npos;
+    const bool is_wild =
+        has_wild_constant(in.root) || verdict.detail.find(kOutOfRangeConstantText) != std::string::npos;
     std::string rule = verdict.pass_name.empty() ? finding.rule : "LLVM's " + verdict.pass_name;
     if (!finding.branch.empty()) rule += " [" + finding.branch + "]";
-    finding.known_entry = known_.entry_of({.rule = rule,
+    finding.known_entry = known_.entry_of_finding({.rule = rule,
                                            .symptom = failure.symptom,
                                            .message = finding.message,
                                            .node = verdict.node_tree,
@@ -404,7 +406,7 @@ class Campaign {
                                       .runs_in_process = failure.device == "REF"}};
     RunOptions trial = plain;
     for (UOp u : toposort(kernel.ast))
-      if (u.is(Op::DEFINE_VAR)) trial.input.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
+      if (u.is(Op::DEFINE_VAR)) trial.input.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low_64_bits();
     KeyedFinding n = bisected_finding(made, failure, quiet, trial, load);
     if (!is_new(n)) return;
 
@@ -434,7 +436,7 @@ class Campaign {
         n = std::move(*small);
       }
     }
-    n.finding.num_nodes = reduced.nodes_after;
+    n.finding.num_nodes = reduced.num_nodes_after;
     keep(n.finding, text);
     std::lock_guard guard(lock_);
     FuzzFinding& kept = findings_[n.key];

@@ -47,7 +47,7 @@ struct FuzzFinding {
 
 struct FuzzReport {
   uint64_t seed = 0;
-  size_t num_made = 0;  // number of graphs made, the unit of FuzzSpec::num_graphs
+  size_t num_graphs_made = 0;  // number of graphs made, the unit of FuzzSpec::num_graphs
   // The next four fields count kernels. A tensor graph counts with all the kernels of its schedule.
   size_t num_compared = 0;  // number of kernels whose results were compared, or that failed
   // number of kernels that are too large for REF or have undefined results: for these, only the linear lists with and
@@ -58,7 +58,7 @@ struct FuzzReport {
   // number of kernels that were not checked, because REF cannot run their AST (for example, it reads outside of a
   // buffer), because they could not be run, or because random choices contradicted each other
   size_t num_left_out = 0;
-  size_t num_rounding = 0;                       // number of runs whose differences are explained by rounding
+  size_t num_rounding_runs = 0;                  // number of runs whose differences are explained by rounding
   size_t num_ref_runs = 0, num_device_runs = 0;  // number of runs in REF; number of runs on devices
   double seconds = 0;
   size_t num_equal_kernels = 0;                  // number of kernels whose texts equal tinygrad's

@@ -214,7 +214,7 @@ TEST_CASE("fuzz finds a seeded fault, reduces it and reports its rule") {
   CHECK(report.exit_code() == 1);
   const FuzzFinding& found = *std::ranges::find_if(report.findings, is_it);
   CHECK(found.num_graphs > 1);
-  CHECK(report.num_made == 60);
+  CHECK(report.num_graphs_made == 60);
   CHECK(report.text().starts_with("60 graphs from seed 0 in "));
   CHECK(found.num_nodes > 0);
   CHECK(found.num_nodes < 30);
@@ -266,9 +266,9 @@ TEST_CASE("grid_kernel makes a grid with more threads than its target launches")
 TEST_CASE("fuzz makes a graph again from its name, whatever the campaign had seen") {
   GraphMaker maker(7, {test_path("golden/kernels.jsonl.gz")});
   std::vector<Ancestor> kept;
-  MakerSteering steering{.rule = [&](RandomSource& c) { return c.one_of(maker.rules()); },
+  MakerSteering steering{.rule = [&](RandomSource& c) { return c.random_item(maker.rules()); },
                          .parent = [&](RandomSource& c) {
-                      return kept.empty() ? std::nullopt : std::optional(c.one_of(kept));
+                      return kept.empty() ? std::nullopt : std::optional(c.random_item(kept));
                     }};
   size_t from_rules = 0, grown = 0, tensors = 0;
   for (uint64_t number = 500; number < 800; number++) {
@@ -302,7 +302,7 @@ TEST_CASE("fuzz continues a stopped campaign as if it had not been stopped") {
     return r.text();
   };
   parts.num_graphs = 25;
-  CHECK(fuzz(session, parts).num_made == 25);
+  CHECK(fuzz(session, parts).num_graphs_made == 25);
   parts.num_graphs = 60;
   CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));
   CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));  // continuing a complete campaign changes nothing
@@ -323,7 +323,7 @@ TEST_CASE("fuzz makes graphs again that were unfinished when a campaign was stop
   state.rare_graphs.push_back({parse_recipe("3/1").value_or_throw(), {"ast", {{"NOOPT", "1"}}, "CPU:LLVM"}});
   state.findings["x"] = {
       .verdict = "rewrite", .rule = "x", .graph_number = 2, .name = "2", .num_graphs = 5, .num_nodes = 9};
-  state.report.num_made = 5, state.report.seconds = 1.5;
+  state.report.num_graphs_made = 5, state.report.seconds = 1.5;
   const TemporaryFolder folder;
   const std::string path = folder.file("state.json"), text = state_to_json(state, {1, "digest"});
   REQUIRE(write_file(path, text));
@@ -369,7 +369,7 @@ TEST_CASE("check_kernel accepts cancellation in sums, and rounding beyond the en
                              {.seed = 2000000, .graph = graph, .golden_files = {test_path("golden/kernels.jsonl.gz")}});
     CHECK(report.error == "");
     CHECK(report.findings.empty());
-    CHECK(report.num_rounding > 0);
+    CHECK(report.num_rounding_runs > 0);
   }
 }
 #endif
@@ -388,29 +388,33 @@ TEST_CASE("Maker rejects truncated golden files") {
 TEST_CASE("KnownRules matches rule, branch, message and condition") {
   auto known = KnownRules::read(test_path("known_unsound.md"));
   REQUIRE(known);
-  CHECK(known->entry_of({.rule = "lt-scaled"}) == "lt-scaled");
+  CHECK(known->entry_of_finding({.rule = "lt-scaled"}) == "lt-scaled");
   // the built-in tables have the rules of tgc and those of tinygrad
-  CHECK(KnownRules::built_in().entry_of({.rule = "lt-scaled"}) == "lt-scaled");
-  CHECK(KnownRules::built_in().entry_of({.rule = "uop/symbolic.py:165"}) == "uop/symbolic.py:165");
-  CHECK(KnownRules::built_in().entries().size() > known->entries().size());
-  CHECK(known->entry_of({.rule = "divmod-general [congruence]"}) == "divmod-general [congruence]");
-  CHECK(known->entry_of({.rule = "divmod-general [gcd]"}) == "");
-  CHECK(known->entry_of({.rule = "mul-fdiv", .is_non_finite = true}) == "non-finite, mul-fdiv");
-  CHECK(known->entry_of({.rule = "mul-fdiv"}) == "");
+  CHECK(KnownRules::built_in_rules().entry_of_finding({.rule = "lt-scaled"}) == "lt-scaled");
+  CHECK(KnownRules::built_in_rules().entry_of_finding({.rule = "uop/symbolic.py:165"}) == "uop/symbolic.py:165");
+  CHECK(KnownRules::built_in_rules().entries().size() > known->entries().size());
+  CHECK(known->entry_of_finding({.rule = "divmod-general [congruence]"}) == "divmod-general [congruence]");
+  CHECK(known->entry_of_finding({.rule = "divmod-general [gcd]"}) == "");
+  CHECK(known->entry_of_finding({.rule = "mul-fdiv", .is_non_finite = true}) == "non-finite, mul-fdiv");
+  CHECK(known->entry_of_finding({.rule = "mul-fdiv"}) == "");
   const std::string gate =
       "Ops.INDEX dtypes.imagef((1, 384, 4))\n  Ops.WHERE dtypes.index.vec(2)\n    Ops.CMPLT dtypes.bool\n";
-  CHECK(known->entry_of({.rule = "index-given-valid", .node = gate + "      Ops.CONST dtypes.index 0\n"}) != "");
-  CHECK(known->entry_of({.rule = "index-given-valid", .node = gate + "      Ops.RANGE dtypes.index 0\n"}) == "");
-  CHECK(known->entry_of({.rule = "index-given-valid", .node = "Ops.INDEX dtypes.float\n  Ops.CMPLT dtypes.bool\n"
-                                                              "    Ops.CONST dtypes.index 0\n"}) == "");
+  CHECK(known->entry_of_finding({.rule = "index-given-valid", .node = gate + "      Ops.CONST dtypes.index 0\n"}) !=
+        "");
+  CHECK(known->entry_of_finding({.rule = "index-given-valid", .node = gate + "      Ops.RANGE dtypes.index 0\n"}) ==
+        "");
+  CHECK(known->entry_of_finding({.rule = "index-given-valid",
+                                 .node = "Ops.INDEX dtypes.float\n  Ops.CMPLT dtypes.bool\n"
+                                         "    Ops.CONST dtypes.index 0\n"}) == "");
   const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // a bfloat16 load below another node, as bisect prints it
-  CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float.vec(3)" + load + ".vec(3)"}) != "");
-  CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float" + load}) == "");
+  CHECK(known->entry_of_finding({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float.vec(3)" + load + ".vec(3)"}) !=
+        "");
+  CHECK(known->entry_of_finding({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float" + load}) == "");
   const std::string message = "on CPU:CLANG: after the end of data0";
-  CHECK(known->entry_of({.symptom = "crash", .message = message}) == "");
-  CHECK(known->entry_of({.symptom = "crash", .message = message, .settings = {{"DEVECTORIZE", "2"}}}) ==
+  CHECK(known->entry_of_finding({.symptom = "crash", .message = message}) == "");
+  CHECK(known->entry_of_finding({.symptom = "crash", .message = message, .settings = {{"DEVECTORIZE", "2"}}}) ==
         "DEVECTORIZE=2, crash: after the end of data");
-  CHECK(known->entry_of({.rule = "add-zero", .has_wild_constant = true}) ==
+  CHECK(known->entry_of_finding({.rule = "add-zero", .has_wild_constant = true}) ==
         "a constant that its dtype does not hold");
 }
 
@@ -418,11 +422,11 @@ TEST_CASE("KnownRules matches the known faults of 0.14.0") {
   auto known = KnownRules::read(test_path("known_unsound14.md"));
   REQUIRE(known);
   const std::string reduce = "uop/symbolic.py:470";
-  CHECK(known->entry_of({.rule = reduce, .node = "Ops.REDUCE dtypes.uchar (Ops.MAX, 0)\n  Ops.MUL"}) != "");
-  CHECK(known->entry_of({.rule = reduce, .node = "Ops.REDUCE dtypes.float (Ops.ADD, 0)\n  Ops.MUL"}) == "");
+  CHECK(known->entry_of_finding({.rule = reduce, .node = "Ops.REDUCE dtypes.uchar (Ops.MAX, 0)\n  Ops.MUL"}) != "");
+  CHECK(known->entry_of_finding({.rule = reduce, .node = "Ops.REDUCE dtypes.float (Ops.ADD, 0)\n  Ops.MUL"}) == "");
   const std::string refusal = "the recorded source takes a variable before a buffer, but";
-  CHECK(known->entry_of({.symptom = "refused", .message = refusal}) != "");
-  CHECK(known->entry_of({.symptom = "endless", .message = "the command did not answer within 90 s"}) == "");
+  CHECK(known->entry_of_finding({.symptom = "refused", .message = refusal}) != "");
+  CHECK(known->entry_of_finding({.symptom = "endless", .message = "the command did not answer within 90 s"}) == "");
 }
 
 TEST_CASE("KnownRules reads entries from headings") {

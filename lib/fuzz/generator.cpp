@@ -56,15 +56,15 @@ class Algebra {
   UOp kernel() {
     int64_t size = 1;
     std::vector<UOp> loops, reduced;
-    for (size_t n = 1 + c_.uniform(3); loops.size() < n;) {
-      int64_t end = c_.one_of(kSizes);
+    for (size_t n = 1 + c_.random_below(3); loops.size() < n;) {
+      int64_t end = c_.random_item(kSizes);
       if (size * end > kMaxElements) end = 2;
       loops.push_back(range(end, AxisType::LOOP));
       size *= end;
     }
     terms_ = loops;
-    if (c_.one_in(4)) terms_.push_back(reduced.emplace_back(range(1 + int64_t(c_.uniform(9)), AxisType::REDUCE)));
-    UOp value = stored_value(2 + int(c_.uniform(3)));
+    if (c_.one_in(4)) terms_.push_back(reduced.emplace_back(range(1 + int64_t(c_.random_below(9)), AxisType::REDUCE)));
+    UOp value = stored_value(2 + int(c_.random_below(3)));
     if (!reduced.empty()) value = value.reduce(reduced, c_.one_in(3) ? Op::MAX : Op::ADD);
     UOp at = loops.back();
     int64_t stride = at.vmax().as_int().small_value() + 1;
@@ -81,27 +81,27 @@ class Algebra {
   }
 
  private:
-  UOp range(int64_t end, AxisType type) { return g_.range(end, axis_++, type); }
+  UOp range(int64_t end, AxisType type) { return g_.range(end, next_axis_++, type); }
   UOp constant(int64_t v) { return g_.constant(dtypes::index, v); }
 
   // Returns a number for which a rule's guard may give another answer than for its neighbors: a divisor, a multiple of
   // one, a loop size, or a limit of a dtype, sometimes plus or minus 1 or negated.
   int64_t number() {
-    if (c_.one_in(8)) return c_.one_of(kEdges);
-    int64_t d = divisors_.empty() || c_.one_in(3) ? c_.one_of(kDivisors) : c_.one_of(divisors_);
-    if (c_.one_in(4)) d = c_.one_of(terms_).vmax().as_int().small_value() + 1;
-    switch (c_.uniform(6)) {
+    if (c_.one_in(8)) return c_.random_item(kEdges);
+    int64_t d = divisors_.empty() || c_.one_in(3) ? c_.random_item(kDivisors) : c_.random_item(divisors_);
+    if (c_.one_in(4)) d = c_.random_item(terms_).vmax().as_int().small_value() + 1;
+    switch (c_.random_below(6)) {
       case 0: return d - 1;
       case 1: return d + 1;
       case 2: return -d;
-      case 3: return d * int64_t(1 + c_.uniform(5));
-      case 4: return -(d * int64_t(c_.uniform(4))) + int64_t(c_.uniform(3)) - 1;
+      case 3: return d * int64_t(1 + c_.random_below(5));
+      case 4: return -(d * int64_t(c_.random_below(4))) + int64_t(c_.random_below(3)) - 1;
       default: return d;
     }
   }
   int64_t divisor() {
-    int64_t d = c_.one_in(2) || divisors_.empty() ? c_.one_of(kDivisors) : c_.one_of(divisors_);
-    if (c_.one_in(5)) d *= int64_t(2 + c_.uniform(4));
+    int64_t d = c_.one_in(2) || divisors_.empty() ? c_.random_item(kDivisors) : c_.random_item(divisors_);
+    if (c_.one_in(5)) d *= int64_t(2 + c_.random_below(4));
     if (c_.one_in(12)) d = std::max<int64_t>(1, number());
     return divisors_.emplace_back(std::max<int64_t>(1, d));
   }
@@ -110,9 +110,9 @@ class Algebra {
     UOp made = depth <= 0 ? leaf() : inner(depth - 1);
     return is_small(made) ? made : leaf();
   }
-  UOp leaf() { return c_.one_in(6) ? constant(number()) : c_.one_of(terms_); }
+  UOp leaf() { return c_.one_in(6) ? constant(number()) : c_.random_item(terms_); }
   UOp inner(int depth) {
-    switch (c_.uniform(12)) {
+    switch (c_.random_below(12)) {
       case 0:
       case 1:
       case 2: return expression(depth) + expression(depth);
@@ -129,7 +129,7 @@ class Algebra {
   }
   UOp condition(int depth) {
     UOp a = expression(depth), b = c_.one_in(3) ? expression(depth) : constant(number());
-    switch (c_.uniform(6)) {
+    switch (c_.random_below(6)) {
       case 0: return a.ne(b);
       case 1: return a.lt(b).logical_not();
       case 2: return a.lt(b).alu(Op::AND, expression(depth).lt(constant(number())));
@@ -140,7 +140,7 @@ class Algebra {
 
   UOp load(int depth) {
     UOp at = expression(depth);
-    int64_t size = c_.one_of(kSizes);
+    int64_t size = c_.random_item(kSizes);
     UOp wrapped = ((at % constant(size)) + constant(size)) % constant(size), valid;
     bool fits = Int(0) <= at.vmin().as_int() && at.vmax().as_int() < Int(kMaxElements);
     if (fits && c_.one_in(2)) wrapped = at, size = at.vmax().as_int().small_value() + 1;
@@ -148,19 +148,19 @@ class Algebra {
     if (valid && valid.op() != Op::CONST) wrapped = valid.where(wrapped, g_.invalid());
     static constexpr Scalar kTypes[] = {Scalar::Float32, Scalar::Int32, Scalar::Float32, Scalar::UInt8,
                                         Scalar::Float16};
-    UOp buffer = g_.node(Op::DEFINE_GLOBAL, dtypes::of(c_.one_of(kTypes)).ptr(size), {}, Arg(buffer_++));
+    UOp buffer = g_.node(Op::DEFINE_GLOBAL, dtypes::of(c_.random_item(kTypes)).ptr(size), {}, Arg(next_buffer_++));
     return buffer.index(wrapped);
   }
 
   UOp stored_value(int depth) {
-    switch (c_.uniform(6)) {
+    switch (c_.random_below(6)) {
       case 0: return load(depth);
       case 5: {  // c.where(a, b), where one load has the gate c or not c, and the other is any load
-        UOp gate = condition(depth - 1), at = c_.one_of(terms_), other = load(depth - 1);
+        UOp gate = condition(depth - 1), at = c_.random_item(terms_), other = load(depth - 1);
         bool is_read_first = c_.one_in(2);
         UOp wanted = (is_read_first ? gate : gate.logical_not()).where(at, g_.invalid());
-        UOp buffer =
-            g_.node(Op::DEFINE_GLOBAL, other.dtype().ptr(at.vmax().as_int().small_value() + 1), {}, Arg(buffer_++));
+        UOp buffer = g_.node(Op::DEFINE_GLOBAL, other.dtype().ptr(at.vmax().as_int().small_value() + 1), {},
+                             Arg(next_buffer_++));
         UOp read = buffer.index(wanted);
         return is_read_first ? gate.where(read, other) : gate.where(other, read);
       }
@@ -186,7 +186,7 @@ class Algebra {
   RandomSource& c_;
   std::vector<UOp> terms_;
   std::vector<int64_t> divisors_;
-  int64_t axis_ = 0, buffer_ = 1;
+  int64_t next_axis_ = 0, next_buffer_ = 1;
 };
 
 // ---- mutations of other kernels
@@ -236,8 +236,8 @@ UOp with_fitting_buffers(UOp root) {
 Op similar(Op op, RandomSource& c) {
   static constexpr Op kFloats[] = {Op::ADD, Op::MUL, Op::MAX},
                       kUnary[] = {Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL};
-  if (std::ranges::find(kFloats, op) != std::end(kFloats)) return c.one_of(kFloats);
-  if (std::ranges::find(kUnary, op) != std::end(kUnary)) return c.one_of(kUnary);
+  if (std::ranges::find(kFloats, op) != std::end(kFloats)) return c.random_item(kFloats);
+  if (std::ranges::find(kUnary, op) != std::end(kUnary)) return c.random_item(kUnary);
   if (op == Op::CMPLT) return Op::CMPNE;
   if (op == Op::IDIV) return Op::MOD;
   return op == Op::MOD ? Op::IDIV : op == Op::AND ? Op::OR : op == Op::OR ? Op::AND : op;
@@ -247,19 +247,19 @@ UOp changed(UOp u, RandomSource& c) {
   Graph& g = u.graph();
   auto number = [&](int64_t v) { return g.constant(u.dtype(), v); };
   if (u.is(Op::RANGE) && u.src(0).is_const())
-    return u.with_src(std::vector<UOp>{g.constant(u.src(0).dtype(), c.one_of(kSizes))});
+    return u.with_src(std::vector<UOp>{g.constant(u.src(0).dtype(), c.random_item(kSizes))});
   if (u.is(Op::CONST) && is_index(u)) {
-    int64_t v = u.arg().to_const().to_int().low64();
-    int64_t choices[] = {v + 1, v - 1, 2 * v, v / 2, -v, c.one_of(kDivisors)};
-    return number(c.one_of(choices));
+    int64_t v = u.arg().to_const().to_int().low_64_bits();
+    int64_t choices[] = {v + 1, v - 1, 2 * v, v / 2, -v, c.random_item(kDivisors)};
+    return number(c.random_item(choices));
   }
   if (u.is(Op::CONST) && dtypes::is_float(u.dtype())) {
     double choices[] = {0.0, 1.0, -1.0, 2.0, 0.5, -0.0};
-    return g.constant(u.dtype(), c.one_of(choices));
+    return g.constant(u.dtype(), c.random_item(choices));
   }
   if (is_index(u) && !u.is(Op::CONST)) {
-    int64_t d = c.one_of(kDivisors);
-    switch (c.uniform(5)) {
+    int64_t d = c.random_item(kDivisors);
+    switch (c.random_below(5)) {
       case 0: return (u * number(d)) / number(d);
       case 1: return (u / number(d)) * number(d) + u % number(d);
       case 2: return u % number(d);
@@ -277,14 +277,14 @@ UOp changed(UOp u, RandomSource& c) {
 // ---- the functions of generator.h
 
 uint64_t RandomSource::next() {
-  uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
+  uint64_t z = random_state_ += 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ z >> 27) * 0x94D049BB133111EBull;
   return z ^ z >> 31;
 }
 
-RowMajor row_major(std::span<const UOp> loops) {
-  RowMajor out;
+RowMajorIndex row_major_index(std::span<const UOp> loops) {
+  RowMajorIndex out;
   for (UOp loop : loops) {
     int64_t n = loop.vmax().as_int().small_value() + 1;
     out.position = out.position ? out.position * Const(n) + loop : loop;
@@ -319,9 +319,9 @@ UOp matmul_kernel(Graph& g, RandomSource& c) {
   static constexpr Scalar kIn[] = {Scalar::Float16, Scalar::BFloat16, Scalar::FP8E4M3,
                                    Scalar::FP8E5M2, Scalar::Float32,  Scalar::Int8};
   static constexpr int64_t kDims[] = {16, 16, 32};
-  DType in = dtypes::of(c.one_of(kIn)), sum = in.is(Scalar::Int8) ? dtypes::int32 : dtypes::float32;
+  DType in = dtypes::of(c.random_item(kIn)), sum = in.is(Scalar::Int8) ? dtypes::int32 : dtypes::float32;
   if (c.one_in(3) && in.itemsize() > 1) sum = in;
-  int64_t m = c.one_of(kDims), n = c.one_of(kDims), k = 16 * int64_t(1 + c.uniform(4));
+  int64_t m = c.random_item(kDims), n = c.random_item(kDims), k = 16 * int64_t(1 + c.random_below(4));
   UOp i = g.range(m, 0, AxisType::LOOP), j = g.range(n, 1, AxisType::LOOP), l = g.range(k, 2, AxisType::REDUCE);
   auto buffer = [&](DType d, int64_t size, int64_t number) {
     return g.node(Op::DEFINE_GLOBAL, d.ptr(size), {}, Arg(number));
@@ -334,9 +334,9 @@ UOp matmul_kernel(Graph& g, RandomSource& c) {
 
 UOp grown_kernel(UOp ast, RandomSource& chance) {
   UOp root = ast;
-  for (size_t n = 1 + chance.uniform(3); n > 0; n--) {
+  for (size_t n = 1 + chance.random_below(3); n > 0; n--) {
     std::vector<UOp> nodes = toposort(root);
-    UOp u = chance.one_of(nodes), now = changed(u, chance);
+    UOp u = chance.random_item(nodes), now = changed(u, chance);
     if (!(now == u) && now.dtype() == u.dtype()) root = with(root, u, now);
   }
   if (root == ast || first_malformed_below(root)) return {};
@@ -349,10 +349,10 @@ UOp grown_tensor_graph(UOp sink, RandomSource& c) {
   UOp root = sink, device;
   for (UOp u : toposort(root))
     if (u.is(Op::DEVICE) && u.arg().kind() == Arg::Kind::Str) device = u;
-  for (size_t n = 1 + c.uniform(3); n > 0; n--) {
-    UOp u = c.one_of(toposort(root)), now = u;
+  for (size_t n = 1 + c.random_below(3); n > 0; n--) {
+    UOp u = c.random_item(toposort(root)), now = u;
     if (!u.dtype().is_value() || u.dtype().is(Scalar::Void) || u.in({Op::BIND, Op::DEFINE_VAR})) continue;
-    switch (c.uniform(6)) {
+    switch (c.random_below(6)) {
       case 0: now = g.node(Op::CONTIGUOUS, u.dtype(), u); break;
       case 1: now = g.node(c.one_in(2) ? Op::DETACH : Op::CONTIGUOUS_BACKWARD, u.dtype(), u); break;
       case 2:
@@ -380,7 +380,7 @@ UOp equivalent_kernel(UOp ast, RandomSource& chance) {
   Graph& g = ast.graph();
   std::vector<UOp> nodes = toposort(ast);
   for (int tries = 0; tries < 8; tries++) {
-    UOp u = chance.one_of(nodes);
+    UOp u = chance.random_item(nodes);
     if (chance.one_in(24)) return with(ast, u, u.rtag(int64_t(1)));
     if (u.in({Op::ADD, Op::MUL}) && chance.one_in(2))
       return with(ast, u, u.with_src(std::vector<UOp>{u.src(1), u.src(0)}));
@@ -388,7 +388,8 @@ UOp equivalent_kernel(UOp ast, RandomSource& chance) {
       return with(ast, u,
                   chance.one_in(2) ? u + g.constant(u.dtype(), int64_t(0)) : u * g.constant(u.dtype(), int64_t(1)));
     if (!u.is(Op::RANGE) || !u.src(0).is_const() || u.arg().items().size() != 2) continue;
-    int64_t size = u.src(0).arg().to_const().to_int().low64(), by = int64_t(2 + chance.uniform(4)), axis = 100;
+    int64_t size = u.src(0).arg().to_const().to_int().low_64_bits(), by = int64_t(2 + chance.random_below(4)),
+            axis = 100;
     if (size % by || size == by) continue;
     AxisType type = u.arg().items().back().axis_type();
     UOp outer = g.range(size / by, axis, type), inner = g.range(by, axis + 1, type);

@@ -14,27 +14,27 @@ namespace tgc {
 // A random number generator, with the algorithm splitmix64.
 class RandomSource {
  public:
-  explicit RandomSource(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
+  explicit RandomSource(uint64_t seed) : random_state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
   uint64_t next();
   // Returns a random number from 0 to n - 1.
-  size_t uniform(size_t n) { return size_t(next() % n); }
-  bool one_in(size_t n) { return uniform(n) == 0; }
+  size_t random_below(size_t n) { return size_t(next() % n); }
+  bool one_in(size_t n) { return random_below(n) == 0; }
   template <class List>
-  auto one_of(const List& choices) {
-    return *(std::begin(choices) + ptrdiff_t(uniform(std::size(choices))));
+  auto random_item(const List& choices) {
+    return *(std::begin(choices) + ptrdiff_t(random_below(std::size(choices))));
   }
 
  private:
-  uint64_t state_;
+  uint64_t random_state_;
 };
 
 // The row-major index over nested loops, of which the last is the innermost: `position` is the number of the current
 // iteration, from 0, and `size` the number of iterations. Without loops, `position` is the empty UOp, and `size` is 1.
-struct RowMajor {
+struct RowMajorIndex {
   UOp position = {};
   int64_t size = 1;
 };
-RowMajor row_major(std::span<const UOp> loops);
+RowMajorIndex row_major_index(std::span<const UOp> loops);
 
 // Returns true if tinygrad's scheduler could make this AST: the AST is valid, variables have distinct names, no loop's
 // length depends on another loop, and a buffer that is stored to is accessed only at the index of the store, so that

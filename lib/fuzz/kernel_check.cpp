@@ -26,7 +26,7 @@ int64_t work_of(UOp root) {
     if (!u.is(Op::RANGE)) continue;
     Const most = u.vmax();
     if (!most.is_integral() || most.as_int() > Int(1 << 20)) return INT64_MAX;
-    iterations = std::min<int64_t>(iterations * (most.as_int().low64() + 1), INT64_MAX >> 32);
+    iterations = std::min<int64_t>(iterations * (most.as_int().low_64_bits() + 1), INT64_MAX >> 32);
   }
   return iterations * nodes;
 }
@@ -63,7 +63,7 @@ class KernelCheck {
 
   void run(const std::vector<std::string>& devices, const std::function<void(const Application&)>& on_rule) {
     if (is_too_large(k_.ast) || may_overflow(k_.ast)) return compile_alone(on_rule);
-    auto kernel = Executable::for_ref(k_.ast);
+    auto kernel = Executable::make_for_ref(k_.ast);
     if (!kernel) return;
     auto inputs = input_arrays(kernel->buffers(), {}, "", input_distribution(k_.ast));
     if (!inputs) return;
@@ -139,7 +139,7 @@ class KernelCheck {
     for (const Comparison& c : *compared) {
       if (c.has_passed()) continue;
       if (!rounding_) rounding_.emplace(ref_, k_.ast, expected_);
-      if (rounding_->explains_differences(made, settled, root)) return out_.num_rounding++, true;
+      if (rounding_->explains_differences(made, settled, root)) return out_.num_rounding_runs++, true;
       const std::string renderer = device.substr(device.find(':') + 1);
       std::string cause = device == "REF" ? "" : expected_divergence(k_.ast, *compared, renderer);
       return fail(device, "wrong", what + ": " + (cause.empty() ? "" : cause + "; ") + c.text()), false;
@@ -187,7 +187,7 @@ class KernelCheck {
       auto step = c.run_step();
       if (!step) return record_refusal(step.diag());
       if (!step->has_changed() || is_packed(*row, step->after)) continue;
-      if (!matches_expected(in_ref(Executable::for_ref(step->after)), step->after, "REF",
+      if (!matches_expected(in_ref(Executable::make_for_ref(step->after)), step->after, "REF",
                        "after '" + std::string(row->name) + "'"))
         return false;
     }
@@ -195,7 +195,7 @@ class KernelCheck {
     auto& list = c.list();
     if (!list) return record_refusal(list.diag());
     return is_packed(row_of(StageKind::FinalRules), list->back()) ||
-           matches_expected(in_ref(Executable::for_ref(*list)), last, "REF", "the list");
+           matches_expected(in_ref(Executable::make_for_ref(*list)), last, "REF", "the list");
   }
 
   void unwatched(const std::string& listing) {
@@ -220,7 +220,7 @@ class KernelCheck {
     const UOp last = last_graph(c);
     auto& list = c.list();
     if (!list || is_packed(row_of(StageKind::FinalRules), list->back())) return;
-    if (matches_expected(in_ref(Executable::for_ref(*list)), last, "REF", "an equivalent kernel")) return;
+    if (matches_expected(in_ref(Executable::make_for_ref(*list)), last, "REF", "an equivalent kernel")) return;
     FuzzKernel failed{.graph = std::make_shared<Graph>(settings), .ast = {}, .target = k_.target};
     failed.ast = copy_into(*failed.graph, other);
     out_.failure->equivalent = std::move(failed);
@@ -237,9 +237,9 @@ class KernelCheck {
     auto& list = c.list();
     if (!list || std::ranges::any_of(*list, [](UOp u) { return u.dtype().is_image(); })) return;
     if (!c.source()) return;  // the renderer refused the list
-    auto kernel = Executable::for_device(*list, *place->target, *place->device);
+    auto kernel = Executable::make_for_device(*list, *place->target, *place->device);
     if (!kernel) return fail(device, "compile", "on " + device + ": " + kernel.diag().text());
-    auto own = ref_.inputs_for(*kernel);
+    auto own = ref_.inputs_for_kernel(*kernel);
     if (!own) return;
     out_.num_device_runs++;
     auto done = execute(*kernel, *place->device, *own, variables_, {.timeout_seconds = kMaxSeconds});

@@ -40,7 +40,7 @@ struct FuzzOutcome {
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};
   size_t num_ref_runs = 0, num_device_runs = 0;
-  size_t num_rounding = 0;  // number of runs whose differences are explained by rounding
+  size_t num_rounding_runs = 0;  // number of runs whose differences are explained by rounding
 };
 
 // Returns true if the kernel is too large for REF.

@@ -29,11 +29,11 @@ class KnownRules {
   // `*` matches any text.
   static Result<KnownRules> read(const std::string& path);
   // Returns the entries of all tables testdata/known_unsound*.md, which are compiled into the program.
-  static KnownRules built_in();
+  static KnownRules built_in_rules();
 
   // Returns the first entry that matches the finding. If none matches and the kernel has a constant outside the range
   // of its dtype, returns the entry for such constants. Else returns "".
-  std::string entry_of(const FindingTraits& finding) const;
+  std::string entry_of_finding(const FindingTraits& finding) const;
 
   const std::vector<std::string>& entries() const { return entries_; }
 

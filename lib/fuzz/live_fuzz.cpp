@@ -44,7 +44,7 @@ class LiveCampaign {
     session_.overrides.imports_kernels = true, session_.overrides.target = spec.device;
     session_.live_pool->set_limit_seconds(kAnswerSeconds);
     report_.has_known_rules = true;
-    known_ = spec.known_rules_file.empty() ? KnownRules::built_in()
+    known_ = spec.known_rules_file.empty() ? KnownRules::built_in_rules()
                                            : std::move(KnownRules::read(spec.known_rules_file).value_or_throw());
   }
 
@@ -94,19 +94,19 @@ class LiveCampaign {
         const std::string what = error.find("did not answer") != error.npos ? "endless" : "crash";
         return found({}, {.verdict = what, .message = error}, what, *made);
       }
-      if (auto& refused = imported_from(*made).import_error) {
+      if (auto& refused = import_facts_of(*made).import_error) {
         session_.report_note(name + ": " + refused->text());
         return Outcome{Outcome::Kind::LeftOut};
       }
       RunOptions options{.input = {.name = name}};
-      options.compare.runs_each_stage = options.compare.accepts_rounding = true;
+      options.compare.should_run_each_stage = options.compare.should_accept_rounding = true;
       options.device.timeout_seconds = kRunSeconds;
       const auto begin = Clock::now();
       RunReport report = run_kernel(session_, *made, options);
       // the campaign ends if a library is missing, such as that of a compiler
       if (report.error.starts_with("cannot load ")) throw Failure(report.error);
       // the time limit ended the run before it could find out whether rounding explains a difference
-      const bool is_cut = !report.runs_left_out.empty();
+      const bool is_cut = !report.left_out_runs.empty();
       if (is_cut || (!report.error.empty() && seconds_since(begin) >= kRunSeconds))
         return Outcome{Outcome::Kind::LeftOut};
       const bool has_rounding =
@@ -126,8 +126,8 @@ class LiveCampaign {
 
   Outcome found(Outcome out, FuzzFinding finding, const std::string& symptom, const InputGraph& made) const {
     if (finding.known_entry.empty())  // else bisect has set the entry
-      finding.known_entry =
-          known_.entry_of({.rule = finding.rule, .symptom = symptom, .message = finding.message, .node = out.node});
+      finding.known_entry = known_.entry_of_finding(
+          {.rule = finding.rule, .symptom = symptom, .message = finding.message, .node = out.node});
     out.finding = std::move(finding), out.kernel = made.record->ast;
     return out;
   }
@@ -198,13 +198,13 @@ class LiveCampaign {
   // Adds an outcome to the report. The first finding of a culprit is also printed as a note, and its kernel is written
   // to the folder of the spec. Called in the order of the kernels' numbers.
   void count(uint64_t number, Outcome outcome) {
-    report_.num_made++;
+    report_.num_graphs_made++;
     (outcome.kind == Outcome::Kind::Refused   ? report_.num_refused
      : outcome.kind == Outcome::Kind::LeftOut ? report_.num_left_out
                                               : report_.num_compared)++;
     report_.num_ref_runs += outcome.runs, report_.num_device_runs += outcome.device_runs,
-        report_.num_rounding += outcome.rounding;
-    session_.report_progress(std::to_string(report_.num_made) + " kernels, " + std::to_string(findings_.size()) +
+        report_.num_rounding_runs += outcome.rounding;
+    session_.report_progress(std::to_string(report_.num_graphs_made) + " kernels, " + std::to_string(findings_.size()) +
                              " findings");
     if (!outcome.finding) return;
     FuzzFinding& f = *outcome.finding;

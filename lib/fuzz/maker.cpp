@@ -46,7 +46,7 @@ Settings settings_of(const GoldenSettings& recorded) {
 std::shared_ptr<Graph> graph_of(const GoldenSettings& recorded, RandomSource& chance) {
   Settings settings = settings_of(recorded);
   if (chance.one_in(4)) {
-    auto [name, value] = chance.one_of(kSettings);
+    auto [name, value] = chance.random_item(kSettings);
     (void)settings.set_value(name, value);
   }
   return std::make_shared<Graph>(settings);
@@ -63,7 +63,8 @@ Result<KernelText> text_of(const FuzzKernel& kernel) {
 GraphMaker::GraphMaker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) {
   for (const std::string& file : grow) read_golden_file(file);
   for (const CatalogRule& r : catalog_rules())
-    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // the rules of lib/spec only check
+    // the rules of lib/spec only check
+    if (!short_file_name(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);
   find_targets();
 }
 
@@ -72,15 +73,15 @@ void GraphMaker::read_golden_file(const std::string& file) {
   bool has_tensor_graphs = reader.header().level == "tensor";
   while (auto record = std::move(reader.next_record().value_or_throw()))
     if (record->num_nodes < (has_tensor_graphs ? 10 : 1) * kMaxNodes)
-      (has_tensor_graphs ? tensors_ : kernels_)
+      (has_tensor_graphs ? tensor_graphs_ : golden_kernels_)
           .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
   // A truncated file would give other graphs than the complete file.
-  if (reader.cut_error()) throw Failure(*reader.cut_error());
+  if (reader.truncation_error()) throw Failure(*reader.truncation_error());
 }
 
 std::string GraphMaker::golden_digest() const {
   std::string all;
-  for (auto* list : {&kernels_, &tensors_})
+  for (auto* list : {&golden_kernels_, &tensor_graphs_})
     for (const KernelText& text : *list) {
       all += text.target + "\n" + text.ast + "\n";
       for (auto& [key, value] : text.settings) all += key + "=" + value + "\n";
@@ -96,7 +97,7 @@ void GraphMaker::find_targets() {
     for (const StageRow& row : stage_rows()) {
       const RuleSet* set = row.kernel ? rules_of(row, *target, graph) : nullptr;
       if (!set) continue;
-      for (const Rule* rule : set->rules()) targets_[rule].push_back(name);
+      for (const Rule* rule : set->rules()) rule_targets_[rule].push_back(name);
     }
   }
 }
@@ -111,7 +112,7 @@ std::string GraphMaker::name_of(const Rule& rule) const {
   return std::string(rule.name) + (nth > 1 ? "#" + std::to_string(nth) : "");
 }
 
-const Rule* GraphMaker::rule_of(std::string_view name) const {
+const Rule* GraphMaker::rule_of_name(std::string_view name) const {
   for (const Rule* r : rules_)
     if (name.starts_with(r->name) && name_of(*r) == name) return r;
   throw Failure("there is no rule '" + std::string(name) + "' that a graph was made from");
@@ -132,13 +133,14 @@ MadeGraph GraphMaker::make_graph(uint64_t number, const MakerSteering& steering)
   CrashContext making("graph " + std::to_string(number) + " of seed " + std::to_string(seed_) + ", as it was made");
   MadeGraph out{.recipe = {{{.number = number}}}};
   RandomSource chance = random_source_of(number, 0);
-  bool is_parent = number < tensors_.size();
+  bool is_parent = number < tensor_graphs_.size();
   if (is_parent || chance.one_in(16)) {
-    auto made = catch_failures([&] { return make_tensors(is_parent ? &tensors_[number] : nullptr, chance); });
+    auto made =
+        catch_failures([&] { return make_tensor_graph(is_parent ? &tensor_graphs_[number] : nullptr, chance); });
     if (made) out.tensor_graph = std::move(*made);
     return out;
   }
-  auto made = catch_failures([&] { return kernel(number - tensors_.size(), chance, steering, out.recipe); });
+  auto made = catch_failures([&] { return kernel(number - tensor_graphs_.size(), chance, steering, out.recipe); });
   if (made && *made && (*made)->ast && is_kernel((*made)->ast)) out.kernel = std::move(*made);
   return out;
 }
@@ -146,7 +148,7 @@ MadeGraph GraphMaker::make_graph(uint64_t number, const MakerSteering& steering)
 MadeGraph GraphMaker::remake_graph(const Recipe& recipe) const {
   const Recipe::Step& step = recipe.steps[0];
   MakerSteering as_it_was{
-      .rule = [&](RandomSource&) { return rule_of(step.rule); },
+      .rule = [&](RandomSource&) { return rule_of_name(step.rule); },
       .parent = [&](RandomSource&) -> std::optional<Ancestor> {
         if (recipe.steps.size() < 2) return std::nullopt;
         MadeGraph parent = remake_graph(recipe.parent());
@@ -169,7 +171,7 @@ MadeGraph GraphMaker::kernel_of_schedule(Compilation& whole, uint64_t number, si
   auto one = whole.kernel(n);
   if (!one) return out;
   RandomSource chance = random_source_of(number, n + 1);
-  std::string target = chance.one_of(kTargets);
+  std::string target = chance.random_item(kTargets);
   InputGraph in = std::move(*one).take_input();
   FuzzKernel kernel{in.graph, in.root, parse_target(target, in.graph->settings()) ? target : "CPU:LLVM"};
   if (toposort(kernel.ast).size() < size_t(kMaxNodes) && is_kernel(kernel.ast)) out.kernel = std::move(kernel);
@@ -181,15 +183,16 @@ MadeGraph GraphMaker::kernel_of_schedule(Compilation& whole, uint64_t number, si
 std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chance, const MakerSteering& steering,
                                              Recipe& recipe) const {
   // the first kernels are the unchanged golden kernels
-  if (number < kernels_.size()) return grow_from(kernels_[number], chance, true);
+  if (number < golden_kernels_.size()) return grow_kernel(golden_kernels_[number], chance, true);
   std::optional<FuzzKernel> out;
-  size_t kind = chance.uniform(12);
+  size_t kind = chance.random_below(12);
   if (kind >= 8) {
     RandomSource choice(chance.next());
     auto rare = chance.one_in(2) ? steering.parent(choice) : std::nullopt;
-    const KernelText* golden = kernels_.empty() ? nullptr : &kernels_[choice.uniform(kernels_.size())];
+    const KernelText* golden =
+        golden_kernels_.empty() ? nullptr : &golden_kernels_[choice.random_below(golden_kernels_.size())];
     if (rare) recipe.steps.insert(recipe.steps.end(), rare->recipe.steps.begin(), rare->recipe.steps.end());
-    if (rare || golden) out = grow_from(rare ? rare->text : *golden, chance, false);
+    if (rare || golden) out = grow_kernel(rare ? rare->text : *golden, chance, false);
   }
   if (!out) {
     out = FuzzKernel{.graph = graph_of({}, chance), .ast = {}, .target = ""};
@@ -202,12 +205,12 @@ std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chan
                                    : UOp();
     if (!out->ast && kind >= 3) out->ast = algebra_kernel(graph, chance);
   }
-  if (out->target.empty() || chance.one_in(8)) out->target = chance.one_of(kTargets);
+  if (out->target.empty() || chance.one_in(8)) out->target = chance.random_item(kTargets);
   if (!parse_target(out->target, out->graph->settings())) out->target = "CPU:LLVM";
   return out;
 }
 
-std::optional<FuzzKernel> GraphMaker::grow_from(const KernelText& parent, RandomSource& chance,
+std::optional<FuzzKernel> GraphMaker::grow_kernel(const KernelText& parent, RandomSource& chance,
                                                 bool is_unchanged) const {
   FuzzKernel out{.graph = graph_of(parent.settings, chance), .ast = {}, .target = parent.target};
   auto ast = read_pyrender(*out.graph, parent.ast, "golden");
@@ -235,26 +238,27 @@ UOp GraphMaker::kernel_from_rule(FuzzKernel& out, RandomSource& chance, const Ma
     UOp ast = is_product ? matmul_kernel(*out.graph, own) : pattern_kernel(*out.graph, own, *rule);
     if (!ast) continue;
     recipe.steps[0].rule = name_of(*rule);
-    if (auto it = targets_.find(rule); it != targets_.end()) out.target = own.one_of(it->second);
+    if (auto it = rule_targets_.find(rule); it != rule_targets_.end()) out.target = own.random_item(it->second);
     return ast;
   }
   return {};
 }
 
 UOp GraphMaker::make_grid_kernel(FuzzKernel& out, RandomSource& chance) const {
-  out.target = chance.one_of(kTargetsWithLimits);
+  out.target = chance.random_item(kTargetsWithLimits);
   auto target = parse_target(out.target, out.graph->settings());
   return target ? grid_kernel(*out.graph, chance, *target) : UOp();
 }
 
 // ---- making a tensor graph: the graph `parent` unchanged, or a mutated golden graph, or a new graph
 
-std::optional<InputGraph> GraphMaker::make_tensors(const KernelText* parent, RandomSource& chance) const {
+std::optional<InputGraph> GraphMaker::make_tensor_graph(const KernelText* parent, RandomSource& chance) const {
   bool is_unchanged = parent;
-  if (!parent && !tensors_.empty() && chance.one_in(3)) parent = &tensors_[chance.uniform(tensors_.size())];
+  if (!parent && !tensor_graphs_.empty() && chance.one_in(3))
+    parent = &tensor_graphs_[chance.random_below(tensor_graphs_.size())];
   Settings settings = settings_of(parent ? parent->settings : GoldenSettings());
   if (!is_unchanged && chance.one_in(2)) {
-    auto [name, value] = chance.one_of(kTensorSettings);
+    auto [name, value] = chance.random_item(kTensorSettings);
     (void)settings.set_value(name, value);
   }
   if (!parent) {
@@ -338,7 +342,8 @@ Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const Kern
   return catch_failures([&] {
     CheckPlan plan = std::move(make_check_plan("").value_or_throw());
     plan.explains_difference = true;
-    InputGraph in = std::move(load_recorded(graph.settings, InputKind::Pyrender, graph.ast, name).value_or_throw());
+    InputGraph in =
+        std::move(load_recorded_graph(graph.settings, InputKind::Pyrender, graph.ast, name).value_or_throw());
     in.info.name = name, in.info.target = graph.target, in.is_tensor_graph = graph.target.empty();
     auto record = std::move(tinygrad.ask(question_about(in)).value_or_throw());
     return check_record(record, in.graph->settings(), plan);

@@ -106,19 +106,20 @@ class GraphMaker {
   void read_golden_file(const std::string& file);
   void find_targets();
   std::string name_of(const Rule& rule) const;
-  const Rule* rule_of(std::string_view name) const;
+  const Rule* rule_of_name(std::string_view name) const;
 
   std::optional<FuzzKernel> kernel(uint64_t number, RandomSource& chance, const MakerSteering& steering,
                                    Recipe& recipe) const;
-  std::optional<FuzzKernel> grow_from(const KernelText& parent, RandomSource& chance, bool is_unchanged) const;
+  std::optional<FuzzKernel> grow_kernel(const KernelText& parent, RandomSource& chance, bool is_unchanged) const;
   UOp kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerSteering& steering, Recipe& recipe) const;
   UOp make_grid_kernel(FuzzKernel& out, RandomSource& chance) const;
-  std::optional<InputGraph> make_tensors(const KernelText* parent, RandomSource& chance) const;
+  std::optional<InputGraph> make_tensor_graph(const KernelText* parent, RandomSource& chance) const;
 
   uint64_t seed_;
   std::vector<const Rule*> rules_;
-  std::map<const Rule*, std::vector<const char*>> targets_;  // maps a rule to the targets whose stages have the rule
-  std::vector<KernelText> kernels_, tensors_;                // the small kernels and tensor graphs of the golden files
+  // maps a rule to the targets whose stages have the rule
+  std::map<const Rule*, std::vector<const char*>> rule_targets_;
+  std::vector<KernelText> golden_kernels_, tensor_graphs_;   // the small kernels and tensor graphs of the golden files
 };
 
 }  // namespace tgc

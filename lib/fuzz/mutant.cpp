@@ -228,7 +228,7 @@ class Mutator {
 
 }  // namespace
 
-std::vector<MutationStep> steps_of(std::span<const uint8_t> bytes) {
+std::vector<MutationStep> steps_of_bytes(std::span<const uint8_t> bytes) {
   std::vector<MutationStep> out(bytes.size() / kStepBytes);
   if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * kStepBytes);
   return out;

@@ -25,7 +25,7 @@ inline constexpr size_t kStepBytes = sizeof(MutationStep);
 inline constexpr int kNumMutations = 24;
 
 // Decodes the steps in `bytes`. Ignores an incomplete last step.
-std::vector<MutationStep> steps_of(std::span<const uint8_t> bytes);
+std::vector<MutationStep> steps_of_bytes(std::span<const uint8_t> bytes);
 
 // Builds graph `number` in the Graph `into`, for mutations that insert a subgraph of another graph. Returns the graph's
 // root; the empty UOp if there is no graph with this number.

@@ -12,38 +12,39 @@ namespace tgc {
 
 class RandomKernel {
  public:
-  RandomKernel(Graph& graph, uint64_t seed) : g_(graph), state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
+  RandomKernel(Graph& graph, uint64_t seed) : graph_(graph), random_state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
 
   UOp make_ast() {
     std::vector<UOp> stores;
     for (size_t n = chance(8) ? 2 : 1; n > 0; n--) stores.push_back(store());
-    return g_.sink(stores);
+    return graph_.sink(stores);
   }
 
  private:
   // ---- random numbers
   uint64_t next() {  // the splitmix64 generator
-    uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
+    uint64_t z = random_state_ += 0x9E3779B97F4A7C15ull;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ z >> 27) * 0x94D049BB133111EBull;
     return z ^ z >> 31;
   }
-  size_t draw(size_t n) { return size_t(next() % n); }
-  bool chance(size_t one_in) { return draw(one_in) == 0; }
+  size_t draw_below(size_t n) { return size_t(next() % n); }
+  bool chance(size_t one_in) { return draw_below(one_in) == 0; }
   template <class T>
-  T one_of(std::initializer_list<T> choices) { return choices.begin()[draw(choices.size())]; }
+  T random_item(std::initializer_list<T> choices) { return choices.begin()[draw_below(choices.size())]; }
 
   // ---- loops
   UOp new_range(AxisType type) {
-    if (chance(24)) return g_.range(g_.variable("i", 1, one_of({7, 16, 32})), std::vector<Arg>{axis_++, type});
-    return g_.range(one_of({2, 3, 4, 5, 7, 8, 12, 16, 17, 32, 33, 64, 100, 128, 256}), axis_++, type);
+    if (chance(24))
+      return graph_.range(graph_.variable("i", 1, random_item({7, 16, 32})), std::vector<Arg>{next_axis_++, type});
+    return graph_.range(random_item({2, 3, 4, 5, 7, 8, 12, 16, 17, 32, 33, 64, 100, 128, 256}), next_axis_++, type);
   }
   std::vector<UOp> new_ranges(size_t count, AxisType type) {
     std::vector<UOp> out;
     while (out.size() < count) out.push_back(new_range(type));
     return out;
   }
-  UOp index_const(int64_t value) { return g_.constant(dtypes::index, value); }
+  UOp index_const(int64_t value) { return graph_.constant(dtypes::index, value); }
 
   // Returns the row-major index over `ranges`, of which the last is the innermost. Sets `size` to the number of
   // iterations.
@@ -60,8 +61,9 @@ class RandomKernel {
 
   // ---- values
   DType number() {
-    return one_of({dtypes::float32, dtypes::float32, dtypes::float32, dtypes::int32, dtypes::float16, dtypes::int32,
-                   dtypes::uint8, dtypes::bfloat16, dtypes::int64, dtypes::uint32, dtypes::bool_, dtypes::int8});
+    return random_item({dtypes::float32, dtypes::float32, dtypes::float32, dtypes::int32, dtypes::float16,
+                        dtypes::int32, dtypes::uint8, dtypes::bfloat16, dtypes::int64, dtypes::uint32, dtypes::bool_,
+                        dtypes::int8});
   }
 
   UOp load(DType dtype, const std::vector<UOp>& ranges) {
@@ -71,31 +73,31 @@ class RandomKernel {
     if (chance(3)) std::reverse(used.begin(), used.end());
     int64_t size = 1;
     UOp at = position(used, size), valid;
-    switch (draw(8)) {
-      case 0: at = at / one_of<int64_t>({2, 3, 4, 7}); break;
-      case 1: size = one_of<int64_t>({3, 4, 5, 8}), at = at % size; break;
+    switch (draw_below(8)) {
+      case 0: at = at / random_item<int64_t>({2, 3, 4, 7}); break;
+      case 1: size = random_item<int64_t>({3, 4, 5, 8}), at = at % size; break;
       case 2: {  // the first `pad` indices are padding: load nothing
-        int64_t pad = int64_t(1 + draw(5));
+        int64_t pad = int64_t(1 + draw_below(5));
         valid = at.lt(pad).logical_not(), at = at - pad;
         break;
       }
-      case 3: valid = at.lt(std::max<int64_t>(1, size - int64_t(draw(4)))); break;
+      case 3: valid = at.lt(std::max<int64_t>(1, size - int64_t(draw_below(4)))); break;
       case 4: at = index_const(size - 1) - at; break;
       default: break;
     }
-    if (valid && valid.op() != Op::CONST) at = valid.where(at, g_.invalid());
-    UOp buffer = g_.node(Op::DEFINE_GLOBAL, dtype.ptr(std::max<int64_t>(size, 1)), {}, Arg(buffer_++));
+    if (valid && valid.op() != Op::CONST) at = valid.where(at, graph_.invalid());
+    UOp buffer = graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(std::max<int64_t>(size, 1)), {}, Arg(next_buffer_++));
     return buffer.index(at);
   }
 
-  Const literal(DType dtype) {
-    if (dtypes::is_float(dtype)) return one_of({0.0, 1.0, -1.0, 0.5, 2.0, 3.25, -0.125, 1.4426950408889634});
+  Const random_literal(DType dtype) {
+    if (dtypes::is_float(dtype)) return random_item({0.0, 1.0, -1.0, 0.5, 2.0, 3.25, -0.125, 1.4426950408889634});
     if (dtypes::is_bool(dtype)) return chance(2);
-    return one_of<int64_t>({0, 1, 2, 3, 5, 7, 8, 16, 100});
+    return random_item<int64_t>({0, 1, 2, 3, 5, 7, 8, 16, 100});
   }
 
   UOp value(DType dtype, const std::vector<UOp>& ranges, int depth) {
-    if (depth <= 0 || chance(6)) return chance(5) ? g_.constant(dtype, literal(dtype)) : load(dtype, ranges);
+    if (depth <= 0 || chance(6)) return chance(5) ? graph_.constant(dtype, random_literal(dtype)) : load(dtype, ranges);
     auto deeper = [&](DType d) { return value(d, ranges, depth - 1); };
     if (chance(6)) {
       DType from = number();
@@ -103,56 +105,56 @@ class RandomKernel {
     }
     if (chance(8)) {
       UOp yes = deeper(dtype), no = deeper(dtype);
-      return condition(ranges, depth - 1).where(yes, no);
+      return random_condition(ranges, depth - 1).where(yes, no);
     }
     if (dtypes::is_bool(dtype))
-      return chance(2) ? condition(ranges, depth - 1)
-                       : deeper(dtype).alu(one_of({Op::AND, Op::OR, Op::XOR}), deeper(dtype));
+      return chance(2) ? random_condition(ranges, depth - 1)
+                       : deeper(dtype).alu(random_item({Op::AND, Op::OR, Op::XOR}), deeper(dtype));
     if (dtypes::is_float(dtype)) {
       if (chance(3))
-        return deeper(dtype).alu(one_of({Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL, Op::TRUNC}));
-      return deeper(dtype).alu(one_of({Op::ADD, Op::MUL, Op::MAX, Op::ADD, Op::MUL}), deeper(dtype));
+        return deeper(dtype).alu(random_item({Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL, Op::TRUNC}));
+      return deeper(dtype).alu(random_item({Op::ADD, Op::MUL, Op::MAX, Op::ADD, Op::MUL}), deeper(dtype));
     }
     if (chance(4))
-      return deeper(dtype).alu(one_of({Op::IDIV, Op::MOD, Op::SHL, Op::SHR}),
-                               g_.constant(dtype, one_of<int64_t>({1, 2, 3, 4, 7})));
-    return deeper(dtype).alu(one_of({Op::ADD, Op::MUL, Op::MAX, Op::AND, Op::OR, Op::XOR}), deeper(dtype));
+      return deeper(dtype).alu(random_item({Op::IDIV, Op::MOD, Op::SHL, Op::SHR}),
+                               graph_.constant(dtype, random_item<int64_t>({1, 2, 3, 4, 7})));
+    return deeper(dtype).alu(random_item({Op::ADD, Op::MUL, Op::MAX, Op::AND, Op::OR, Op::XOR}), deeper(dtype));
   }
 
-  UOp condition(const std::vector<UOp>& ranges, int depth) {
+  UOp random_condition(const std::vector<UOp>& ranges, int depth) {
     if (!ranges.empty() && chance(2)) {
-      UOp r = ranges[draw(ranges.size())];
-      return r.lt(int64_t(1 + draw(8)));
+      UOp r = ranges[draw_below(ranges.size())];
+      return r.lt(int64_t(1 + draw_below(8)));
     }
-    DType dtype = one_of({dtypes::float32, dtypes::int32});
-    return value(dtype, ranges, depth).alu(one_of({Op::CMPLT, Op::CMPNE}), value(dtype, ranges, depth));
+    DType dtype = random_item({dtypes::float32, dtypes::int32});
+    return value(dtype, ranges, depth).alu(random_item({Op::CMPLT, Op::CMPNE}), value(dtype, ranges, depth));
   }
 
   // ---- kernels
   UOp store() {
-    auto out = new_ranges(draw(4), AxisType::LOOP);
+    auto out = new_ranges(draw_below(4), AxisType::LOOP);
     DType dtype = number();
     UOp v;
     if (chance(2)) {
-      auto reduced = new_ranges(1 + draw(2), AxisType::REDUCE), all = out;
+      auto reduced = new_ranges(1 + draw_below(2), AxisType::REDUCE), all = out;
       all.insert(all.end(), reduced.begin(), reduced.end());
       DType inner = dtypes::is_bool(dtype) ? dtypes::int32 : dtype;
       v = (chance(3) ? load(inner, all) * load(inner, all) : value(inner, all, 2))
-              .reduce(reduced, one_of({Op::ADD, Op::ADD, Op::MAX}));
-      if (chance(2)) v = v.alu(one_of({Op::ADD, Op::MUL}), value(inner, out, 2));
+              .reduce(reduced, random_item({Op::ADD, Op::ADD, Op::MAX}));
+      if (chance(2)) v = v.alu(random_item({Op::ADD, Op::MUL}), value(inner, out, 2));
       if (!(inner == dtype)) v = v.cast(dtype);
     } else {
-      v = value(dtype, out, int(1 + draw(4)));
+      v = value(dtype, out, int(1 + draw_below(4)));
     }
     int64_t size = 1;
     UOp at = position(out, size);
-    UOp buffer = g_.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, Arg(buffer_++));
+    UOp buffer = graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, Arg(next_buffer_++));
     return buffer.index_ptr(at).store(v).end(out);
   }
 
-  Graph& g_;
-  uint64_t state_;
-  int64_t axis_ = 0, buffer_ = 0;
+  Graph& graph_;
+  uint64_t random_state_;
+  int64_t next_axis_ = 0, next_buffer_ = 0;
 };
 
 }  // namespace tgc

@@ -13,9 +13,9 @@ using Json = nlohmann::json;
 
 // The counts of FuzzReport in a state file, with their names in JSON; for reading and writing.
 constexpr std::pair<const char*, size_t FuzzReport::*> kCounts[] = {
-    {"made", &FuzzReport::num_made},         {"graphs", &FuzzReport::num_compared},
+    {"made", &FuzzReport::num_graphs_made},         {"graphs", &FuzzReport::num_compared},
     {"compiled", &FuzzReport::num_compiled}, {"refused", &FuzzReport::num_refused},
-    {"left_out", &FuzzReport::num_left_out}, {"rounding", &FuzzReport::num_rounding},
+    {"left_out", &FuzzReport::num_left_out}, {"rounding", &FuzzReport::num_rounding_runs},
     {"runs", &FuzzReport::num_ref_runs},         {"device_runs", &FuzzReport::num_device_runs},
     {"with_tinygrad", &FuzzReport::num_equal_kernels},
     {"schedules_with_tinygrad", &FuzzReport::num_equal_schedules}};

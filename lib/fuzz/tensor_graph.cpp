@@ -19,17 +19,17 @@ constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Float32
 class Tensors {
  public:
   Tensors(Graph& graph, RandomSource& chance) : g_(graph), c_(chance) {
-    if (c_.one_in(3)) several_ = {"CPU:1", "CPU:2", "CPU:3", "CPU:4"}, several_.resize(2 + c_.uniform(3));
+    if (c_.one_in(3)) several_ = {"CPU:1", "CPU:2", "CPU:3", "CPU:4"}, several_.resize(2 + c_.random_below(3));
     if (c_.one_in(8)) file_ = "DISK:weights";
     if (c_.one_in(6)) size_ = g_.node(Op::BIND, dtypes::index, {g_.variable("i", 1, 8), index(3)});
   }
 
   UOp sink() {
-    for (size_t n = 1 + c_.uniform(3); n > 0; n--) made_.push_back(leaf());
-    for (size_t n = 3 + c_.uniform(8); n > 0; n--)
-      if (UOp made = step(c_.one_in(2) ? made_.back() : c_.one_of(made_))) made_.push_back(made);
+    for (size_t n = 1 + c_.random_below(3); n > 0; n--) made_.push_back(leaf());
+    for (size_t n = 3 + c_.random_below(8); n > 0; n--)
+      if (UOp made = step(c_.one_in(2) ? made_.back() : c_.random_item(made_))) made_.push_back(made);
     outputs_.push_back(made_.back());
-    if (c_.one_in(2)) outputs_.push_back(c_.one_of(made_));
+    if (c_.one_in(2)) outputs_.push_back(c_.random_item(made_));
     return g_.sink(outputs_);
   }
 
@@ -48,14 +48,14 @@ class Tensors {
   ShapeVec shape() {
     ShapeVec out;
     int64_t size = 1;
-    for (size_t rank = 1 + c_.uniform(3); out.size() < rank;) {
-      int64_t next = c_.one_of(kSizes);
+    for (size_t rank = 1 + c_.random_below(3); out.size() < rank;) {
+      int64_t next = c_.random_item(kSizes);
       if (size * next > kMaxElements) next = 1;
       out.push_back(next), size *= next;
     }
     if (!several_.empty() && c_.one_in(2)) {  // for several devices: an axis that they divide, and one more
       if (out.size() == 1) out.push_back(3);
-      out[c_.uniform(out.size())] = int64_t(2 * several_.size());
+      out[c_.random_below(out.size())] = int64_t(2 * several_.size());
     }
     return out;
   }
@@ -67,9 +67,9 @@ class Tensors {
   UOp number(DType d) {
     static constexpr double kFloats[] = {0.0, 1.0, -1.0, 0.5, 2.0};
     static constexpr int64_t kInts[] = {0, 1, 2, 3, 7};
-    return dtypes::is_float(d)  ? g_.constant(d, c_.one_of(kFloats))
+    return dtypes::is_float(d)  ? g_.constant(d, c_.random_item(kFloats))
            : dtypes::is_bool(d) ? g_.constant(d, c_.one_in(2))
-                                : g_.constant(d, c_.one_of(kInts));
+                                : g_.constant(d, c_.random_item(kInts));
   }
   UOp constant(DType d, const ShapeVec& shape, Arg device) {
     UOp on = device_node(g_, device), out = number(d);
@@ -78,7 +78,7 @@ class Tensors {
     return expand_const(out.with_src(src), shape);
   }
   UOp leaf() {
-    DType d = dtypes::of(c_.one_of(kScalars));
+    DType d = dtypes::of(c_.random_item(kScalars));
     if (!file_.empty() && c_.one_in(2)) return from_file(d);
     if (c_.one_in(5)) return constant(d, shape(), several_.empty() || c_.one_in(4) ? one_device() : several_devices());
     UOp out = buffer(d, shape(), several_.empty() || c_.one_in(4) ? one_device() : several_devices());
@@ -88,10 +88,10 @@ class Tensors {
   // Returns a part of a file (device DISK) as a tensor, bitcast to dtype `d` and copied to the CPU.
   UOp from_file(DType d) {
     UOp u = buffer(dtypes::uint8, ShapeVec{int64_t(64 * d.itemsize())}, g_.str(file_));
-    int64_t begin = int64_t(c_.uniform(3)) * 8 * int64_t(d.itemsize());
+    int64_t begin = int64_t(c_.random_below(3)) * 8 * int64_t(d.itemsize());
     if (c_.one_in(2)) u = shrink(u, std::array{std::pair<Sint, Sint>(begin, begin + int64_t(32 * d.itemsize()))});
     u = u.bitcast(d);
-    int64_t n = size_of(u).low64();
+    int64_t n = size_of(u).low_64_bits();
     if (c_.one_in(2)) u = contiguous(u);
     if (c_.one_in(2)) u = permuted(reshape(u, ShapeVec{4, n / 4}));
     if (c_.one_in(3)) u = flip(u, std::vector<bool>(shape_of(u).size(), true));
@@ -112,12 +112,12 @@ class Tensors {
     std::ranges::copy(axes, flags.get());
     return tgc::flip(u, std::span<const bool>(flags.get(), axes.size()));
   }
-  size_t any_axis(UOp u) { return c_.uniform(shape_of(u).size()); }
+  size_t any_axis(UOp u) { return c_.random_below(shape_of(u).size()); }
 
   UOp step(UOp u) {
     if (shape_of(u).empty()) u = reshape(u, ShapeVec{1});
     if (prod(shape_of(u)).vmax() > Int(8 * kMaxElements)) return {};
-    switch (c_.uniform(several_.empty() ? 11 : 17)) {
+    switch (c_.random_below(several_.empty() ? 11 : 17)) {
       case 0:
       case 1: return unary(u);
       case 2:
@@ -141,8 +141,8 @@ class Tensors {
   UOp unary(UOp u) {
     static constexpr Op kOps[] = {Op::EXP2, Op::SQRT, Op::RECIPROCAL, Op::SIN, Op::TRUNC, Op::LOG2};
     static constexpr Scalar kOthers[] = {Scalar::Float32, Scalar::Int32, Scalar::Float16, Scalar::UInt8};
-    if (dtypes::is_float(u.dtype()) && !c_.one_in(3)) return u.alu(c_.one_of(kOps));
-    DType d = dtypes::of(c_.one_of(kOthers));
+    if (dtypes::is_float(u.dtype()) && !c_.one_in(3)) return u.alu(c_.random_item(kOps));
+    DType d = dtypes::of(c_.random_item(kOthers));
     if (u.dtype().is(Scalar::Int32) && c_.one_in(3)) d = dtypes::float32;
     bool as_bits = d.itemsize() == u.dtype().itemsize() && !dtypes::is_bool(u.dtype()) && c_.one_in(2);
     return d == u.dtype() ? u.neg() : as_bits ? u.bitcast(d) : u.cast(d);
@@ -158,12 +158,12 @@ class Tensors {
     std::vector<UOp> others;
     std::ranges::copy_if(made_, std::back_inserter(others), goes_with);
     ShapeVec shape(shape_of(u).begin(), shape_of(u).end());
-    UOp v = !others.empty() && !c_.one_in(4) ? c_.one_of(others)
+    UOp v = !others.empty() && !c_.one_in(4) ? c_.random_item(others)
             : c_.one_in(2)                   ? buffer_or_number(u, shape)
                                              : constant(u.dtype(), shape, device_of(u));
     if (c_.one_in(8)) return u.lt(v).where(u, v);
     if (dtypes::is_bool(u.dtype())) return u.alu(c_.one_in(2) ? Op::AND : Op::XOR, v);
-    return u.alu(c_.one_of(kOps), v);
+    return u.alu(c_.random_item(kOps), v);
   }
   UOp buffer_or_number(UOp like, const ShapeVec& shape) {
     bool is_fixed = std::ranges::all_of(shape, [](Sint s) { return s.is_int(); });
@@ -177,7 +177,7 @@ class Tensors {
     auto own = axis_of(u);
     if (own && size_t(*own) == axis && !c_.one_in(8)) axis = (axis + 1) % shape.size();
     std::vector<std::pair<Sint, Sint>> pairs;
-    switch (c_.uniform(7)) {
+    switch (c_.random_below(7)) {
       case 0: return permuted(u);
       case 1: {
         std::vector<bool> axes(shape.size(), false);
@@ -191,11 +191,11 @@ class Tensors {
       case 3:
         for (Sint s : shape) pairs.emplace_back(0, s);
         if (shape[axis].is_int()) {
-          int64_t n = shape[axis].as_int().low64(), begin = int64_t(c_.uniform(size_t(n) + 1));
+          int64_t n = shape[axis].as_int().low_64_bits(), begin = int64_t(c_.random_below(size_t(n) + 1));
           pairs[axis] = {c_.one_in(2) ? 0 : begin, c_.one_in(12) ? begin : n};
           if (c_.one_in(12)) pairs[axis] = {begin, begin};
           if (own && size_t(*own) == axis) {  // on the sharded axis, keep the part of one device
-            int64_t part = n / int64_t(several_.size()), which = int64_t(c_.uniform(several_.size()));
+            int64_t part = n / int64_t(several_.size()), which = int64_t(c_.random_below(several_.size()));
             pairs[axis] = {part * which, part * (which + 1)};
           }
         }
@@ -203,12 +203,12 @@ class Tensors {
       case 4: {
         shape.insert(shape.begin() + ptrdiff_t(axis), Sint(1));
         u = reshape(u, shape);
-        shape[axis] = int64_t(2 + c_.uniform(3));
+        shape[axis] = int64_t(2 + c_.random_below(3));
         return expand(u, shape);
       }
       case 5: {
         if (!shape[axis].is_int() || shape[axis].as_int() < 2) return reshape(u, with_one_in_front(shape));
-        int64_t n = shape[axis].as_int().low64(), by = n % 2 == 0 ? 2 : n;
+        int64_t n = shape[axis].as_int().low_64_bits(), by = n % 2 == 0 ? 2 : n;
         shape[axis] = n / by;
         shape.insert(shape.begin() + ptrdiff_t(axis), Sint(by));
         return reshape(u, shape);
@@ -227,11 +227,11 @@ class Tensors {
     if (auto own = axis_of(u); own && c_.one_in(2)) axes = {*own};
     if (shape_of(u).size() > 1 && c_.one_in(3))
       for (axes.clear(); axes.size() < shape_of(u).size();) axes.push_back(int64_t(axes.size()));
-    return reduce_axis(dtypes::is_bool(u.dtype()) ? u.cast(dtypes::int32) : u, c_.one_of(kOps), axes);
+    return reduce_axis(dtypes::is_bool(u.dtype()) ? u.cast(dtypes::int32) : u, c_.random_item(kOps), axes);
   }
 
   UOp kept(UOp u) {
-    switch (c_.uniform(5)) {
+    switch (c_.random_below(5)) {
       case 0: return g_.node(c_.one_in(2) ? Op::DETACH : Op::CONTIGUOUS_BACKWARD, u.dtype(), u);
       case 1: return copied(u, g_.str(c_.one_in(2) ? "CPU:1" : "CPU"));
       default: return contiguous(u);
@@ -276,8 +276,8 @@ class Tensors {
   UOp as_image(UOp u) {
     Sint size = prod(shape_of(u));
     if (!u.dtype().is(Scalar::Float32) || !size.is_int()) return {};
-    if (size.as_int() <= Int(0) || size.as_int().low64() % 4) return {};
-    int64_t n = size.as_int().low64() / 4, height = n % 2 ? 1 : 2;
+    if (size.as_int() <= Int(0) || size.as_int().low_64_bits() % 4) return {};
+    int64_t n = size.as_int().low_64_bits() / 4, height = n % 2 ? 1 : 2;
     DType image = dtypes::imagef(std::array<int64_t, 3>{c_.one_in(4) ? height + 1 : height, n / height, 4});
     UOp kept = contiguous(reshape(u, ShapeVec{height, n / height, 4}).cast(image));
     outputs_.push_back(kept * kept);
@@ -290,7 +290,7 @@ class Tensors {
     Sint size = shape_of(u)[0];
     bool can = size.is_int() && size.as_int() > Int(1) && !axis_of(u) && dtypes::is_float(u.dtype());
     if (!can) return {};
-    UOp turn = g_.range(int64_t(size.as_int().low64()), 100 + number_++, AxisType::OUTER);
+    UOp turn = g_.range(int64_t(size.as_int().low_64_bits()), 100 + number_++, AxisType::OUTER);
     std::vector<std::pair<Sint, Sint>> pairs;
     for (Sint s : shape_of(u)) pairs.emplace_back(0, s);
     pairs[0] = {turn, Sint(turn) + 1};
@@ -302,14 +302,14 @@ class Tensors {
     Shape shape = shape_of(u);
     for (size_t axis = 0; axis < shape.size(); axis++)
       if (shape[axis].is_int() && shape[axis].as_int() > Int(0) &&
-          shape[axis].as_int().low64() % int64_t(several_.size()) == 0)
+          shape[axis].as_int().low_64_bits() % int64_t(several_.size()) == 0)
         return multi(shard(u, int64_t(axis)), int64_t(axis));
     return u;
   }
   UOp of_one_device(UOp u) {
     if (!is_on_many(u)) return copied(u, g_.str("CPU:1"));
     if (axis_of(u)) return copied(u, one_device());
-    UOp part = mselect(u, int64_t(c_.uniform(several_.size())));
+    UOp part = mselect(u, int64_t(c_.random_below(several_.size())));
     return c_.one_in(2) ? part : copied(part, one_device());
   }
   UOp custom(UOp u) {

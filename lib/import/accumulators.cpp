@@ -26,7 +26,7 @@ size_t first_ended(UOp u) {
 // Sets enclosing_ranges_. In a group reduction, each thread stores a partial sum to local memory, and the END of this
 // store ends the group range. An accumulator, another BUFFER, then sums up all partial sums. tinygrad orders this
 // accumulator after the group range. In tgc's IR, the range is a loop that has already ended, so make_after() must
-// leave it out (is_outside()).
+// leave it out (is_outside_range()).
 void Importer::find_accumulators(std::span<const UOp> nodes) {
   if (std::ranges::none_of(nodes, is_group_range)) return;
   for (UOp store : nodes) {
@@ -52,7 +52,7 @@ void Importer::find_accumulators(std::span<const UOp> nodes) {
   }
 }
 
-bool Importer::is_outside(UOp range, UOp memory) const {
+bool Importer::is_outside_range(UOp range, UOp memory) const {
   auto found = enclosing_ranges_.find(buffer_of(memory));
   return found != enclosing_ranges_.end() && is_group_range(range) && !found->second.contains(range);
 }

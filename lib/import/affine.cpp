@@ -9,7 +9,7 @@ namespace tgc::import {
 
 Affine AffineMath::index(UOp node, int64_t min, int64_t max) {
   if (min == max) return Affine::number(min);
-  bounds_[node] = {min, max};
+  index_bounds_[node] = {min, max};
   return {.terms = {{node, 1}}, .min_value = min, .max_value = max};
 }
 
@@ -32,7 +32,7 @@ Affine AffineMath::sum(const Affine& a, const Affine& b) {
   return out;
 }
 
-Affine AffineMath::scaled(const Affine& a, int64_t factor) {
+Affine AffineMath::scale_affine(const Affine& a, int64_t factor) {
   if (factor == 0) return {};
   Affine out = a;
   for (auto& term : out.terms) term.second = checked_mul(term.second, factor);
@@ -41,7 +41,7 @@ Affine AffineMath::scaled(const Affine& a, int64_t factor) {
   return out;
 }
 
-Affine AffineMath::narrowed_to(Affine a, int64_t size) {
+Affine AffineMath::narrow_bounds(Affine a, int64_t size) {
   if (a.is_number() || size <= 0) return a;
   a.min_value = std::max<int64_t>(a.min_value, 0), a.max_value = std::min(a.max_value, size - 1);
   return a;
@@ -50,7 +50,7 @@ Affine AffineMath::narrowed_to(Affine a, int64_t size) {
 void AffineMath::set_bounds(Affine& a) const {
   a.min_value = a.max_value = a.constant;
   for (auto& [node, factor] : a.terms) {
-    const Bounds& b = bounds_.at(node);
+    const Bounds& b = index_bounds_.at(node);
     a.min_value = checked_add(a.min_value, checked_mul(factor, factor > 0 ? b.min_value : b.max_value));
     a.max_value = checked_add(a.max_value, checked_mul(factor, factor > 0 ? b.max_value : b.min_value));
   }
@@ -75,7 +75,7 @@ Affine AffineMath::quotient(const Affine& a, int64_t divisor) {
   Affine whole, rest;
   split_terms(a, divisor, whole, rest);
   if (rest.min_value >= 0 && rest.max_value < divisor) return whole;
-  if (rest.is_number()) return plus_number(whole, rest.constant / divisor);
+  if (rest.is_number()) return add_number(whole, rest.constant / divisor);
   UOp divided = make_node(rest).alu(Op::IDIV, number(divisor));
   return sum(whole, index(divided, std::max<int64_t>(rest.min_value, 0) / divisor,
                           std::max<int64_t>(rest.max_value, 0) / divisor));

@@ -26,13 +26,13 @@ class AffineMath {
 
   Affine index(UOp node, int64_t min, int64_t max);  // `node` lies in min..max (inclusive)
   static Affine sum(const Affine& a, const Affine& b);
-  static Affine scaled(const Affine& a, int64_t factor);
-  static Affine plus_number(const Affine& a, int64_t number) { return sum(a, Affine::number(number)); }
+  static Affine scale_affine(const Affine& a, int64_t factor);
+  static Affine add_number(const Affine& a, int64_t number) { return sum(a, Affine::number(number)); }
   // `divisor` must be positive, and `a` not negative.
   Affine quotient(const Affine& a, int64_t divisor);
   Affine remainder(const Affine& a, int64_t divisor);
   // Narrows the bounds of `a` to 0..size-1. `a` must be used only where its value is within them.
-  static Affine narrowed_to(Affine a, int64_t size);
+  static Affine narrow_bounds(Affine a, int64_t size);
 
   UOp make_node(const Affine& a);
   // Returns the condition min <= a < end; the empty UOp if it is always true.
@@ -48,7 +48,7 @@ class AffineMath {
   UOp number(int64_t value) { return graph_.constant(dtypes::index, value); }
 
   Graph& graph_;
-  std::unordered_map<UOp, Bounds> bounds_;
+  std::unordered_map<UOp, Bounds> index_bounds_;
 };
 
 }  // namespace tgc::import

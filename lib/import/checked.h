@@ -18,13 +18,13 @@ struct Refusal {
 [[noreturn]] void refuse_index(size_t index, size_t size);
 
 template <class T>
-class Checked : public std::vector<T> {
+class CheckedList : public std::vector<T> {
   using Base = std::vector<T>;
 
  public:
   using Base::Base;
-  Checked() = default;
-  Checked(Base items) : Base(std::move(items)) {}
+  CheckedList() = default;
+  CheckedList(Base items) : Base(std::move(items)) {}
 
   T& operator[](size_t i) { return Base::operator[](checked_index(i)); }
   const T& operator[](size_t i) const { return Base::operator[](checked_index(i)); }
@@ -36,17 +36,17 @@ class Checked : public std::vector<T> {
   const T& back() const { return (*this)[this->size() - 1]; }
   void pop_back() { checked_index(0), Base::pop_back(); }
 
-  Checked subrange(size_t first, size_t count) const {
+  CheckedList subrange(size_t first, size_t count) const {
     if (first > this->size() || count > this->size() - first) refuse_index(first + count, this->size());
-    return Checked(this->begin() + ptrdiff_t(first), this->begin() + ptrdiff_t(first + count));
+    return CheckedList(this->begin() + ptrdiff_t(first), this->begin() + ptrdiff_t(first + count));
   }
-  void drop_first(size_t count) {
+  void drop_first_items(size_t count) {
     if (count > this->size()) refuse_index(count, this->size());
     this->erase(this->begin(), this->begin() + ptrdiff_t(count));
   }
-  void keep_last(size_t count) {
+  void keep_last_items(size_t count) {
     if (count > this->size()) refuse_index(count, this->size());
-    drop_first(this->size() - count);
+    drop_first_items(this->size() - count);
   }
   void append(const Base& items) { this->insert(this->end(), items.begin(), items.end()); }
 
@@ -57,7 +57,7 @@ class Checked : public std::vector<T> {
   }
 };
 
-using Sizes = Checked<int64_t>;
+using Sizes = CheckedList<int64_t>;
 
 // Throws Refusal if the result does not fit into 64 bits, or for a division by 0.
 int64_t checked_add(int64_t a, int64_t b);

@@ -16,11 +16,11 @@ TEST_CASE("checked: a vector refuses indices that it does not have") {
   CHECK(sizes.subrange(1, 2) == Sizes{3, 4});
   CHECK_THROWS_AS(sizes.subrange(2, 2), Refusal);
   CHECK_THROWS_AS(sizes.subrange(4, 0), Refusal);
-  CHECK_THROWS_AS(sizes.keep_last(4), Refusal);
-  sizes.keep_last(1);
+  CHECK_THROWS_AS(sizes.keep_last_items(4), Refusal);
+  sizes.keep_last_items(1);
   CHECK(sizes == Sizes{4});
-  CHECK_THROWS_AS(sizes.drop_first(2), Refusal);
-  sizes.drop_first(1);
+  CHECK_THROWS_AS(sizes.drop_first_items(2), Refusal);
+  sizes.drop_first_items(1);
   CHECK_THROWS_AS(sizes.back(), Refusal);
   CHECK_THROWS_AS(sizes.pop_back(), Refusal);
 }
@@ -61,12 +61,12 @@ TEST_CASE("checked: numbers in args") {
 }
 
 TEST_CASE("checked: values have a bounded number of elements, and indices divide by sizes that are not 0") {
-  CHECK_THROWS_AS(elements_in({kMaxValueElements, 2}), Refusal);
+  CHECK_THROWS_AS(num_elements_in({kMaxValueElements, 2}), Refusal);
   CHECK_THROWS_AS(unravel(0, {0}), Refusal);
   Graph graph;
   AffineMath math(graph);
   const Affine i = math.index(graph.variable("i", 0, 7, dtypes::index), 0, 7);
   CHECK_THROWS_AS(math.remainder(i, 0), Refusal);
   CHECK_THROWS_AS(math.quotient(i, -2), Refusal);
-  CHECK_THROWS_AS(AffineMath::scaled(i, INT64_MAX), Refusal);
+  CHECK_THROWS_AS(AffineMath::scale_affine(i, INT64_MAX), Refusal);
 }

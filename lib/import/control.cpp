@@ -73,11 +73,11 @@ Value make_end(Importer& im, UOp u) {
 // ENDRANGE(range) ends a range in a linear list.
 Value make_end_range(Importer& im, UOp u) { return Importer::node(im.new_graph.noop().end(im.scalar(u.src(0)))); }
 
-// Leaves out the group ranges on which the accumulator x of AFTER(x, others) does not depend (is_outside).
+// Leaves out the group ranges on which the accumulator x of AFTER(x, others) does not depend (is_outside_range).
 Value make_after(Importer& im, UOp u) {
   std::vector<UOp> others;
   for (UOp s : sources_from(u, 1))
-    if (!im.is_outside(s, u)) others.push_back(node_of(im, s));
+    if (!im.is_outside_range(s, u)) others.push_back(node_of(im, s));
   Value out = im[u.src(0)];
   if (others.empty()) return out;
   if (out.view) out.view->buffer = out.view->buffer.after(others);

@@ -249,7 +249,7 @@ Result<ExportedGraph> export_ast(UOp root, Release release) {
   return ExportedGraph{ex.graph, ex[root]};
 }
 
-Result<ExportedGraph> ast_for(const std::shared_ptr<Graph>& graph, UOp root, Release release) {
+Result<ExportedGraph> ast_for_release(const std::shared_ptr<Graph>& graph, UOp root, Release release) {
   const Release from = graph->release();
   if (from == release) return ExportedGraph{graph, root};
   ImportedGraph imported{.graph = graph, .root = root};

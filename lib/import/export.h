@@ -15,6 +15,6 @@ Result<ExportedGraph> export_ast(UOp root, Release release);
 
 // Returns the graph under `root`, a node of `graph`, as a graph of `release`: unchanged, or imported and exported.
 // Fails if the import or the export fails.
-Result<ExportedGraph> ast_for(const std::shared_ptr<Graph>& graph, UOp root, Release release);
+Result<ExportedGraph> ast_for_release(const std::shared_ptr<Graph>& graph, UOp root, Release release);
 
 }  // namespace tgc

@@ -15,7 +15,7 @@ namespace tgc {
 class ImportOrigins {
  public:
   // Returns the empty UOp if a later rewrite made `imported`.
-  UOp original_of(UOp imported) const {
+  UOp original_of_node(UOp imported) const {
     return imported.id() < original_nodes_.size() ? original_nodes_[imported.id()] : UOp();
   }
   // Records that the nodes of `to` without an origin were made for `original`.
@@ -33,7 +33,7 @@ struct ImportedGraph {
 };
 
 // The node that prevents the import of a graph.
-struct NotImportable {
+struct NonImportableNode {
   UOp node;  // of the original graph
   std::string op;  // as the file writes it, such as "CALL"
   std::string reason;
@@ -48,6 +48,6 @@ std::span<const UOp> list_of_program(UOp root);
 // PROGRAM, imports its own linear list, or else the graph under its first source. If a node cannot be imported, sets
 // `why` (may be null). The original graph must outlive the origins.
 Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list = {}, const Settings& settings = {},
-                                   NotImportable* why = nullptr);
+                                   NonImportableNode* why = nullptr);
 
 }  // namespace tgc

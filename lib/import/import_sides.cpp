@@ -108,23 +108,23 @@ SidesImporter::~SidesImporter() = default;
 Graph& SidesImporter::graph() const { return importer_->new_graph; }
 
 void SidesImporter::import_below(UOp u) {
-  refused_.resize(u.graph().size());
+  is_refused_.resize(u.graph().size());
   for (UOp s : toposort(u, [&](UOp n) { return !importer_->has_value(n); })) {
     if (importer_->has_value(s)) continue;
-    const bool has_refused = std::ranges::any_of(s.src(), [&](UOp x) { return refused_[x.id()]; });
+    const bool has_refused = std::ranges::any_of(s.src(), [&](UOp x) { return is_refused_[x.id()]; });
     try {
-      if (has_refused || refused_[s.id()]) throw Refusal{"a node below it cannot be imported"};
+      if (has_refused || is_refused_[s.id()]) throw Refusal{"a node below it cannot be imported"};
       importer_->import(s);
     } catch (...) {
-      refused_[s.id()] = true;
+      is_refused_[s.id()] = true;
       throw;
     }
   }
 }
 
-Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
+Result<SidesImporter::ImportedSides> SidesImporter::import(UOp before, UOp after) {
   return catch_failures([&] {
-    Imported out;
+    ImportedSides out;
     before = importer_->known_ops.replace_nodes(store_to_place(before)),
     after = importer_->known_ops.replace_nodes(after);
     try {

@@ -23,18 +23,18 @@ class SidesImporter {
 
   Graph& graph() const;
 
-  struct Imported {
+  struct ImportedSides {
     std::vector<std::pair<UOp, UOp>> pairs;
     double tolerance = 0;  // largest relative difference that rounding explains if one side emulates a float dtype
   };
   // Imports two nodes of one graph, the same graph in all calls. Returns pairs of imported nodes: the sides are equal
   // if the nodes of each pair are; no pairs if the sides cannot be compared. Fails if a node cannot be imported.
-  Result<Imported> import(UOp before, UOp after);
+  Result<ImportedSides> import(UOp before, UOp after);
 
  private:
   void import_below(UOp u);
   std::unique_ptr<import::Importer> importer_;
-  std::vector<bool> refused_;  // by id of an original node: it could not be imported
+  std::vector<bool> is_refused_;  // by id of an original node: it could not be imported
 };
 
 }  // namespace tgc

@@ -60,7 +60,7 @@ struct Import {
   Graph original;
   UOp root;
   ImportedGraph imported;
-  NotImportable why;
+  NonImportableNode why;
   std::string error;
 };
 
@@ -80,15 +80,15 @@ TEST_CASE("import: a kernel's memory, loops and sink") {
                                             "c6 = c0.index(c1, ptr=True).store(c3.index(c1)).end(c1)\n"
                                             "ast = c6.sink()"));
   UOp store = k.imported.root.src(0).src(0);
-  CHECK(k.imported.origins->original_of(store).is(Op::STORE));
-  CHECK(&k.imported.origins->original_of(store).graph() == &k.original);
+  CHECK(k.imported.origins->original_of_node(store).is(Op::STORE));
+  CHECK(&k.imported.origins->original_of_node(store).graph() == &k.original);
 }
 
 TEST_CASE("import: weak numbers take the dtype of their neighbors") {
   CHECK(Import("x.index(i)*UOp.const(2.5, dtypes.weakfloat)").stored().src(1).arg() == Arg(2.5));
   UOp two = Import("x.index(i)*UOp.const(2, dtypes.weakint)").stored().src(1);
   CHECK(two.dtype() == dtypes::float32);
-  CHECK(Arg::identical(two.arg(), Arg(2.0)));
+  CHECK(Arg::is_identical(two.arg(), Arg(2.0)));
   UOp range = Import("x.index(i)+i").stored().src(1);
   CHECK(range.is(Op::CAST));
   CHECK(range.src(0).is(Op::RANGE));

@@ -54,8 +54,8 @@ void Importer::import(UOp u) {
   check_made(first);
   num_elements_ += int64_t(value.elements.size());
   if (num_elements_ > kMaxAllElements) throw Refusal{"the values of the graph have too many elements"};
-  if (u.id() >= values_.size()) values_.resize(u.graph().size());
-  values_[u.id()] = {std::move(value), true};
+  if (u.id() >= made_values_.size()) made_values_.resize(u.graph().size());
+  made_values_[u.id()] = {std::move(value), true};
   origins->record_origin(new_graph, known_ops.original(u));
 }
 
@@ -113,7 +113,7 @@ UOp Importer::literal(DType dtype, Arg value) {
   throw Refusal{"its value " + value.repr() + " is no number"};
 }
 
-UOp Importer::convert(UOp node, DType dtype, bool is_weak) {
+UOp Importer::convert_node(UOp node, DType dtype, bool is_weak) {
   return is_weak && node.is_const() ? literal(dtype, node.arg().to_const()) : node.cast(dtype);
 }
 
@@ -126,14 +126,14 @@ UOp Importer::index_node(const Element& place, DType dtype) {
 UOp Importer::read(const Element& place) { return index_node(place, place.buffer.dtype().base()); }
 UOp Importer::pointer(const Element& place) { return index_node(place, place.buffer.dtype()); }
 
-Checked<Element> Importer::element_places(UOp source) {
+CheckedList<Element> Importer::element_places(UOp source) {
   const Value& v = (*this)[source];
   if (!v.view) return v.elements;
   const Sizes& shape = v.view->shape();
   if (product(shape) > kMaxElements) throw Refusal{"it uses a whole buffer as a value"};
-  Checked<Element> out;
+  CheckedList<Element> out;
   for (int64_t i = 0; i < product(shape); i++) {
-    Checked<UOp> at;
+    CheckedList<UOp> at;
     for (int64_t index : unravel(i, shape)) at.push_back(new_graph.constant(dtypes::index, index));
     out.push_back({.node = v.view->index(at), .buffer = v.view->buffer});
   }
@@ -153,7 +153,7 @@ Value Importer::number_value(UOp source, DType dtype) {
   if (v.is_weak && v.dtype == dtypes::float32 && dtype == dtypes::float64 && source.in(ops::ALU)) {
     if (numbers_depth_ > kMaxDepth) throw Refusal{"its weakfloat operands are nested too deep"};
     numbers_depth_++;
-    Value wide = elementwise(*this, source, {dtypes::float64});
+    Value wide = import_elementwise(*this, source, {dtypes::float64});
     numbers_depth_--;
     return wide;
   }
@@ -163,7 +163,7 @@ Value Importer::number_value(UOp source, DType dtype) {
             .is_weak = v.is_weak};
   for (Element& e : out.elements) {
     if (e.buffer) e = {is_false(e.valid) ? literal(v.dtype, Const(0)) : read(e)};
-    e.node = convert(e.node, dtype, v.is_weak);
+    e.node = convert_node(e.node, dtype, v.is_weak);
   }
   return out;
 }
@@ -249,7 +249,7 @@ class Walk {
     out.origins = im_.origins;
     auto wrong = out.list.empty() ? first_malformed_below(out.root) : first_malformed(out.list);
     if (!wrong) return out;
-    if (UOp origin = out.origins->original_of(wrong->node)) at = origin;
+    if (UOp origin = out.origins->original_of_node(wrong->node)) at = origin;
     throw Refusal{"the imported node is not well formed: " + wrong->message};
   }
   Importer im_;
@@ -266,13 +266,14 @@ std::span<const UOp> list_of_program(UOp root) {
   return linear == root.src().end() ? std::span<const UOp>() : linear->src();
 }
 
-Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list, const Settings& settings, NotImportable* why) {
+Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list, const Settings& settings,
+                                   NonImportableNode* why) {
   if (root.is(Op::PROGRAM) && list.empty() && root.num_src()) {
     list = list_of_program(root);
     root = root.src(0);
   }
   import::Walk walk(settings);
-  NotImportable details;
+  NonImportableNode details;
   auto refuse = [&](std::string reason) -> Diag {
     const UOp at = walk.original();
     details = {at, std::string(shown_op(at)), std::move(reason)};

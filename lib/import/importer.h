@@ -28,17 +28,17 @@ class Importer {
 
   // The sources of `u` must have values already. Throws Refusal if `u` cannot be imported.
   void import(UOp u);
-  bool has_value(UOp u) const { return u.id() < values_.size() && values_[u.id()].is_made; }
+  bool has_value(UOp u) const { return u.id() < made_values_.size() && made_values_[u.id()].is_made; }
   const Value& operator[](UOp u) const {
     if (!has_value(u)) throw Refusal{"a source of it has no value"};
-    return values_[u.id()].value;
+    return made_values_[u.id()].value;
   }
   std::shared_ptr<ImportOrigins> origins = std::make_shared<ImportOrigins>();
 
   // Finds the accumulators among all nodes of the original (accumulators.cpp). To be called before the first import().
   void find_accumulators(std::span<const UOp> nodes);
   // Returns true if `memory` is an accumulator whose values do not depend on the group range `range`.
-  bool is_outside(UOp range, UOp memory) const;
+  bool is_outside_range(UOp range, UOp memory) const;
 
   // Returns the type of the elements of a dtype or a vector. Throws Refusal if tgc's IR has no such dtype.
   static Type type_of(DType original);
@@ -50,7 +50,7 @@ class Importer {
   UOp scalar(UOp source, DType dtype);
   UOp scalar(UOp source) { return scalar(source, (*this)[source].dtype); }
   // For a buffer or a part of one, these are places in memory.
-  Checked<Element> element_places(UOp source);
+  CheckedList<Element> element_places(UOp source);
   // Returns the elements of an integer value, for a symbolic element its maximum. Throws Refusal unless they are in
   // 0..2^31 - 1.
   Sizes constant_ints(UOp source);
@@ -58,7 +58,7 @@ class Importer {
 
   UOp literal(DType dtype, Const value);
   UOp literal(DType dtype, Arg value);
-  UOp convert(UOp node, DType dtype, bool is_weak);
+  UOp convert_node(UOp node, DType dtype, bool is_weak);
   // The INDEX of a place: read() for its number, pointer() for a pointer to it.
   UOp read(const Element& place);
   UOp pointer(const Element& place);
@@ -70,7 +70,7 @@ class Importer {
     bool is_made = false;
   };
   UOp index_node(const Element& place, DType dtype);
-  std::deque<MadeValue> values_;
+  std::deque<MadeValue> made_values_;
   // by buffer: the group ranges on which its stored values depend
   std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_ranges_;
   void check_made(size_t first) const;  // `first`: an id in `new_graph`
@@ -78,6 +78,6 @@ class Importer {
   int64_t num_elements_ = 0;
 };
 
-Value elementwise(Importer& im, UOp u, Type type);
+Value import_elementwise(Importer& im, UOp u, Type type);
 
 }  // namespace tgc::import

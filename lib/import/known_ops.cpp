@@ -134,7 +134,7 @@ class FileReader {
     switch (in_.peek()) {
       case Null: in_.null(); return out;
       case True:
-      case False: return out.constant = in_.boolean(), out;
+      case False: return out.constant = in_.read_boolean(), out;
       case String: return out.constant = in_.string(), out;
       case Number: return constant_number(out), out;
       case Array:
@@ -151,7 +151,7 @@ class FileReader {
       if (key == "field") out.kind = ArgForm::Kind::Field, out.text = in_.string();
       else if (key == "item") out.kind = ArgForm::Kind::Item, out.item = number(kMostSources);
       else if (key == "value") out.kind = ArgForm::Kind::Value, out.text = enum_value();
-      else in_.boolean();
+      else in_.read_boolean();
     });
     return out;
   }
@@ -269,11 +269,11 @@ UOp KnownOps::replace_nodes(UOp root) {
   const Release release = root.graph().release();
   if (std::ranges::none_of(rows(), [&](const Row& row) { return row.since <= release; })) return root;
   for (UOp u : toposort(root, [&](UOp n) { return !replacements_.contains(n); }))
-    if (!replacements_.contains(u)) replacements_.emplace(u, replacement_of(u));
+    if (!replacements_.contains(u)) replacements_.emplace(u, replacement_of_node(u));
   return replacements_.at(root);
 }
 
-UOp KnownOps::replacement_of(UOp u) {
+UOp KnownOps::replacement_of_node(UOp u) {
   std::vector<UOp> src;
   for (UOp s : u.src()) src.push_back(replacements_.at(s));
   UOp made = std::ranges::equal(src, u.src()) ? u : u.with_src(src);

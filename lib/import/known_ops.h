@@ -25,7 +25,7 @@ class KnownOps {
   UOp original(UOp u) const;
 
  private:
-  UOp replacement_of(UOp u);
+  UOp replacement_of_node(UOp u);
   std::unordered_map<UOp, UOp> replacements_, originals_;  // recorded node -> its replacement, and back
 };
 

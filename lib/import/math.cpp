@@ -39,7 +39,7 @@ Value make_const(Importer& im, UOp u) {
   UOp node = keeps_digits ? im.new_graph.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
   Value out{.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
   if (const int64_t count = count_of(u.dtype()); count != 1)
-    out = {Checked<Element>(size_t(count), out.elements[0]), {count}, type.dtype, type.is_weak};
+    out = {CheckedList<Element>(size_t(count), out.elements[0]), {count}, type.dtype, type.is_weak};
   return out;
 }
 
@@ -127,7 +127,7 @@ UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
   return a.alu(Op::IDIV, b).alu(Op::ADD, rounded_up.where(number(Int(int64_t(-1))), zero));
 }
 
-UOp node_of(Importer& im, UOp u, DType dtype, const Checked<UOp>& x) {
+UOp node_of(Importer& im, UOp u, DType dtype, const CheckedList<UOp>& x) {
   switch (u.op()) {
     case Op::FLOORDIV: return floor_division(im, x[0], x[1], false);
     case Op::FLOORMOD: return floor_division(im, x[0], x[1], true);
@@ -157,18 +157,18 @@ UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
 
 // An element is valid if all elements from which it is computed are; a WHERE needs only its condition and the chosen
 // one.
-Value elementwise(Importer& im, UOp u, Type type) {
+Value import_elementwise(Importer& im, UOp u, Type type) {
   const bool compares = u.in(ops::Comparison);
   Value out{.dtype = compares ? dtypes::bool_ : type.dtype, .is_weak = type.is_weak && !compares};
-  Checked<Value> from;
+  CheckedList<Value> from;
   for (size_t i = 0; i < u.num_src(); i++) {
     from.push_back(im.number_value(u.src(i), u.is(Op::WHERE) && i == 0 ? dtypes::bool_ : type.dtype));
     out.shape = broadcast_shape(out.shape, from[i].shape);
   }
-  Checked<Checked<Element>> operands;
+  CheckedList<CheckedList<Element>> operands;
   for (const Value& v : from) operands.push_back(broadcast_to(v, out.shape));
   for (size_t k = 0; k < operands[0].size(); k++) {
-    Checked<UOp> x;
+    CheckedList<UOp> x;
     UOp valid;
     for (auto& operand : operands) x.push_back(operand[k].node), valid = logical_and(valid, operand[k].valid);
     if (u.is(Op::WHERE)) {
@@ -186,13 +186,13 @@ Value elementwise(Importer& im, UOp u, Type type) {
 
 Value make_alu(Importer& im, UOp u) {
   std::span<const UOp> sources = u.src();
-  if (u.in(ops::Comparison)) return elementwise(im, u, im.joined_type(sources));
+  if (u.in(ops::Comparison)) return import_elementwise(im, u, im.joined_type(sources));
   const Type own = Importer::type_of(u.dtype());
-  if (!own.is_weak) return elementwise(im, u, own);
+  if (!own.is_weak) return import_elementwise(im, u, own);
   // a weak node takes the dtype of a source that is not weak; so does a shift, whose dtype is that of its first source
   const Type of_sources = im.joined_type(u.is(Op::WHERE) ? sources_from(u, 1) : sources);
   const bool is_strong = !of_sources.is_weak && of_sources.dtype != dtypes::bool_;
-  return elementwise(im, u, is_strong ? of_sources : own);
+  return import_elementwise(im, u, is_strong ? of_sources : own);
 }
 
 }  // namespace tgc::import

@@ -58,7 +58,7 @@ Value make_local_buffer(Importer& im, UOp u) {
 // Imports STAGE(x, ranges; opts) as a buffer with an axis for each range, followed by the axes of x.
 Value make_stage(Importer& im, UOp u) {
   Value x = im.number_value(u.src(0));
-  Checked<UOp> ranges;
+  CheckedList<UOp> ranges;
   Sizes shape;
   for (UOp s : sources_from(u, 1)) {
     ranges.push_back(im.scalar(s));
@@ -80,7 +80,7 @@ Value make_stage(Importer& im, UOp u) {
   Value out = buffer_value(buffer, shape, x.dtype);
   std::vector<UOp> stores;
   for (size_t k = 0; k < x.elements.size(); k++) {
-    Checked<UOp> at = ranges;
+    CheckedList<UOp> at = ranges;
     for (int64_t index : unravel(int64_t(k), x.shape)) at.push_back(im.new_graph.constant(ranges[0].dtype(), index));
     stores.push_back(buffer.index_ptr(out.view->index(at)).store(x.elements[k].node));
   }
@@ -138,7 +138,7 @@ Element choose_one(Importer& im, UOp index, int64_t k, const Element& a, const E
 // other axes. An index that is not constant is compared with each position of its axis.
 class Choice {
  public:
-  Choice(Importer& im, const Value& from, const Checked<Element>& at, int64_t rest)
+  Choice(Importer& im, const Value& from, const CheckedList<Element>& at, int64_t rest)
       : im_(im), from_(from), at_(at), rest_(rest) {}
 
   Element at(size_t axis = 0, int64_t position = 0) {
@@ -166,20 +166,20 @@ class Choice {
  private:
   Importer& im_;
   const Value& from_;
-  const Checked<Element>& at_;
+  const CheckedList<Element>& at_;
   const int64_t rest_;
   int64_t comparisons_ = 0;
 };
 
-Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& indexed) {
+Value choose(Importer& im, UOp u, const CheckedList<Value>& indices, const Sizes& indexed) {
   const Value& from = im[u.src(0)];
   Sizes rest = from.shape;
-  rest.drop_first(indices.size());
+  rest.drop_first_items(indices.size());
   Value out{.shape = indexed, .dtype = from.dtype, .is_weak = from.is_weak};
   out.shape.insert(out.shape.end(), rest.begin(), rest.end());
-  elements_in(out.shape);
+  num_elements_in(out.shape);
   for (int64_t i = 0; i < product(indexed); i++) {
-    Checked<Element> at;
+    CheckedList<Element> at;
     size_t position = 0;
     const Sizes place = unravel(i, indexed);
     for (const Value& index : indices) {
@@ -212,7 +212,7 @@ bool is_image(const View& view) {
 // Imports INDEX(x, i, j, ..., gate): the elements at the indices i, j, ... of the first axes of x.
 Value make_index(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
-  Checked<Value> indices;
+  CheckedList<Value> indices;
   Sizes indexed;
   UOp gate;
   for (size_t i = 1; i < u.num_src(); i++) {
@@ -229,16 +229,16 @@ Value make_index(Importer& im, UOp u) {
   if (indices.size() > shape.size()) throw Refusal{"it has more indices than its source has axes"};
   if (!from.view) return choose(im, u, indices, indexed);
   Sizes rest = shape;
-  rest.drop_first(indices.size());
+  rest.drop_first_items(indices.size());
   DType dtype = dtypes::index;
   for (size_t i = indices.size(); i-- > 0;) dtype = indices[i].dtype;
   for (Value& v : indices)
-    for (Element& e : v.elements) e.node = im.convert(e.node, dtype, v.is_weak);
+    for (Element& e : v.elements) e.node = im.convert_node(e.node, dtype, v.is_weak);
   Value out{.shape = indexed, .dtype = from.dtype};
   out.shape.insert(out.shape.end(), rest.begin(), rest.end());
-  for (int64_t i = 0, count = elements_in(out.shape); i < count; i++) {
+  for (int64_t i = 0, count = num_elements_in(out.shape); i < count; i++) {
     const Sizes place = unravel(i, out.shape);
-    Checked<UOp> at;
+    CheckedList<UOp> at;
     UOp valid = gate;
     size_t position = 0;
     for (const Value& index : indices) {
@@ -380,7 +380,7 @@ Value make_load(Importer& im, UOp u) {
   const DType dtype = u.dtype().is_value() ? Importer::type_of(u.dtype()).dtype : from.dtype;
   Value out{
       .elements = im.element_places(u.src(0)), .shape = from.view ? from.view->shape() : from.shape, .dtype = dtype};
-  Checked<Element> otherwise, gates;
+  CheckedList<Element> otherwise, gates;
   const bool has_otherwise = u.num_src() > 1 && !is_order(im, u, u.src(1));
   if (has_otherwise) otherwise = broadcast_to(im.number_value(u.src(1), dtype), out.shape);
   if (has_otherwise && u.num_src() > 2 && !is_order(im, u, u.src(2)))
@@ -413,7 +413,7 @@ Value make_load(Importer& im, UOp u) {
 // STORE(place, value, gate), or STORE(place, value, ranges) of 0.11
 Value make_store(Importer& im, UOp u) {
   const Value& to = im[u.src(0)];
-  Checked<Element> places = im.element_places(u.src(0));
+  CheckedList<Element> places = im.element_places(u.src(0));
   const Sizes& shape = to.view ? to.view->shape() : to.shape;
   const Value& stored = im[u.src(1)];
   auto is_word = [&](const Element& e) {
@@ -422,7 +422,7 @@ Value make_store(Importer& im, UOp u) {
   const bool is_packed_word = !stored.is_weak && std::ranges::any_of(places, is_word);
   Value value = im.number_value(u.src(1), is_packed_word ? stored.dtype : to.dtype);
   if (product(value.shape) == product(shape)) value.shape = shape;
-  Checked<Element> values = broadcast_to(value, shape), gates;
+  CheckedList<Element> values = broadcast_to(value, shape), gates;
   std::vector<UOp> ranges, stores;
   if (u.num_src() > 2 && u.src(2).dtype() == dtypes::bool_) gates = broadcast_to(im.number_value(u.src(2)), shape);
   else

@@ -17,8 +17,8 @@ Sizes integers(Arg tuple) {
 }
 
 template <class Source>
-Checked<Element> moved(const Value& from, const Sizes& to, Source source) {
-  Checked<Element> out(size_t(elements_in(to)));
+CheckedList<Element> moved(const Value& from, const Sizes& to, Source source) {
+  CheckedList<Element> out(size_t(num_elements_in(to)));
   for (size_t i = 0; i < out.size(); i++)
     out[i] = from.elements[size_t(ravel(source(unravel(int64_t(i), to)), from.shape))];
   return out;
@@ -50,8 +50,8 @@ Value shrink(Importer& im, UOp u, Value value) {
   value.view->steps.push_back(std::move(step));
   if (product(sizes) > kMostPlaces && !valid) return value;
   Value out{.shape = sizes, .dtype = value.dtype};
-  for (int64_t i = 0, count = elements_in(sizes); i < count; i++) {
-    Checked<UOp> at;
+  for (int64_t i = 0, count = num_elements_in(sizes); i < count; i++) {
+    CheckedList<UOp> at;
     for (int64_t index : unravel(i, sizes)) at.push_back(im.new_graph.constant(dtype, index));
     out.elements.push_back({value.view->index(at), valid, value.view->buffer});
   }
@@ -73,7 +73,7 @@ Value make_stack(Importer& im, UOp u) {
     const bool keeps = !v.view && v.dtype == type.dtype && (!v.is_weak || type.is_weak);  // so a place is not loaded
     Value part = keeps ? v : im.number_value(u.src(i), type.dtype);
     if (i == 0) out.shape.insert(out.shape.end(), part.shape.begin(), part.shape.end());
-    if (checked_mul(product(part.shape), int64_t(u.num_src())) != elements_in(out.shape))
+    if (checked_mul(product(part.shape), int64_t(u.num_src())) != num_elements_in(out.shape))
       throw Refusal{"its sources differ in shape"};
     out.elements.insert(out.elements.end(), part.elements.begin(), part.elements.end());
   }
@@ -121,7 +121,7 @@ Value make_movement(Importer& im, UOp u) {
     value.view->steps.push_back({.op = u.op(), .sizes = std::move(sizes), .ints = std::move(ints)});
     return value;
   }
-  elements_in(sizes);
+  num_elements_in(sizes);
   Value out = value;
   if (!u.is(Op::RESHAPE))
     out.elements = moved(value, sizes, [&](const Sizes& at) {
@@ -153,7 +153,7 @@ bool is_expanded_axis(const Value& range, const Value& of) {
 void combine_along(Value& v, const Value& range, Op op) {
   const auto axis = std::ranges::find(range.shape, int64_t(range.elements.size())) - range.shape.begin();
   const int64_t inner = product(Sizes(v.shape.begin() + axis + 1, v.shape.end())), n = v.shape[size_t(axis)];
-  Checked<Element> out;
+  CheckedList<Element> out;
   for (int64_t i = 0; i < int64_t(v.elements.size()); i++) {
     const auto to = size_t(i / inner / n * inner + i % inner);
     if (to == out.size()) out.push_back(v.elements[size_t(i)]);
@@ -191,7 +191,7 @@ Value make_reduce(Importer& im, UOp u) {
   if (u.src(0).dtype().count() > 1 && count < product(out.shape)) {  // reduced to a shorter vector
     const int64_t group = product(out.shape) / count;
     if (group * count != product(out.shape)) throw Refusal{"its vector has no whole number of groups"};
-    Checked<Element> ordered;
+    CheckedList<Element> ordered;
     for (int64_t k = 0; k < group; k++)
       for (int64_t i = 0; i < count; i++) ordered.push_back(from.elements[size_t(i * group + k)]);
     from.elements = std::move(ordered);
@@ -230,12 +230,12 @@ UOp whole_vector(Importer& im, UOp source) {
   return vector_of(im, group);
 }
 
-Checked<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
+CheckedList<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
   Value v = im.number_value(operand);
   Sizes shape = leading;
   shape.push_back(count);
-  const Checked<Element> elements = broadcast_to(v, shape);
-  Checked<UOp> out;
+  const CheckedList<Element> elements = broadcast_to(v, shape);
+  CheckedList<UOp> out;
   if (count < 1) throw Refusal{"an operand has no elements of a thread"};
   for (size_t i = 0; i < elements.size(); i += size_t(count)) {
     std::vector<UOp> group;
@@ -255,7 +255,7 @@ Value make_contract(Importer& im, UOp u) {
 }
 Value make_unroll(Importer& im, UOp u) {
   if (u.dtype().count() != 1) throw Refusal{"it unrolls a vector of vectors"};
-  const Checked<Element>& elements = im[u.src(0)].elements;
+  const CheckedList<Element>& elements = im[u.src(0)].elements;
   if (std::ranges::all_of(elements, [](const Element& e) { return e.node.is_const(); }))
     throw Refusal{"it is the index of an axis without a range"};  // 0.11 writes UNROLLs of constants
   const DType dtype = Importer::type_of(u.dtype()).dtype;
@@ -307,7 +307,7 @@ Value make_wmma(Importer& im, UOp u) {
       }
     axes.push_back(im.new_graph.tuple(longer));
   }
-  for (int64_t count : counts) elements_in({count});
+  for (int64_t count : counts) num_elements_in({count});
   std::string name = "WMMA";
   for (int64_t size : integers(arg[0])) name += "_" + std::to_string(size);
   name.append("_").append(arg[1].dtype().name()).append("_").append(dtype.name());
@@ -323,7 +323,7 @@ Value make_wmma(Importer& im, UOp u) {
     out.elements = {{im.new_graph.node(Op::UNROLL, dtype, sum, axes[2])}};
     return out;
   }
-  Checked<UOp> a = vectors(im, u.src(0), counts[0], leading), b = vectors(im, u.src(1), counts[1], leading),
+  CheckedList<UOp> a = vectors(im, u.src(0), counts[0], leading), b = vectors(im, u.src(1), counts[1], leading),
                c = vectors(im, u.src(2), counts[2], leading);
   for (size_t i = 0; i < a.size(); i++) {
     UOp sum = im.new_graph.node(Op::WMMA, dtype.vec(counts[2]), {a[i], b[i], c[i]}, made);

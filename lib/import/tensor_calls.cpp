@@ -44,7 +44,7 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
     case Op::RESHAPE: case Op::CONTIGUOUS: case Op::NOOP: return argument(u.src(0), device, devices);
     case Op::BITCAST: {
       Argument whole = argument(u.src(0), device, devices);
-      return {array_as(whole.memory, u.dtype().base()), whole.buffer};
+      return {array_as_dtype(whole.memory, u.dtype().base()), whole.buffer};
     }
     case Op::MSTACK: return argument(u.src(size_t(device)), 0, 1);
     case Op::MSELECT: {
@@ -64,7 +64,7 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
     }
     default:
       if (is_memory(u) || (u.is(Op::AFTER) && is_memory(base(u)))) {
-        const size_t memory = version_of(u);
+        const size_t memory = version_of_target(u);
         const int64_t parts = program_.memories[memory].num_devices;
         if (parts > 1 && parts != devices) throw Refusal{"its buffers are on different devices"};
         return {part_of_memory(memory, device, parts), base(u)};
@@ -76,7 +76,7 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
       (facts_.num_devices(u) > 1 && facts_.num_devices(u) != devices))
     throw Refusal{"its argument " + std::string(shown_op(u)) + " is no buffer"};
   // a value is stored in an array before the call
-  return {part_of_memory(array_of(u), device, facts_.num_devices(u)), {}};
+  return {part_of_memory(array_of_value(u), device, facts_.num_devices(u)), {}};
 }
 
 // Returns the array to which a call stores for `to`: a part of the array in `stored`, which starts as a copy of
@@ -125,7 +125,7 @@ TensorLowering::Stored TensorLowering::run_call(UOp call, UOp only, size_t versi
   }
   auto device_number = [&](int64_t d) { return std::vector<std::pair<std::string, int64_t>>{{"_device_num", d}}; };
   Stored stored;
-  auto before = [&](const Argument& a, UOp u) { return a.buffer == only ? version : version_of(u); };
+  auto before = [&](const Argument& a, UOp u) { return a.buffer == only ? version : version_of_target(u); };
   if (body.is(Op::COPY)) {
     if (arguments.size() != 2) throw Refusal{"it copies " + std::to_string(arguments.size()) + " arguments"};
     for (int64_t d = 0; d < devices; d++) {
@@ -137,7 +137,7 @@ TensorLowering::Stored TensorLowering::run_call(UOp call, UOp only, size_t versi
     }
     return stored;
   }
-  NotImportable why;
+  NonImportableNode why;
   auto imported = import_graph(copy_into(own, body), {}, graph_.settings(), &why);
   if (!imported) throw Refusal{imported.diag().message + "; its kernel has a record of its own, which can be compared"};
   program_.graphs.push_back(imported->graph);
@@ -171,7 +171,7 @@ void TensorLowering::run_calls(UOp list) {
     }
     if (!u.is(Op::CALL)) throw Refusal{"its list has a " + std::string(shown_op(u))};
     for (auto& [buffer, memory] : run_call(u, {}, 0)) {
-      memories_[buffer] = memory;
+      buffer_memories_[buffer] = memory;
       auto output = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);
       if (output != program_.outputs.end()) output->memory_index = memory;
       else program_.outputs.push_back({memory, {program_.memories[memory].num_elements}, buffer});

@@ -48,30 +48,30 @@ bool is_body_of_kernel(UOp u) {
 }
 
 const Sizes& TensorFacts::shape(UOp u) const {
-  const Facts& f = facts_of(u);
+  const NodeFacts& f = facts_of_node(u);
   if (!f.shape) throw Refusal{"its source " + std::string(shown_op(u)) + " has no shape"};
   return *f.shape;
 }
 
 std::optional<int64_t> TensorFacts::integer_value(UOp u) const {
   if (u.is_const()) return make_number(u);
-  if (assumed_device_) return make_number(u);
-  if (auto it = numbers_.find(u); it != numbers_.end()) return it->second;
+  if (assumed_device_number_) return make_number(u);
+  if (auto it = known_numbers_.find(u); it != known_numbers_.end()) return it->second;
   const std::optional<int64_t> out = make_number(u);
-  numbers_.emplace(u, out);
+  known_numbers_.emplace(u, out);
   return out;
 }
 
 std::optional<int64_t> TensorFacts::make_number(UOp u) const {
   if (u.is_const()) return u.arg().is_integral() ? u.arg().as_int().to_int64() : std::nullopt;
-  if (is_device_number(u)) return assumed_device_;
+  if (is_device_number(u)) return assumed_device_number_;
   if (u.is(Op::DEFINE_VAR) || is_variable(u)) {
     const Arg name = u.is(Op::DEFINE_VAR) ? item(u.arg(), 0) : field_of(u.arg(), "name"), slot = slot_of(u);
-    const auto& [by_name, by_slot] = variables_;
+    const auto& [values_by_name, values_by_slot] = variables_;
     if (u.is(Op::PARAM) && slot.is_int())
-      if (auto it = by_slot.find(integer(slot)); it != by_slot.end()) return it->second;
-    auto it = by_name.find(name.is_str() ? std::string(name.text()) : std::string());
-    return it == by_name.end() ? std::nullopt : std::optional(it->second);
+      if (auto it = values_by_slot.find(integer(slot)); it != values_by_slot.end()) return it->second;
+    auto it = values_by_name.find(name.is_str() ? std::string(name.text()) : std::string());
+    return it == values_by_name.end() ? std::nullopt : std::optional(it->second);
   }
   if (u.is(Op::BIND)) return integer_value(u.src(1));
   if (u.is(Op::AFTER)) {  // AFTER(variable, STORE(variable, value))
@@ -102,18 +102,20 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
 
 void TensorFacts::detect_op_forms(const std::vector<UOp>& nodes) {
   for (UOp u : nodes) {
-    if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_ = drops_axes(u);  // EXPAND changed in the same commit
+    // EXPAND changed in the same commit
+    if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_axes_ = drops_axes(u);
     if (!u.in({Op::BUFFER, Op::PARAM}) || u.arg().kind() != Arg::Kind::Record) continue;
-    has_sizes_ = true;  // ParamArg, and sizes in SHRINK and PAD, both exist since 2026-05-28
-    if (field_of(u.arg(), "dtype", 1).is_none()) expands_front_ = false;  // ParamArgs without dtype predate 2026-07-09
+    has_result_sizes_ = true;  // ParamArg, and sizes in SHRINK and PAD, both exist since 2026-05-28
+    // ParamArgs without dtype predate 2026-07-09
+    if (field_of(u.arg(), "dtype", 1).is_none()) expands_front_axes_ = false;
   }
 }
 
-Checked<UOp> TensorFacts::index_elements(UOp u) const {
+CheckedList<UOp> TensorFacts::index_elements(UOp u) const {
   if (u.in(kVectors)) return {u.src().begin(), u.src().end()};
-  Checked<UOp> out;
+  CheckedList<UOp> out;
   if (u.is(Op::CONST) && u.dtype().count() > 1 && !u.arg().is_tuple())  // a vector of equal elements
-    return Checked<UOp>(size_t(count_of(u.dtype())), graph_.node(Op::CONST, dtypes::index, {}, u.arg()));
+    return CheckedList<UOp>(size_t(count_of(u.dtype())), graph_.node(Op::CONST, dtypes::index, {}, u.arg()));
   if (!u.arg().is_tuple() || !u.in({Op::CONST, Op::VCONST})) return {u};
   for (Arg a : u.arg().items()) out.push_back(graph_.node(Op::CONST, dtypes::index, {}, a));
   return out;
@@ -129,9 +131,9 @@ Sizes TensorFacts::integer_values(UOp u) const {
 
 // A part's first and last index depend on the device, but their difference does not.
 Sizes TensorFacts::numbers_on_first_device(UOp u) const {
-  assumed_device_ = 0;
+  assumed_device_number_ = 0;
   const Sizes out = integer_values(u);
-  assumed_device_.reset();
+  assumed_device_number_.reset();
   return out;
 }
 
@@ -174,9 +176,10 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
     case Op::DEFINE_GLOBAL: return Sizes{u.dtype().size()};
     case Op::RESHAPE: case Op::EXPAND: {
       Sizes out = u.num_src() > 1 ? integer_values(u.src(1)) : integers(u.arg());
-      if (u.is(Op::EXPAND) && expands_front()) out.insert(out.end(), first().begin(), first().end());
+      if (u.is(Op::EXPAND) && expands_front_axes()) out.insert(out.end(), first().begin(), first().end());
       if (u.is(Op::RESHAPE) && product(out) != product(first())) throw Refusal{"it changes the number of elements"};
-      if (u.is(Op::EXPAND) && !expands_front() && out.size() != first().size()) throw Refusal{"its shape does not fit"};
+      if (u.is(Op::EXPAND) && !expands_front_axes() && out.size() != first().size())
+        throw Refusal{"its shape does not fit"};
       return out;
     }
     case Op::PERMUTE: {
@@ -192,7 +195,7 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
     case Op::PAD: case Op::SHRINK: {
       Sizes out = numbers_on_first_device(u.src(2));
       if (out.size() != first().size()) throw Refusal{"its shape does not fit"};
-      if (has_sizes()) return out;
+      if (has_result_sizes()) return out;
       const Sizes begin = numbers_on_first_device(u.src(1));
       for (size_t axis = 0; axis < out.size(); axis++)
         out[axis] = u.is(Op::PAD) ? checked_add(out[axis], checked_add(begin[axis], first()[axis]))
@@ -205,7 +208,7 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
       for (int64_t axis : axes)
         if (axis < 0 || axis >= int64_t(out.size())) throw Refusal{"it reduces an axis that its source lacks"};
       if (drops_axes(u)) {
-        out.drop_first(axes.size());
+        out.drop_first_items(axes.size());
         return out;
       }
       for (int64_t axis : axes) out[size_t(axis)] = 1;
@@ -258,7 +261,7 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
   return out;
 }
 
-int64_t TensorFacts::make_devices(UOp u) const {
+int64_t TensorFacts::count_devices(UOp u) const {
   int64_t most = 1;
   for (UOp s : sources(u)) most = std::max(most, num_devices(s));
   switch (u.op()) {
@@ -278,7 +281,7 @@ int64_t TensorFacts::make_devices(UOp u) const {
   }
 }
 
-void TensorFacts::check_size(const Facts& facts) const {
+void TensorFacts::check_size(const NodeFacts& facts) const {
   if (facts.num_devices > kMostDevices) throw Refusal{"it is on too many devices"};
   if (!facts.shape) return;
   if (facts.shape->size() > kMostAxes) throw Refusal{"it has too many axes"};
@@ -288,17 +291,17 @@ void TensorFacts::check_size(const Facts& facts) const {
 void TensorFacts::add(UOp u) {
   if (facts_.contains(u)) return;
   if (u.num_src() < least_sources(u.op())) throw Refusal{"it has " + counted(u.num_src(), "source")};
-  Facts f;
+  NodeFacts f;
   f.reads_memory = is_memory(u);
   for (UOp s : u.is(Op::AFTER) ? u.src().first(1) : sources(u)) {
-    f.reads_memory |= facts_of(s).reads_memory;
-    for (UOp r : facts_of(s).loops)
+    f.reads_memory |= facts_of_node(s).reads_memory;
+    for (UOp r : facts_of_node(s).loops)
       if (!std::ranges::count(f.loops, r)) f.loops.push_back(r);
   }
   if (u.is(Op::RANGE) && !is_device_axis(u)) f.loops.push_back(u);
   if (u.in(kStages | OpSet{Op::REDUCE, Op::END}))
     std::erase_if(f.loops, [&](UOp r) { return std::ranges::count(sources_from(u, 1), r) > 0; });
-  f.num_devices = make_devices(u);
+  f.num_devices = count_devices(u);
   f.shape = make_shape(u);
   check_size(f);
   facts_.emplace(u, std::move(f));

@@ -46,8 +46,8 @@ struct TensorProgram {
 
 // Values of variables, by name or by the slot of the PARAM.
 struct TensorVariables {
-  std::map<std::string, int64_t> by_name = {};
-  std::map<int64_t, int64_t> by_slot = {};
+  std::map<std::string, int64_t> values_by_name = {};
+  std::map<int64_t, int64_t> values_by_slot = {};
 };
 
 struct TensorImportOptions {
@@ -58,7 +58,7 @@ struct TensorImportOptions {
 // Imports the tensor graph under `sink`: a SINK, a call of such a graph, or a LINEAR list of calls of kernels. If a
 // source of the sink stores to a buffer, the output is the buffer's content. If a node cannot be imported, sets `why`
 // (may be null). Adds nodes to the graph of `sink`.
-Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why = nullptr,
+Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NonImportableNode* why = nullptr,
                                           const TensorImportOptions& what = {});
 
 namespace import {

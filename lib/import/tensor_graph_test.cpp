@@ -25,7 +25,7 @@ s23 = UOp(Ops.STACK, dtypes.weakint, (UOp.const(2, dtypes.weakint), UOp.const(3,
     auto read = read_graph(graph, InputKind::Pyrender, text, "in.uop", &report);
     if (!read) FAIL(read.diag().text());
     root = read->root;
-    auto made = import_tensor_graph(root, {.by_name = {{"n", 2}}});
+    auto made = import_tensor_graph(root, {.values_by_name = {{"n", 2}}});
     if (made) program = std::move(*made);
     else error = made.diag().message;
   }
@@ -188,14 +188,14 @@ TEST_CASE("linear functions of indices") {
   AffineMath math(graph);
   const Affine i = math.index(graph.range(Const(4), 0, AxisType::LOOP), 0, 3);
   const Affine j = math.index(graph.range(Const(5), 1, AxisType::LOOP), 0, 4);
-  const Affine flat = AffineMath::sum(AffineMath::scaled(i, 5), j);
+  const Affine flat = AffineMath::sum(AffineMath::scale_affine(i, 5), j);
   CHECK(math.make_node(math.quotient(flat, 5)) == math.make_node(i));
   CHECK(math.make_node(math.remainder(flat, 5)) == math.make_node(j));
   CHECK(math.make_node(math.quotient(flat, 7)).is(Op::IDIV));
-  CHECK(math.make_node(math.remainder(AffineMath::scaled(flat, 6), 5)) == math.make_node(j));  // 6 * j % 5 is j
+  CHECK(math.make_node(math.remainder(AffineMath::scale_affine(flat, 6), 5)) == math.make_node(j));  // 6 * j % 5 is j
   CHECK_FALSE(math.is_between(j, 0, 5));
-  CHECK(math.is_between(AffineMath::plus_number(j, -1), 0, 5));
-  CHECK(AffineMath::sum(i, AffineMath::scaled(i, -1)).is_number());
+  CHECK(math.is_between(AffineMath::add_number(j, -1), 0, 5));
+  CHECK(AffineMath::sum(i, AffineMath::scale_affine(i, -1)).is_number());
 }
 
 TEST_CASE("tensor graph: a store through a bitcast changes the buffer, and reads after it see the new content") {

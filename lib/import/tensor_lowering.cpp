@@ -55,7 +55,7 @@ namespace {
 class Inliner {
  public:
   UOp inlined(UOp root, UOpSpan arguments) {
-    if (++depth_ > 100) throw Refusal{"its calls are nested too deep"};
+    if (++nesting_depth_ > 100) throw Refusal{"its calls are nested too deep"};
     std::unordered_map<UOp, UOp> made;
     for (UOp u : order(root)) {
       if (++steps_ > kMostInlined) throw Refusal{"its calls have too many nodes"};
@@ -63,7 +63,7 @@ class Inliner {
       is_list_ = root.is(Op::LINEAR);
       made[u] = inlined(u, arguments, made);
     }
-    depth_--;
+    nesting_depth_--;
     return made.at(root);
   }
 
@@ -79,8 +79,8 @@ class Inliner {
     }
     // A BUFFER in the body of a schedule is memory that only its kernels use. The tag distinguishes it from a BUFFER
     // with the same number among the arguments.
-    if (u.is(Op::BUFFER) && (is_list_ || depth_ == 1) && !arguments.empty()) return u.rtag("between kernels");
-    Checked<UOp> src;
+    if (u.is(Op::BUFFER) && (is_list_ || nesting_depth_ == 1) && !arguments.empty()) return u.rtag("between kernels");
+    CheckedList<UOp> src;
     for (size_t i = 0; i < u.num_src(); i++) src.push_back(i == 0 && u.in(kCalls) ? u.src(0) : made.at(u.src(i)));
     if (u.in(kCalls) && !is_body_of_kernel(u.src(0)) && u.src(0).in({Op::SINK, Op::TUPLE, Op::LINEAR}))
       return inlined(u.src(0), UOpSpan(std::span<const UOp>(src).subspan(1)));
@@ -101,7 +101,7 @@ class Inliner {
   }
 
   static constexpr int64_t kMostInlined = 1 << 22;
-  int depth_ = 0;
+  int nesting_depth_ = 0;
   int64_t steps_ = 0;  // of all bodies so far; a body counts once for each of its calls
   bool is_list_ = false;  // the body of a LINEAR is inlined
 };
@@ -115,16 +115,16 @@ size_t TensorLowering::new_memory(DType dtype, int64_t size, int64_t devices) {
   return program_.memories.size() - 1;
 }
 
-size_t TensorLowering::memory_of(UOp buffer) {
-  if (auto it = memories_.find(buffer); it != memories_.end()) return it->second;
+size_t TensorLowering::memory_of_buffer(UOp buffer) {
+  if (auto it = buffer_memories_.find(buffer); it != buffer_memories_.end()) return it->second;
   const DType dtype = buffer.dtype().base();
   if (!can_be_stored(dtype)) throw Refusal{"its dtype " + std::string(dtype.repr()) + " has no array"};
   const size_t memory = new_memory(dtype, product(facts_.shape(buffer)), facts_.num_devices(buffer));
   program_.memories[memory].buffer = buffer;
-  return memories_[buffer] = memory;
+  return buffer_memories_[buffer] = memory;
 }
 
-size_t TensorLowering::array_as(size_t memory, DType dtype) {
+size_t TensorLowering::array_as_dtype(size_t memory, DType dtype) {
   const TensorMemory whole = program_.memories[memory];
   if (whole.dtype == dtype) return memory;
   auto [it, is_new] = arrays_by_dtype_.try_emplace({memory, dtype.base()});
@@ -138,34 +138,34 @@ size_t TensorLowering::array_as(size_t memory, DType dtype) {
   return it->second = view;
 }
 
-size_t TensorLowering::version_of(UOp target) {
+size_t TensorLowering::version_of_target(UOp target) {
   while (!is_memory(target)) {
-    const bool is_view = views_.contains(target) || (target.is(Op::BITCAST) && is_memory(base(target)));
-    if (auto it = memories_.find(target); it != memories_.end()) return it->second;
+    const bool is_view = buffer_views_.contains(target) || (target.is(Op::BITCAST) && is_memory(base(target)));
+    if (auto it = buffer_memories_.find(target); it != buffer_memories_.end()) return it->second;
     if (auto it = value_arrays_.find(target); it != value_arrays_.end() && !is_view) return it->second;
     if (!target.num_src()) throw Refusal{"it stores to no buffer"};
     target = target.src(0);
   }
-  return memory_of(target);
+  return memory_of_buffer(target);
 }
 
 Affine TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
   if (size == 1) return {};
   constexpr int64_t kFirst = 1000000;  // larger than the number of any recorded RANGE
   UOp range = graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, size),
-                          graph_.tuple({kFirst + kernel_.num_loops++, AxisType::LOOP}));
+                          graph_.tuple({kFirst + current_kernel_.num_loops++, AxisType::LOOP}));
   loops.push_back(range);
-  return math_.index(range, 0, std::max<int64_t>(size - 1, 1));
+  return affine_math_.index(range, 0, std::max<int64_t>(size - 1, 1));
 }
 
 UOp TensorLowering::address(size_t memory, const Affine& index, UOp valid) {
-  auto& define = kernel_.memory_nodes[memory];
+  auto& define = current_kernel_.memory_nodes[memory];
   if (!define) {
     const TensorMemory& m = program_.memories[memory];
-    define = graph_.node(Op::DEFINE_GLOBAL, m.dtype.ptr(m.num_elements), {}, int64_t(kernel_.memories.size()));
-    kernel_.memories.push_back(memory);
+    define = graph_.node(Op::DEFINE_GLOBAL, m.dtype.ptr(m.num_elements), {}, int64_t(current_kernel_.memories.size()));
+    current_kernel_.memories.push_back(memory);
   }
-  UOp i = math_.make_node(index);
+  UOp i = affine_math_.make_node(index);
   if (valid) i = valid.where(i, graph_.invalid());
   return graph_.node(Op::INDEX, program_.memories[memory].dtype, {define, i});
 }
@@ -174,15 +174,15 @@ void TensorLowering::finish_kernel(UOp store, const std::vector<UOp>& loops) {
   if (program_.kernels.size() >= kMostKernels) throw Refusal{"it needs too many kernels"};
   UOp root = graph_.sink(loops.empty() ? store : graph_.node(Op::END, dtypes::void_, prepend(store, loops)));
   Graph own(graph_.settings());  // of this kernel only, because an import takes memory for each node of a graph
-  NotImportable why;
+  NonImportableNode why;
   auto imported = import_graph(copy_into(own, root), {}, graph_.settings(), &why);
   if (!imported) throw Refusal{why.reason.empty() ? imported.diag().message : why.reason};
   program_.graphs.push_back(imported->graph);
-  program_.kernels.push_back({imported->root, std::move(kernel_.memories), {}});
-  kernel_ = {};
+  program_.kernels.push_back({imported->root, std::move(current_kernel_.memories), {}});
+  current_kernel_ = {};
 }
 
-void TensorLowering::store_all(size_t memory, UOp u) {
+void TensorLowering::store_all_values(size_t memory, UOp u) {
   if (program_.memories[memory].num_elements == 0) return;
   std::vector<UOp> loops;
   Point p;
@@ -193,7 +193,7 @@ void TensorLowering::store_all(size_t memory, UOp u) {
     for (UOp s : sources_from(u, 1)) {
       if (!s.is(Op::RANGE)) { p.place.push_back({}); continue; }
       UOp range = value(s, {});
-      p.place.push_back(math_.index(range, 0, std::max<int64_t>(shape[p.place.size()] - 1, 1)));
+      p.place.push_back(affine_math_.index(range, 0, std::max<int64_t>(shape[p.place.size()] - 1, 1)));
       loops.push_back(range);
     }
     Point q{.device = p.device};
@@ -235,7 +235,7 @@ bool TensorLowering::is_stored(UOp u) const {
   return (uses != use_counts_.end() && uses->second > 1) || (depth != value_depths_.end() && depth->second > kDeepest);
 }
 
-void TensorLowering::lower(UOp u) {
+void TensorLowering::lower_node(UOp u) {
   current_node = u;
   throw_if_late();
   facts_.add(u);
@@ -246,12 +246,12 @@ void TensorLowering::lower(UOp u) {
     if (u.is(Op::AFTER)) note_other_stores(u);
     UOp buffer = base(u.src(0));
     if (is_variable(buffer) || !facts_.has_shape(buffer)) return;
-    if (!is_memory(buffer)) array_of(buffer);  // the target is a value, such as a copy: give it an array
-    size_t version = version_of(u.src(0));
+    if (!is_memory(buffer)) array_of_value(buffer);  // the target is a value, such as a copy: give it an array
+    size_t version = version_of_target(u.src(0));
     apply_version(u, buffer, version);
-    memories_[u] = version;
+    buffer_memories_[u] = version;
     value_depths_[u] = 0;
-    if (u.is(Op::AFTER)) note_invalid(u);
+    if (u.is(Op::AFTER)) note_invalid_state(u);
     return;
   }
   if (u.is(Op::CONTIGUOUS)) note_view(u);
@@ -259,7 +259,7 @@ void TensorLowering::lower(UOp u) {
   const bool is_wide_bitcast = u.is(Op::BITCAST) && u.dtype().itemsize() != u.src(0).dtype().itemsize();
   if (is_wide_bitcast) {  // use the source's array as an array of the other dtype
     UOp from = u.src(0);
-    const size_t memory = array_of(from);
+    const size_t memory = array_of_value(from);
     const TensorMemory whole = program_.memories[memory];
     const size_t view = new_memory(u.dtype(), product(facts_.shape(u)), whole.num_devices);
     program_.memories[view].view_of = memory;
@@ -268,7 +268,7 @@ void TensorLowering::lower(UOp u) {
     return;
   }
   if (!is_stored(u) && !has_nested_loops(u)) return;
-  array_of(u);
+  array_of_value(u);
   value_depths_[u] = 0;
 }
 
@@ -284,11 +284,11 @@ bool TensorLowering::has_nested_loops(UOp u) {
   return false;
 }
 
-size_t TensorLowering::array_of(UOp u) {
+size_t TensorLowering::array_of_value(UOp u) {
   if (auto it = value_arrays_.find(u); it != value_arrays_.end()) return it->second;
   if (!can_be_stored(u.dtype())) throw Refusal{"its dtype " + std::string(u.dtype().repr()) + " has no array"};
   const size_t memory = new_memory(u.dtype(), product(facts_.shape(u)), facts_.num_devices(u));
-  store_all(memory, u);
+  store_all_values(memory, u);
   return value_arrays_[u] = memory;
 }
 
@@ -312,7 +312,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImportOptions& what)
   facts_.detect_op_forms(nodes);
   count_uses(nodes);
   for (UOp u : nodes)
-    if (!(u == root)) lower(u);
+    if (!(u == root)) lower_node(u);
   if (root.is(Op::LINEAR)) run_calls(root);
   else
     for (size_t i = 0; i < root.num_src(); i++) {
@@ -326,7 +326,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImportOptions& what)
   }
   if (what.outputs_values)
     for (UOp u : nodes)
-      if (memories_.contains(u) && !is_memory(u) && is_memory(base(u))) add_stored_output(u);
+      if (buffer_memories_.contains(u) && !is_memory(u) && is_memory(base(u))) add_stored_output(u);
   // if an op outside of kPerDevice reads a buffer on several devices, each device has the same content of the buffer
   constexpr OpSet kPerDevice{Op::UNSHARD, Op::MULTI, Op::ALLREDUCE, Op::MSELECT, Op::CALL};
   UOpSet whole(graph_);
@@ -355,8 +355,9 @@ void TensorLowering::check_program() const {
 void TensorLowering::add_stored_output(UOp after) {
   const UOp buffer = base(after);
   auto last = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);
-  size_t version = memories_.at(after);
-  if (last != program_.outputs.end() && !std::ranges::includes(effects_[version], effects_[last->memory_index])) {
+  size_t version = buffer_memories_.at(after);
+  if (last != program_.outputs.end() &&
+      !std::ranges::includes(applied_effects_[version], applied_effects_[last->memory_index])) {
     version = last->memory_index;
     apply_effect(after, buffer, version, {});
   }
@@ -375,7 +376,7 @@ void TensorLowering::add_value(UOp u, size_t number) {
   auto it = value_arrays_.find(u);
   const size_t memory = it != value_arrays_.end() ? it->second
                                             : new_memory(u.dtype(), product(facts_.shape(u)), facts_.num_devices(u));
-  if (it == value_arrays_.end()) store_all(memory, u);
+  if (it == value_arrays_.end()) store_all_values(memory, u);
   program_.outputs.push_back({memory, facts_.shape(u), {}, number});
 }
 
@@ -383,11 +384,11 @@ void TensorLowering::add_output(UOp u) {
   current_node = u;
   UOp stored = u;
   while (stored.in(kViewOps) && stored.num_src()) stored = stored.src(0);
-  if (auto it = memories_.find(stored); it != memories_.end() && !is_memory(stored)) {
+  if (auto it = buffer_memories_.find(stored); it != buffer_memories_.end() && !is_memory(stored)) {
     add_stored_output(stored);
     return;
   }
-  program_.outputs.push_back({array_of(u), facts_.shape(u), {}});
+  program_.outputs.push_back({array_of_value(u), facts_.shape(u), {}});
 }
 
 }  // namespace tgc::import
@@ -404,11 +405,11 @@ Result<UOp> inline_calls(UOp root) {
   });
 }
 
-Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why,
+Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NonImportableNode* why,
                                           const TensorImportOptions& what) {
   return catch_failures([&]() -> TensorProgram {
     import::TensorLowering lowering(sink.graph(), variables);
-    NotImportable details;
+    NonImportableNode details;
     KnownOps known;
     auto refuse = [&](std::string reason) -> Diag {
       const UOp at = known.original(lowering.current_node);

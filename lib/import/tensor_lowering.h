@@ -19,26 +19,27 @@ class TensorFacts {
   // The sources of `u` must have facts already. Throws Refusal if the facts cannot be computed.
   void add(UOp u);
 
-  bool has_shape(UOp u) const { return facts_of(u).shape.has_value(); }
+  bool has_shape(UOp u) const { return facts_of_node(u).shape.has_value(); }
   const Sizes& shape(UOp u) const;  // throws Refusal if there is none
   // Returns the number of devices that have a value of `u` of their own; 1 if all have the same value.
-  int64_t num_devices(UOp u) const { return facts_of(u).num_devices; }
-  bool reads_memory(UOp u) const { return facts_of(u).reads_memory; }
-  const std::vector<UOp>& open_loops(UOp u) const { return facts_of(u).loops; }  // the RANGEs on which `u` depends
+  int64_t num_devices(UOp u) const { return facts_of_node(u).num_devices; }
+  bool reads_memory(UOp u) const { return facts_of_node(u).reads_memory; }
+  const std::vector<UOp>& open_loops(UOp u) const { return facts_of_node(u).loops; }  // the RANGEs on which `u` depends
 
   // nullopt: not constant
   std::optional<int64_t> integer_value(UOp u) const;
   // throws Refusal if one is not constant
   Sizes integer_values(UOp u) const;
   Sizes numbers_on_first_device(UOp u) const;  // as integer_values(), on device 0
-  Checked<UOp> index_elements(UOp u) const;
+  CheckedList<UOp> index_elements(UOp u) const;
   // The first index of each axis of a PAD or SHRINK.
-  Checked<UOp> index_offsets(UOp u) const { return index_elements(u.src(1)); }
-  // Sets expands_front() and has_sizes() from a whole graph, because commits between releases may have forms of the
-  // later one.
+  CheckedList<UOp> index_offsets(UOp u) const { return index_elements(u.src(1)); }
+  // Sets expands_front_axes() and has_result_sizes() from a whole graph, because commits between releases may have
+  // forms of the later one.
   void detect_op_forms(const std::vector<UOp>& nodes);
-  bool expands_front() const { return expands_front_; }  // EXPAND adds axes before those of its source
-  bool has_sizes() const { return has_sizes_; }          // SHRINK and PAD have the sizes of the result, not the ends
+  bool expands_front_axes() const { return expands_front_axes_; }  // EXPAND adds axes before those of its source
+  // SHRINK and PAD have the sizes of the result, not the ends
+  bool has_result_sizes() const { return has_result_sizes_; }
   // The REDUCE removes its axes, as since 0.14, instead of keeping them with size 1.
   static bool drops_axes(UOp reduce) {
     return reduce.arg().is_tuple() && reduce.arg().items().size() > 1 && !reduce.arg()[1].is_tuple();
@@ -47,28 +48,28 @@ class TensorFacts {
   Op reduced_op(UOp u) const;
 
  private:
-  struct Facts {
+  struct NodeFacts {
     std::optional<Sizes> shape;
     int64_t num_devices = 1;
     bool reads_memory = false;
     std::vector<UOp> loops;
   };
-  const Facts& facts_of(UOp u) const {
+  const NodeFacts& facts_of_node(UOp u) const {
     auto it = facts_.find(u);
     if (it == facts_.end()) throw Refusal{"its source " + std::string(shown_op(u)) + " is unknown"};
     return it->second;
   }
   std::optional<int64_t> make_number(UOp u) const;
-  void check_size(const Facts& facts) const;
+  void check_size(const NodeFacts& facts) const;
   std::optional<Sizes> make_shape(UOp u) const;
-  int64_t make_devices(UOp u) const;
+  int64_t count_devices(UOp u) const;
 
   Graph& graph_;
-  bool expands_front_ = graph_.release() >= Release::v0_14, has_sizes_ = expands_front_;
+  bool expands_front_axes_ = graph_.release() >= Release::v0_14, has_result_sizes_ = expands_front_axes_;
   const TensorVariables& variables_;
-  std::unordered_map<UOp, Facts> facts_;
-  mutable std::optional<int64_t> assumed_device_;
-  mutable std::unordered_map<UOp, std::optional<int64_t>> numbers_;
+  std::unordered_map<UOp, NodeFacts> facts_;
+  mutable std::optional<int64_t> assumed_device_number_;
+  mutable std::unordered_map<UOp, std::optional<int64_t>> known_numbers_;
 };
 
 // Ops that make a view of a buffer. An AFTER that is ordered after a view is ordered after the view's buffer.
@@ -80,7 +81,7 @@ bool is_memory(UOp u);  // an array in global memory: a BUFFER, PARAM or DEFINE_
 bool can_be_stored(DType dtype);   // tgc's IR has arrays of this dtype
 std::vector<UOp> order(UOp root);  // nodes, sources first, without the bodies of calls
 
-struct ById {
+struct CompareById {
   bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
 };
 
@@ -88,7 +89,7 @@ class TensorLowering {
  public:
   // `graph` holds the tensor graph, and gets new nodes.
   TensorLowering(Graph& graph, const TensorVariables& variables)
-      : graph_(graph), facts_(graph, variables), math_(graph) {}
+      : graph_(graph), facts_(graph, variables), affine_math_(graph) {}
 
   // `root`: a SINK of values and stores, a LINEAR list of calls of kernels, or a call of these.
   TensorProgram program(UOp root, const TensorImportOptions& what = {});
@@ -97,7 +98,7 @@ class TensorLowering {
   UOp current_node;
 
  private:
-  using Place = Checked<Affine>;  // an index for each axis of a value
+  using Place = CheckedList<Affine>;  // an index for each axis of a value
   struct Point {                  // the element of a value that is computed
     Place place;
     Affine device;
@@ -119,7 +120,7 @@ class TensorLowering {
   bool is_stored(UOp u) const;
   bool has_nested_loops(UOp u);
   void count_uses(const std::vector<UOp>& nodes);
-  void lower(UOp u);
+  void lower_node(UOp u);
   void add_output(UOp u);
   void add_value(UOp u, size_t number);
   void add_stored_output(UOp after);
@@ -133,13 +134,13 @@ class TensorLowering {
   };
   void check_program() const;
   size_t new_memory(DType dtype, int64_t size, int64_t devices);
-  size_t memory_of(UOp buffer);
-  size_t array_as(size_t memory, DType dtype);
-  size_t array_of(UOp value);  // the first call makes the kernel that stores it
-  size_t version_of(UOp target);  // the array of the buffer below `target`, after the stores below `target`
+  size_t memory_of_buffer(UOp buffer);
+  size_t array_as_dtype(size_t memory, DType dtype);
+  size_t array_of_value(UOp value);  // the first call makes the kernel that stores it
+  size_t version_of_target(UOp target);  // the array of the buffer below `target`, after the stores below `target`
   Affine loop(int64_t size, std::vector<UOp>& loops);
   UOp address(size_t memory, const Affine& index, UOp valid);
-  void store_all(size_t memory, UOp value);
+  void store_all_values(size_t memory, UOp value);
   void copy_memory(size_t from, size_t to);
   void finish_kernel(UOp store, const std::vector<UOp>& loops);
 
@@ -150,9 +151,9 @@ class TensorLowering {
   void apply_once(UOp effect, size_t& version, Apply apply);
   void apply_store(UOp store, size_t& version, const std::vector<UOp>& loops);
   bool repeats_elements(UOp view) const;  // several elements of the view are one element of its buffer
-  UOp state_below(UOp target) const;
+  UOp state_below_target(UOp target) const;
   void note_other_stores(UOp after);
-  void note_invalid(UOp after);
+  void note_invalid_state(UOp after);
   void add_stores_of(UOp after, UOp buffer);
 
   // ---- calls of kernels (tensor_calls.cpp)
@@ -161,7 +162,7 @@ class TensorLowering {
     UOp buffer;  // the BUFFER or PARAM below the argument; empty if it is a value
   };
   void apply_call(UOp u, UOp buffer, size_t& version);
-  using Stored = std::map<UOp, size_t, ById>;  // by buffer: its content after a call
+  using Stored = std::map<UOp, size_t, CompareById>;  // by buffer: its content after a call
   Stored run_call(UOp call, UOp only, size_t version);
   size_t stored_part(Stored& stored, const Argument& to, size_t before);
   void run_calls(UOp list);
@@ -188,7 +189,7 @@ class TensorLowering {
   UOp value_of_operands(UOp u, const Point& p);
   UOp value_of_reduce(UOp u, const Point& p);
   UOp sum_of_equal_numbers(UOp u, const Point& p, const std::vector<int64_t>& axes);
-  UOp choose_value(UOp u, const Affine& index, const Checked<UOp>& values);
+  UOp choose_value(UOp u, const Affine& index, const CheckedList<UOp>& values);
   UOp value_of_index(UOp u, const Point& p);
   Point source_point(UOp u, const Point& p, UOp& condition);
   Place place_before_reshape(const Place& place, const Sizes& to, const Sizes& from);
@@ -197,29 +198,29 @@ class TensorLowering {
   UOp base(UOp target) const;  // the buffer, or else the value, of which it is a view
   void note_view(UOp u);
   void note_stage_of_target(UOp target);
-  Affine place_in_stage(UOp stage, const Point& p);
-  Affine place_in(UOp target, const Point& p, UOp& valid);
+  Affine index_in_stage(UOp stage, const Point& p);
+  Affine index_in_buffer(UOp target, const Point& p, UOp& valid);
 
   Graph& graph_;
   TensorFacts facts_;
-  AffineMath math_;
+  AffineMath affine_math_;
   TensorProgram program_;
-  Kernel kernel_;
+  Kernel current_kernel_;
   // TensorImportOptions::invalid_value; nullopt: a load or store of an Invalid element does nothing
   std::optional<int> invalid_number_;
-  std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;
-  using Buffers = std::set<UOp, ById>;
+  std::vector<std::pair<Affine, int64_t>>* padded_axes_ = nullptr;
+  using Buffers = std::set<UOp, CompareById>;
   std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: other buffers to which its sources store
   Buffers invalid_states_;  // AFTERs that store Invalid to the whole buffer
-  std::set<UOp, ById> views_;  // CONTIGUOUS and STAGE nodes that are views of buffers
+  std::set<UOp, CompareById> buffer_views_;  // CONTIGUOUS and STAGE nodes that are views of buffers
   std::unordered_map<UOp, size_t> value_arrays_;
-  std::map<size_t, std::set<uint32_t>> effects_;  // by array: ids of the stores and calls in its content
+  std::map<size_t, std::set<uint32_t>> applied_effects_;  // by array: ids of the stores and calls in its content
   std::map<std::pair<size_t, DType>, size_t> arrays_by_dtype_;
-  std::unordered_map<UOp, size_t> memories_;  // by buffer, or AFTER of a buffer
+  std::unordered_map<UOp, size_t> buffer_memories_;  // by buffer, or AFTER of a buffer
   std::unordered_map<UOp, int> use_counts_, value_depths_;
-  std::set<UOp, ById> looping_values_;  // computed with a loop at each use
+  std::set<UOp, CompareById> looping_values_;  // computed with a loop at each use
   int64_t affine_steps_ = 0;
-  std::vector<RangedPair> pairs_;
+  std::vector<RangedPair> ranged_pairs_;
   std::map<std::vector<uint32_t>, UOp> stage_values_;  // by the ids of a STAGE's loops; empty if two differ
   std::set<std::pair<uint32_t, uint32_t>> paired_stores_;
 };

@@ -40,7 +40,7 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
       continue;
     }
     if (facts_.integer_value(loop.src(0)) != size) return std::nullopt;
-    out.push_back(math_.index(value(loop, {}), 0, std::max<int64_t>(size - 1, 1)));
+    out.push_back(affine_math_.index(value(loop, {}), 0, std::max<int64_t>(size - 1, 1)));
   }
   return next == loops.size() ? std::optional(out) : std::nullopt;
 }
@@ -54,19 +54,19 @@ bool TensorLowering::stage_has_value(UOp u, UOp stage) const {
   return true;
 }
 
-// Appends to `pairs_` the pair of `before` at the point `p` and `after`, after the pairs of their sources. `user` is
-// the node whose rewrite is wrong if `after` loads another element of `before`. Returns false, without new pairs, if
-// `after` is not made from `before`.
+// Appends to `ranged_pairs_` the pair of `before` at the point `p` and `after`, after the pairs of their sources.
+// `user` is the node whose rewrite is wrong if `after` loads another element of `before`. Returns false, without new
+// pairs, if `after` is not made from `before`.
 bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UOp user) {
   current_node = before;
-  if (pairs_.size() > kMostPairs) throw Refusal{"it has too many values"};
-  const size_t first = pairs_.size();
+  if (ranged_pairs_.size() > kMostPairs) throw Refusal{"it has too many values"};
+  const size_t first = ranged_pairs_.size();
   auto use = [&] {
-    pairs_.push_back({before, after, user, p, true});
+    ranged_pairs_.push_back({before, after, user, p, true});
     return true;
   };
   auto unpaired = [&] {
-    pairs_.resize(first);
+    ranged_pairs_.resize(first);
     return false;
   };
   if (before.is_const() || facts_.integer_value(before)) return before == after;
@@ -87,8 +87,8 @@ bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UO
       inner.place = *place;
       for (UOp r : indexed.src().subspan(1))
         if (r.is(Op::RANGE)) inner.loops.push_back(r);
-      const size_t sources = pairs_.size();
-      if (!pair_sources(before, inner, indexed.src(0))) pairs_.resize(sources);
+      const size_t sources = ranged_pairs_.size();
+      if (!pair_sources(before, inner, indexed.src(0))) ranged_pairs_.resize(sources);
     }
     return use();
   }
@@ -97,7 +97,7 @@ bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UO
 
 bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   auto own_pair = [&] {
-    pairs_.push_back({before, after, before, p, false});
+    ranged_pairs_.push_back({before, after, before, p, false});
     return true;
   };
   if (before.is(Op::PAD)) {
@@ -135,8 +135,8 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
       const bool is_last = i + 1 == before.num_src();
       if (!is_last && !rest.is(Op::WHERE)) break;
       RangedPoint q = p;
-      q.place.drop_first(1);
-      q.valid = logical_and(p.valid, math_.is_between(p.place[0], int64_t(i), int64_t(i) + 1));
+      q.place.drop_first_items(1);
+      q.valid = logical_and(p.valid, affine_math_.is_between(p.place[0], int64_t(i), int64_t(i) + 1));
       pair_values(before.src(i), q, is_last ? rest : rest.src(1), before);
       if (!is_last) rest = rest.src(2);
     }
@@ -148,7 +148,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   for (size_t i = 0; i < before.num_src(); i++) {
     const Sizes& shape = facts_.shape(before.src(i));
     RangedPoint q = p;
-    q.place.keep_last(shape.size());
+    q.place.keep_last_items(shape.size());
     for (size_t axis = 0; axis < shape.size(); axis++)
       if (shape[axis] == 1) q.place[axis] = {};
     if (!pair_values(before.src(i), q, after.src(i), before)) return false;
@@ -174,11 +174,11 @@ void TensorLowering::pair_targets(UOp before, UOp after, const RangedPoint& p) {
   if (!is_memory(base(before)) || !(base(before) == base(after))) return;
   try {
     UOp valid;
-    place_in(before, p, valid), place_in(after, {}, valid);
-    if (!valid) pairs_.push_back({before, after, before, p, false, true});
+    index_in_buffer(before, p, valid), index_in_buffer(after, {}, valid);
+    if (!valid) ranged_pairs_.push_back({before, after, before, p, false, true});
   } catch (const Refusal&) {  // only the stored values are compared then
   }
-  kernel_ = {};
+  current_kernel_ = {};
 }
 
 // Pairs the values that AFTERs below the two nodes store, and the places to which they store them.
@@ -217,13 +217,13 @@ void TensorLowering::add_pair(const RangedPair& pair) {
     Affine index;
     for (size_t i = 0; i < loops.size(); i++) {
       around.push_back(value(loops[i], {}));
-      index = AffineMath::sum(AffineMath::scaled(index, dims[i]),
-                              math_.index(around.back(), 0, std::max<int64_t>(dims[i] - 1, 1)));
+      index = AffineMath::sum(AffineMath::scale_affine(index, dims[i]),
+                              affine_math_.index(around.back(), 0, std::max<int64_t>(dims[i] - 1, 1)));
     }
     const bool is_before = side == pair.before;
     const Point p = is_before ? Point(pair.point) : Point{.valid = pair.point.valid};
     UOp x, valid;
-    if (pair.compares_place) x = math_.make_node(place_in(side, p, valid));
+    if (pair.compares_place) x = affine_math_.make_node(index_in_buffer(side, p, valid));
     else x = is_before && !pair.compares_use ? make_value(side, p) : value(side, p);
     if (pair.compares_place || !(side.dtype() == dtype)) x = graph_.node(Op::CAST, dtype, x);
     if (p.valid) x = graph_.node(Op::WHERE, dtype, {p.valid, x, graph_.node(Op::CONST, dtype, {}, 0)});
@@ -247,10 +247,10 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
   // pair_stores() compares what an AFTER stores separately
   for (UOp u : order(before))
     if (u.is(Op::AFTER) && facts_.has_shape(u) && is_memory(base(u))) share_input(u, u);
-  kernel_ = {};
+  current_kernel_ = {};
   pair_stores(before, after);
   TensorPairs out;
-  for (const RangedPair& pair : pairs_) {
+  for (const RangedPair& pair : ranged_pairs_) {
     current_node = pair.before;
     add_pair(pair);
     out.culprits.push_back(pair.culprit);

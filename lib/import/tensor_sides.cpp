@@ -54,7 +54,7 @@ void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t d
   for (UOp r : loops) {
     UOp range = value(r, {});
     around.push_back(range);
-    place.push_back(math_.index(range, 0, std::max<int64_t>(dims[place.size()] - 1, 1)));
+    place.push_back(affine_math_.index(range, 0, std::max<int64_t>(dims[place.size()] - 1, 1)));
   }
   for (int64_t size : shape) {
     p.place.push_back(loop(size, around));
@@ -62,7 +62,7 @@ void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t d
   }
   Affine index;
   for (size_t axis = 0; axis < dims.size(); axis++)
-    index = AffineMath::sum(AffineMath::scaled(index, dims[axis]), place[axis]);
+    index = AffineMath::sum(AffineMath::scale_affine(index, dims[axis]), place[axis]);
   UOp x = value(side, p);
   if (!(side.dtype() == dtype)) x = graph_.node(Op::CAST, dtype, x);
   finish_kernel(graph_.node(Op::STORE, dtypes::void_, {address(memory, index, {}), x}), around);
@@ -121,9 +121,9 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
         throw Refusal{"it computes elements at other places"};
   count_uses(nodes);
   for (UOp u : nodes)
-    if (!(u == before) && !(u == after)) lower(u);
+    if (!(u == before) && !(u == after)) lower_node(u);
   for (UOp u : {before, after})
-    if (u.in({Op::AFTER, Op::ASSIGN}) || (u.is(Op::BITCAST) && facts_.open_loops(u).empty())) lower(u);
+    if (u.in({Op::AFTER, Op::ASSIGN}) || (u.is(Op::BITCAST) && facts_.open_loops(u).empty())) lower_node(u);
   const int64_t devices = std::max(facts_.num_devices(before), facts_.num_devices(after));
   add_side(before, out.loops, devices);
   add_side(after, out.loops, devices);

@@ -17,12 +17,12 @@ bool is_all_invalid(UOp value) {
 // has this content.
 template <class Apply>
 void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
-  if (effects_[version].contains(effect.id())) return;
-  std::set<uint32_t> effects = effects_[version];
+  if (applied_effects_[version].contains(effect.id())) return;
+  std::set<uint32_t> effects = applied_effects_[version];
   effects.insert(effect.id());
   const size_t before = version;
   apply();
-  if (version != before) effects_[version] = std::move(effects);
+  if (version != before) applied_effects_[version] = std::move(effects);
 }
 
 // Applies `effect` to the content of `buffer`, unless it was applied already. `version` is the array with the content,
@@ -32,7 +32,7 @@ void TensorLowering::apply_effect(UOp effect, UOp buffer, size_t& version, std::
   if (effect.is(Op::CALL)) return apply_once(effect, version, [&] { apply_call(effect, buffer, version); });
   if (effect.is(Op::STORE)) {
     if (!(base(effect.src(0)) == buffer)) return;
-    if (UOp before = state_below(effect.src(0))) apply_version(before, buffer, version);
+    if (UOp before = state_below_target(effect.src(0))) apply_version(before, buffer, version);
     return apply_once(effect, version, [&] { apply_store(effect, version, loops); });
   }
   switch (effect.op()) {
@@ -42,7 +42,7 @@ void TensorLowering::apply_effect(UOp effect, UOp buffer, size_t& version, std::
     case Op::AFTER: case Op::ASSIGN:
       if (base(effect) == buffer) return apply_version(effect, buffer, version);
       if (auto other = other_stores_.find(effect); other != other_stores_.end() && other->second.contains(buffer)) {
-        if (UOp before = state_below(effect.src(0))) apply_effect(before, buffer, version, {});
+        if (UOp before = state_below_target(effect.src(0))) apply_effect(before, buffer, version, {});
         for (UOp s : sources_from(effect, 1)) apply_effect(s, buffer, version, {});
       }
       return;
@@ -54,7 +54,7 @@ void TensorLowering::apply_effect(UOp effect, UOp buffer, size_t& version, std::
   }
 }
 
-UOp TensorLowering::state_below(UOp target) const {
+UOp TensorLowering::state_below_target(UOp target) const {
   auto is_same_memory = [&](UOp x) { return x.in(kViewOps) || (!is_memory(x) && is_memory(base(x))); };
   while (!target.in({Op::AFTER, Op::ASSIGN}) && is_same_memory(target) && target.num_src()) target = target.src(0);
   return target.in({Op::AFTER, Op::ASSIGN}) ? target : UOp();
@@ -75,7 +75,7 @@ void TensorLowering::note_other_stores(UOp after) {
     else if (effect.in({Op::AFTER, Op::ASSIGN})) add(effect), out.insert(base(effect));
     else if ((effect.in(kViewOps) || effect.is(Op::END)) && effect.num_src()) effects.push_back(effect.src(0));
   }
-  if (UOp before = state_below(after.src(0))) add(before);
+  if (UOp before = state_below_target(after.src(0))) add(before);
   out.erase(base(after));
   std::erase_if(out, [](UOp buffer) { return !is_memory(buffer); });
   if (!out.empty()) other_stores_[after] = std::move(out);
@@ -88,7 +88,7 @@ bool TensorLowering::repeats_elements(UOp view) const {
 }
 
 // If a store fills a buffer with Invalid, reads of it may give any number (schedule/rangeify.py:after_all_invalid).
-void TensorLowering::note_invalid(UOp after) {
+void TensorLowering::note_invalid_state(UOp after) {
   UOp store = after.src(1), buffer = base(after);
   if (after.num_src() != 2 || !store.is(Op::STORE) || !is_memory(buffer) || !(base(store.src(0)) == buffer)) return;
   const bool is_whole = product(facts_.shape(store.src(0))) == product(facts_.shape(buffer));
@@ -97,9 +97,10 @@ void TensorLowering::note_invalid(UOp after) {
 
 // Applies the stores of an AFTER or ASSIGN, after the stores that come before it.
 void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
-  auto it = memories_.find(u);
-  if (it != memories_.end() && std::ranges::includes(effects_[version], effects_[it->second])) return;
-  if (UOp before = state_below(u.src(0))) apply_version(before, buffer, version);
+  auto it = buffer_memories_.find(u);
+  if (it != buffer_memories_.end() && std::ranges::includes(applied_effects_[version], applied_effects_[it->second]))
+    return;
+  if (UOp before = state_below_target(u.src(0))) apply_version(before, buffer, version);
   if (u.is(Op::ASSIGN)) return apply_once(u, version, [&] { apply_store(u, version, {}); });
   for (UOp s : sources_from(u, 1)) apply_effect(s, buffer, version, {});
 }
@@ -125,21 +126,21 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   if (devices > 1) p.device = loop(devices, around);
   for (int64_t size : shape) p.place.push_back(loop(size, around));
   UOp valid;
-  const Affine index = place_in(target, p, valid);
+  const Affine index = index_in_buffer(target, p, valid);
   Point q = p;
   const Sizes& from = facts_.shape(stored);
   if (from.size() > shape.size()) throw Refusal{"its value has more axes than its target"};
-  q.place.keep_last(from.size());
+  q.place.keep_last_items(from.size());
   for (size_t axis = 0; axis < from.size(); axis++)
     if (from[axis] == 1) q.place[axis] = {};
-  UOp to = address(array_as(next, target.dtype().base()), index, valid);  // before value(), so that its slot is 0
+  UOp to = address(array_as_dtype(next, target.dtype().base()), index, valid);  // before value(), so that its slot is 0
   finish_kernel(graph_.node(Op::STORE, dtypes::void_, {to, value(stored, q)}), around);
   version = next;
 }
 
 void TensorLowering::add_stores_of(UOp after, UOp buffer) {
   auto last = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);
-  size_t version = last != program_.outputs.end() ? last->memory_index : memory_of(buffer);
+  size_t version = last != program_.outputs.end() ? last->memory_index : memory_of_buffer(buffer);
   apply_effect(after, buffer, version, {});
   if (last == program_.outputs.end())
     program_.outputs.push_back({version, {program_.memories[version].num_elements}, buffer});

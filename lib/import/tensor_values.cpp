@@ -16,9 +16,9 @@ constexpr OpSet kSame{Op::DETACH, Op::CONTIGUOUS_BACKWARD};
 }  // namespace
 
 UOp TensorLowering::value(UOp u, const Point& p) {
-  std::vector<uint32_t> key{u.id(), math_.make_node(p.device).id(), p.valid ? p.valid.id() : UINT32_MAX};
-  for (const Affine& a : p.place) key.push_back(math_.make_node(a).id());
-  if (auto it = kernel_.known_scalars.find(key); it != kernel_.known_scalars.end()) return it->second;
+  std::vector<uint32_t> key{u.id(), affine_math_.make_node(p.device).id(), p.valid ? p.valid.id() : UINT32_MAX};
+  for (const Affine& a : p.place) key.push_back(affine_math_.make_node(a).id());
+  if (auto it = current_kernel_.known_scalars.find(key); it != current_kernel_.known_scalars.end()) return it->second;
   throw_if_late();
   const UOp outer = current_node;
   current_node = u;
@@ -26,7 +26,7 @@ UOp TensorLowering::value(UOp u, const Point& p) {
   if (auto it = value_arrays_.find(u); it != value_arrays_.end()) made = address(it->second, flat_index(u, p), p.valid);
   else made = make_value(u, p);
   current_node = outer;
-  kernel_.known_scalars.emplace(std::move(key), made);
+  current_kernel_.known_scalars.emplace(std::move(key), made);
   return made;
 }
 
@@ -36,7 +36,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
   switch (u.op()) {
     case Op::RESHAPE: out.place = place_before_reshape(p.place, facts_.shape(u), from); break;
     case Op::EXPAND:
-      if (facts_.expands_front()) out.place.keep_last(from.size());
+      if (facts_.expands_front_axes()) out.place.keep_last_items(from.size());
       else
         for (size_t axis = 0; axis < from.size(); axis++)
           if (from[axis] == 1) out.place[axis] = {};
@@ -49,7 +49,8 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
       for (size_t axis = 0; axis < from.size(); axis++) {
         const Arg flag = item(u.arg(), axis);
         const bool flips = flag.kind() == Arg::Kind::Bool && flag.as_bool();
-        if (flips) out.place[axis] = AffineMath::plus_number(AffineMath::scaled(p.place[axis], -1), from[axis] - 1);
+        if (flips)
+          out.place[axis] = AffineMath::add_number(AffineMath::scale_affine(p.place[axis], -1), from[axis] - 1);
       }
       break;
     case Op::SHRINK: case Op::PAD: {
@@ -57,19 +58,19 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
       for (size_t axis = 0; axis < from.size(); axis++) {
         const int64_t wider = std::max(from[axis], facts_.shape(u)[axis]);
         Affine offset = affine_value(offsets.at(axis), {.device = p.device}, wider);
-        if (u.is(Op::PAD)) offset = AffineMath::scaled(offset, -1);
+        if (u.is(Op::PAD)) offset = AffineMath::scale_affine(offset, -1);
         Affine moved = AffineMath::sum(p.place[axis], offset);
-        if (u.is(Op::PAD)) condition = logical_and(condition, math_.is_between(moved, 0, from[axis]));
-        if (u.is(Op::PAD) && padded_) padded_->emplace_back(moved, from[axis]);
-        out.place[axis] = AffineMath::narrowed_to(std::move(moved), from[axis]);
+        if (u.is(Op::PAD)) condition = logical_and(condition, affine_math_.is_between(moved, 0, from[axis]));
+        if (u.is(Op::PAD) && padded_axes_) padded_axes_->emplace_back(moved, from[axis]);
+        out.place[axis] = AffineMath::narrow_bounds(std::move(moved), from[axis]);
       }
       out.valid = logical_and(p.valid, condition);
       break;
     }
     default: {  // UNSHARD and MULTI
       const size_t axis = import::axis(integer(u.arg().is_int() ? u.arg() : item(u.arg(), 0)), from.size());
-      out.device = math_.quotient(p.place[axis], from[axis]);
-      out.place[axis] = math_.remainder(p.place[axis], from[axis]);
+      out.device = affine_math_.quotient(p.place[axis], from[axis]);
+      out.place[axis] = affine_math_.remainder(p.place[axis], from[axis]);
     }
   }
   return out;
@@ -86,15 +87,16 @@ TensorLowering::Place TensorLowering::place_before_reshape(const Place& place, c
     int64_t outer = 1, inner = 1;
     do {
       if (i < to.size() && (outer <= inner || j == from.size())) {
-        index = AffineMath::sum(AffineMath::scaled(index, to[i]), place[i]);
+        index = AffineMath::sum(AffineMath::scale_affine(index, to[i]), place[i]);
         outer = checked_mul(outer, to[i++]);
       } else {
         inner = checked_mul(inner, from[j++]);
       }
     } while (outer != inner && (i < to.size() || j < from.size()));
     for (size_t axis = j; axis-- > first;) {
-      out[axis] = axis == first ? AffineMath::narrowed_to(index, from[axis]) : math_.remainder(index, from[axis]);
-      if (axis > first) index = math_.quotient(index, from[axis]);
+      out[axis] =
+          axis == first ? AffineMath::narrow_bounds(index, from[axis]) : affine_math_.remainder(index, from[axis]);
+      if (axis > first) index = affine_math_.quotient(index, from[axis]);
     }
   }
   return out;
@@ -107,17 +109,19 @@ Affine TensorLowering::affine_value(UOp u, const Point& p, int64_t size) {
   if (u.is(Op::ADD)) return AffineMath::sum(affine_value(u.src(0), p, size), affine_value(u.src(1), p, size));
   if (u.is(Op::MUL))
     for (size_t i : {0, 1})
-      if (auto n = facts_.integer_value(u.src(i))) return AffineMath::scaled(affine_value(u.src(1 - i), p, size), *n);
+      if (auto n = facts_.integer_value(u.src(i)))
+        return AffineMath::scale_affine(affine_value(u.src(1 - i), p, size), *n);
   if (u.is(Op::RANGE))
-    if (auto n = facts_.integer_value(u.src(0))) return math_.index(value(u, p), 0, std::max<int64_t>(*n - 1, 0));
-  return math_.index(value(u, p), 0, std::max<int64_t>(size - 1, 1));
+    if (auto n = facts_.integer_value(u.src(0)))
+      return affine_math_.index(value(u, p), 0, std::max<int64_t>(*n - 1, 0));
+  return affine_math_.index(value(u, p), 0, std::max<int64_t>(size - 1, 1));
 }
 
 Affine TensorLowering::flat_index(UOp u, const Point& p) {
   const Sizes& shape = facts_.shape(u);
   Affine index = facts_.num_devices(u) > 1 ? p.device : Affine();
   for (size_t axis = 0; axis < shape.size(); axis++)
-    index = AffineMath::sum(AffineMath::scaled(index, shape[axis]), p.place[axis]);
+    index = AffineMath::sum(AffineMath::scale_affine(index, shape[axis]), p.place[axis]);
   return index;
 }
 
@@ -126,7 +130,7 @@ UOp TensorLowering::value_of_operands(UOp u, const Point& p) {
   for (UOp s : u.src()) {
     const Sizes& shape = facts_.shape(s);
     Point q = p;
-    q.place.keep_last(shape.size());
+    q.place.keep_last_items(shape.size());
     for (size_t axis = 0; axis < shape.size(); axis++)
       if (shape[axis] == 1) q.place[axis] = {};
     src.push_back(value(s, q));
@@ -148,11 +152,11 @@ UOp TensorLowering::sum_of_equal_numbers(UOp u, const Point& p, const std::vecto
   q.place[size_t(axes[0])] = loop(n, loops);
   std::vector<std::pair<Affine, int64_t>> bounds;
   UOp x = u.src(0), ignored;
-  padded_ = &bounds;
+  padded_axes_ = &bounds;
   for (; x.in(ops::Movement); x = x.src(0)) q = source_point(x, q, ignored);
-  padded_ = nullptr;
+  padded_axes_ = nullptr;
   if (!x.is_const() || x.is_invalid()) return {};
-  auto less = [&](const Affine& a, UOp b) { return math_.make_node(a).alu(Op::CMPLT, b); };
+  auto less = [&](const Affine& a, UOp b) { return affine_math_.make_node(a).alu(Op::CMPLT, b); };
   UOp condition, begin = graph_.constant(dtypes::index, 0), end = graph_.constant(dtypes::index, n);
   for (auto& [index, size] : bounds) {
     int64_t factor = 0;
@@ -161,15 +165,16 @@ UOp TensorLowering::sum_of_equal_numbers(UOp u, const Point& p, const std::vecto
       else if (std::ranges::count(toposort(node), loops[0])) return {};
     if (factor < -1 || factor > 1) return {};
     if (factor == 0) {
-      condition = logical_and(condition, math_.is_between(index, 0, size));
+      condition = logical_and(condition, affine_math_.is_between(index, 0, size));
       continue;
     }
     // restrict begin..end to the iterations with 0 <= rest + factor * loop < size
-    const Affine rest = AffineMath::sum(index, AffineMath::scaled(math_.index(loops[0], 0, n - 1), -factor));
-    const Affine first = factor > 0 ? AffineMath::scaled(rest, -1) : AffineMath::plus_number(rest, 1 - size);
-    const Affine last = AffineMath::plus_number(first, size);
-    begin = less(first, begin).where(begin, math_.make_node(first));
-    end = less(last, end).where(math_.make_node(last), end);
+    const Affine rest =
+        AffineMath::sum(index, AffineMath::scale_affine(affine_math_.index(loops[0], 0, n - 1), -factor));
+    const Affine first = factor > 0 ? AffineMath::scale_affine(rest, -1) : AffineMath::add_number(rest, 1 - size);
+    const Affine last = AffineMath::add_number(first, size);
+    begin = less(first, begin).where(begin, affine_math_.make_node(first));
+    end = less(last, end).where(affine_math_.make_node(last), end);
   }
   UOp difference = end.alu(Op::ADD, begin.alu(Op::MUL, graph_.constant(dtypes::index, -1)));
   UOp count = begin.alu(Op::CMPLT, end).where(difference, graph_.constant(dtypes::index, 0));
@@ -199,10 +204,10 @@ UOp TensorLowering::value_of_reduce(UOp u, const Point& p) {
   return loops.empty() ? x : graph_.node(Op::REDUCE, u.dtype(), prepend(x, loops), facts_.reduced_op(u));
 }
 
-UOp TensorLowering::choose_value(UOp u, const Affine& index, const Checked<UOp>& values) {
+UOp TensorLowering::choose_value(UOp u, const Affine& index, const CheckedList<UOp>& values) {
   UOp out = values.back();
   for (size_t i = values.size() - 1; i-- > 0;) {
-    UOp here = math_.make_node(index).alu(Op::CMPLT, graph_.constant(dtypes::index, int64_t(i) + 1));
+    UOp here = affine_math_.make_node(index).alu(Op::CMPLT, graph_.constant(dtypes::index, int64_t(i) + 1));
     out = graph_.node(Op::WHERE, u.dtype(), {here, values[i], out});
   }
   return out;
@@ -229,8 +234,8 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
     if (!condition) return x;
     return graph_.node(Op::WHERE, u.dtype(), {condition, x, graph_.node(Op::CONST, u.dtype(), {}, 0)});
   }
-  if (is_device_number(u)) return math_.make_node(p.device);
-  if (is_memory(u)) return address(memory_of(u), flat_index(u, p), p.valid);
+  if (is_device_number(u)) return affine_math_.make_node(p.device);
+  if (is_memory(u)) return address(memory_of_buffer(u), flat_index(u, p), p.valid);
   if (u.in(ops::ALU | kFloorOps | OpSet{Op::CAST})) return value_of_operands(u, p);
   switch (u.op()) {
     case Op::CONST:
@@ -244,10 +249,10 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
         program_.has_invalid = true;
         return graph_.constant(u.dtype().base(), int64_t(*invalid_number_));
       }
-      if (auto it = memories_.find(u); it != memories_.end()) {
+      if (auto it = buffer_memories_.find(u); it != buffer_memories_.end()) {
         UOp valid = p.valid;
-        const Affine index = place_in(u.src(0), p, valid);
-        return address(array_as(it->second, u.dtype().base()), index, valid);
+        const Affine index = index_in_buffer(u.src(0), p, valid);
+        return address(array_as_dtype(it->second, u.dtype().base()), index, valid);
       }
       return value(u.src(0), p);
     case Op::BITCAST: {
@@ -256,16 +261,16 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
     }
     case Op::REDUCE: case Op::REDUCE_AXIS: return value_of_reduce(u, p);
     case Op::STACK: {
-      Checked<UOp> values;
+      CheckedList<UOp> values;
       Point q = p;
-      q.place.drop_first(1);
+      q.place.drop_first_items(1);
       if (p.place[0].is_number()) return value(u.src(size_t(p.place[0].constant)), q);
       for (UOp s : u.src()) values.push_back(value(s, q));
       return choose_value(u, p.place[0], values);
     }
     case Op::MSTACK: {
       if (p.device.is_number()) return value(u.src(size_t(p.device.constant)), p);
-      Checked<UOp> values;
+      CheckedList<UOp> values;
       for (UOp s : u.src()) values.push_back(value(s, p));
       return choose_value(u, p.device, values);
     }
@@ -316,16 +321,16 @@ void TensorLowering::note_view(UOp u) {
   std::vector<UOp> loops;
   for (int64_t size : facts_.shape(u)) p.place.push_back(loop(size, loops));
   UOp valid;
-  const Affine place = place_in(u.src(0), p, valid);
-  const Affine distance = AffineMath::sum(place, AffineMath::scaled(flat_index(u, p), -1));
-  if (!valid && distance.is_number()) views_.insert(u);
-  kernel_ = {};
+  const Affine place = index_in_buffer(u.src(0), p, valid);
+  const Affine distance = AffineMath::sum(place, AffineMath::scale_affine(flat_index(u, p), -1));
+  if (!valid && distance.is_number()) buffer_views_.insert(u);
+  current_kernel_ = {};
 }
 
 UOp TensorLowering::base(UOp target) const {
   constexpr OpSet kBelow = kMoving | OpSet{Op::AFTER, Op::INDEX, Op::ASSIGN, Op::MSELECT, Op::NOOP};
   UOp expanded;
-  while ((target.in(kBelow | kSame | OpSet{Op::BITCAST}) || views_.contains(target)) && target.num_src()) {
+  while ((target.in(kBelow | kSame | OpSet{Op::BITCAST}) || buffer_views_.contains(target)) && target.num_src()) {
     if (target.is(Op::BITCAST) && !is_memory(base(target.src(0)))) break;
     if (target.is(Op::EXPAND) && !expanded) expanded = target;
     target = target.src(0);
@@ -337,16 +342,16 @@ UOp TensorLowering::base(UOp target) const {
 // (schedule/rangeify.py:remove_bufferize). Other reads of the STAGE have the content before the store.
 void TensorLowering::note_stage_of_target(UOp target) {
   while (target.in(kMoving | OpSet{Op::INDEX, Op::NOOP}) && target.num_src()) target = target.src(0);
-  if (target.in(kStages) && is_memory(base(target.src(0)))) views_.insert(target);
+  if (target.in(kStages) && is_memory(base(target.src(0)))) buffer_views_.insert(target);
 }
 
 // Returns the index into the buffer below `stage` for the point `p` of the STAGE. Indices of `p` replace the ranges.
-Affine TensorLowering::place_in_stage(UOp stage, const Point& p) {
+Affine TensorLowering::index_in_stage(UOp stage, const Point& p) {
   const auto ranges = sources_from(stage, 1);
   UOp condition;
   Point q{
       .place = p.place.subrange(ranges.size(), p.place.size() - ranges.size()), .device = p.device, .valid = p.valid};
-  const Affine held = place_in(stage.src(0), q, condition);
+  const Affine held = index_in_buffer(stage.src(0), q, condition);
   if (condition) throw Refusal{"it stores to a part of a STAGE"};
   std::unordered_map<UOp, Affine> indices;
   for (size_t i = 0; i < ranges.size(); i++)
@@ -357,33 +362,33 @@ Affine TensorLowering::place_in_stage(UOp stage, const Point& p) {
     const bool is_loop_of_stage = std::ranges::any_of(toposort(node), [&](UOp u) { return indices.contains(u); });
     if (index == indices.end() && is_loop_of_stage) throw Refusal{"it stores to a STAGE whose places are not linear"};
     const int64_t size = std::max<int64_t>(held.max_value - held.min_value, 1);
-    const Affine term = index == indices.end() ? math_.index(node, 0, size) : index->second;
-    out = AffineMath::sum(out, AffineMath::scaled(term, factor));
+    const Affine term = index == indices.end() ? affine_math_.index(node, 0, size) : index->second;
+    out = AffineMath::sum(out, AffineMath::scale_affine(term, factor));
   }
   return out;
 }
 
 // Counts the index in elements of the dtype of `target`. Sets `valid` to the condition that the element exists.
-Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
+Affine TensorLowering::index_in_buffer(UOp target, const Point& p, UOp& valid) {
   if (target.is(Op::BITCAST) && is_memory(base(target))) {
     const int64_t from = target.src(0).dtype().base().itemsize(), to = target.dtype().base().itemsize();
     Point q = p;
-    if (from == to || p.place.empty()) return place_in(target.src(0), q, valid);
+    if (from == to || p.place.empty()) return index_in_buffer(target.src(0), q, valid);
     if (from > to) {  // the BITCAST splits each element
-      q.place.back() = math_.quotient(p.place.back(), from / to);
-      const Affine first = AffineMath::scaled(place_in(target.src(0), q, valid), from / to);
-      return AffineMath::sum(first, math_.remainder(p.place.back(), from / to));
+      q.place.back() = affine_math_.quotient(p.place.back(), from / to);
+      const Affine first = AffineMath::scale_affine(index_in_buffer(target.src(0), q, valid), from / to);
+      return AffineMath::sum(first, affine_math_.remainder(p.place.back(), from / to));
     }
-    q.place.back() = AffineMath::scaled(p.place.back(), to / from);
-    const Affine first = place_in(target.src(0), q, valid), rest = math_.remainder(first, to / from);
+    q.place.back() = AffineMath::scale_affine(p.place.back(), to / from);
+    const Affine first = index_in_buffer(target.src(0), q, valid), rest = affine_math_.remainder(first, to / from);
     if (!rest.is_number() || rest.constant) throw Refusal{"it is a part of a buffer that is not aligned to its dtype"};
-    return math_.quotient(first, to / from);
+    return affine_math_.quotient(first, to / from);
   }
-  if (views_.contains(target) && target.in(kStages)) return place_in_stage(target, p);
-  if (views_.contains(target) || (target.in(kSame) && is_memory(base(target))))
-    return place_in(target.src(0), p, valid);
+  if (buffer_views_.contains(target) && target.in(kStages)) return index_in_stage(target, p);
+  if (buffer_views_.contains(target) || (target.in(kSame) && is_memory(base(target))))
+    return index_in_buffer(target.src(0), p, valid);
   if (is_memory(target) || value_arrays_.contains(target)) return flat_index(target, p);
-  if (target.in(kSame | OpSet{Op::AFTER, Op::ASSIGN, Op::NOOP})) return place_in(target.src(0), p, valid);
+  if (target.in(kSame | OpSet{Op::AFTER, Op::ASSIGN, Op::NOOP})) return index_in_buffer(target.src(0), p, valid);
   if (target.is(Op::INDEX)) {
     Point q{.device = p.device, .valid = p.valid};
     size_t next = 0;
@@ -394,18 +399,18 @@ Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
       next += rank;
     }
     q.place.append(p.place.subrange(next, p.place.size() - next));
-    return place_in(target.src(0), q, valid);
+    return index_in_buffer(target.src(0), q, valid);
   }
   if (target.is(Op::MSELECT)) {
     Point q = p;
     q.device = Affine::number(int64_t(axis(integer(target.arg()), size_t(facts_.num_devices(target.src(0))))));
-    return place_in(target.src(0), q, valid);
+    return index_in_buffer(target.src(0), q, valid);
   }
   if (!target.in(kMoving)) throw Refusal{"it is ordered after a store to no buffer"};
   UOp condition;
   Point q = source_point(target, p, condition);
   valid = logical_and(valid, condition);
-  return place_in(target.src(0), q, valid);
+  return index_in_buffer(target.src(0), q, valid);
 }
 
 }  // namespace tgc::import

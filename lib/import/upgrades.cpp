@@ -30,7 +30,7 @@ Arg copy_arg(Graph& to, Arg arg) {
   auto known = parse_record_class(RecordView(arg).name());
   if (!known) throw Refusal{"its arg " + arg.repr() + " is unknown"};
   for (std::string_view field : fields_of(*known)) items.push_back(copy_arg(to, field_of(arg, field, items.size())));
-  if (!record_fits(*known, items)) throw Refusal{"its arg " + arg.repr() + " is unknown"};
+  if (!is_fitting_record(*known, items)) throw Refusal{"its arg " + arg.repr() + " is unknown"};
   return to.record(*known, items);
 }
 

@@ -4,7 +4,7 @@
 
 namespace tgc::import {
 
-int64_t elements_in(const Sizes& shape) {
+int64_t num_elements_in(const Sizes& shape) {
   const int64_t count = product(shape);
   if (count > kMaxValueElements) throw Refusal{"it has too many elements"};
   return count;
@@ -35,14 +35,14 @@ Sizes broadcast_shape(const Sizes& a, const Sizes& b) {
   return out;
 }
 
-Checked<Element> broadcast_to(const Value& value, const Sizes& shape) {
+CheckedList<Element> broadcast_to(const Value& value, const Sizes& shape) {
   if (value.shape == shape) return value.elements;
   if (broadcast_shape(value.shape, shape) != shape) throw Failure("its source has a larger shape");
-  Checked<Element> out(size_t(elements_in(shape)));
+  CheckedList<Element> out(size_t(num_elements_in(shape)));
   const size_t added = shape.size() - value.shape.size();
   for (size_t i = 0; i < out.size(); i++) {
     Sizes at = unravel(int64_t(i), shape);
-    at.drop_first(added);
+    at.drop_first_items(added);
     for (size_t axis = 0; axis < at.size(); axis++)
       if (value.shape[axis] == 1) at[axis] = 0;
     out[i] = value.elements[size_t(ravel(at, value.shape))];
@@ -66,8 +66,8 @@ UOp multiply_node(UOp x, int64_t factor) {
   return factor == 1 ? x : x.alu(Op::MUL, number(x.graph(), factor, x.dtype()));
 }
 
-Checked<UOp> split_index(UOp flat, const Sizes& shape) {
-  Checked<UOp> at(shape.size());
+CheckedList<UOp> split_index(UOp flat, const Sizes& shape) {
+  CheckedList<UOp> at(shape.size());
   int64_t stride = 1;
   for (size_t axis = shape.size(); axis-- > 0; stride = checked_mul(stride, shape[axis])) {
     UOp i = stride == 1 ? flat : flat.alu(Op::IDIV, number(flat.graph(), stride, flat.dtype()));
@@ -76,7 +76,7 @@ Checked<UOp> split_index(UOp flat, const Sizes& shape) {
   return at;
 }
 
-UOp View::index(Checked<UOp> at) const {
+UOp View::index(CheckedList<UOp> at) const {
   Graph& graph = buffer.graph();
   const DType dtype = at.empty() ? dtypes::index : at[0].dtype();
   for (size_t s = steps.size(); s-- > 0;) {
@@ -92,12 +92,12 @@ UOp View::index(Checked<UOp> at) const {
         break;
       }
       case Op::PERMUTE: {
-        Checked<UOp> moved(at.size());
+        CheckedList<UOp> moved(at.size());
         for (size_t axis = 0; axis < at.size(); axis++) moved[import::axis(step.ints[axis], at.size())] = at[axis];
         at = std::move(moved);
         break;
       }
-      case Op::EXPAND: at.drop_first(size_t(step.ints[0])); break;
+      case Op::EXPAND: at.drop_first_items(size_t(step.ints[0])); break;
       case Op::FLIP:
         for (size_t axis = 0; axis < at.size(); axis++)
           if (step.ints[axis])

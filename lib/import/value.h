@@ -23,17 +23,17 @@ struct View {
     Op op;
     Sizes sizes;
     Sizes ints = {};           // PERMUTE: the axes; FLIP: 1 for each flipped axis; EXPAND: number of new axes
-    Checked<UOp> offset = {};  // SHRINK: the first index of each axis
+    CheckedList<UOp> offset = {};  // SHRINK: the first index of each axis
   };
   UOp buffer;
-  Checked<Step> steps;  // the first one is a RESHAPE that gives the buffer its shape
+  CheckedList<Step> steps;  // the first one is a RESHAPE that gives the buffer its shape
 
   const Sizes& shape() const { return steps.back().sizes; }
-  UOp index(Checked<UOp> at) const;  // into the buffer; `at` has an index for each axis
+  UOp index(CheckedList<UOp> at) const;  // into the buffer; `at` has an index for each axis
 };
 
 struct Value {
-  Checked<Element> elements;  // row-major; empty if `view` is set
+  CheckedList<Element> elements;  // row-major; empty if `view` is set
   Sizes shape;
   DType dtype;           // in tgc's IR: dtypes::index for weakint, float32 for weakfloat
   bool is_weak = false;  // weakint or weakfloat: the other operands decide the dtype
@@ -48,19 +48,19 @@ int64_t ravel(const Sizes& at, const Sizes& shape);
 
 inline constexpr int64_t kMaxValueElements = 1 << 20;
 // Returns product(shape). Throws Refusal if a size is negative, or if the product is above kMaxValueElements.
-int64_t elements_in(const Sizes& shape);
+int64_t num_elements_in(const Sizes& shape);
 
 // Returns the shape to which both broadcast: aligned right, axes of size 1 are repeated. Throws Failure if the shapes
 // do not fit.
 Sizes broadcast_shape(const Sizes& a, const Sizes& b);
 // Repeats the elements of `value`, which has no view. Throws Failure if they do not fit.
-Checked<Element> broadcast_to(const Value& value, const Sizes& shape);
+CheckedList<Element> broadcast_to(const Value& value, const Sizes& shape);
 
 // Return x + y and x * factor, without a node for 0 + y, x + 0 and x * 1.
 UOp add_nodes(UOp x, UOp y);
 UOp multiply_node(UOp x, int64_t factor);
 // `flat` is a row-major index.
-Checked<UOp> split_index(UOp flat, const Sizes& shape);
+CheckedList<UOp> split_index(UOp flat, const Sizes& shape);
 
 // The empty UOp means true for logical_and().
 UOp logical_and(UOp a, UOp b);

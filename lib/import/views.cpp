@@ -42,7 +42,7 @@ class ViewImporter {
   }
 
  private:
-  using Indices = Checked<UOp>;
+  using Indices = CheckedList<UOp>;
 
   UOp store(UOp u) {
     at_ = u;

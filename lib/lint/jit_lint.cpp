@@ -149,8 +149,8 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
 // tensor.
 void JitLint::check_rebinds(const Jit& jit, const Call& now) {
   for (const Call::Rebind& r : now.rebinds) {
-    const std::string reader = now.kernel_of(r.old_buffer, &Call::Kernel::reads);
-    const bool is_written = !now.kernel_of(r.new_buffer, &Call::Kernel::writes).empty();
+    const std::string reader = now.kernel_of_buffer(r.old_buffer, &Call::Kernel::reads);
+    const bool is_written = !now.kernel_of_buffer(r.new_buffer, &Call::Kernel::writes).empty();
     if (r.is_computed && is_written && reader.empty()) continue;
     const std::string why = !r.is_computed   ? "no captured kernel computes its new value"
                             : reader.empty() ? "no captured kernel writes it"
@@ -164,7 +164,7 @@ void JitLint::check_rebinds(const Jit& jit, const Call& now) {
 
 void JitLint::add_lost_gradient(size_t number, const std::string& place, const std::string& from) {
   if (auto jit = jits_by_number_.find(number); jit != jits_by_number_.end() && jit->second) {
-    jit->second->lost_reads.insert(from);
+    jit->second->lost_read_places.insert(from);
     add_finding(
         *jit->second, "lost-assign", place,
         "no captured kernel adds to the gradient that " + from + " reads, so a replay adds nothing to it",
@@ -200,7 +200,7 @@ void JitLint::check_late_tensor(const LateTensor& late) {
     return;
   }
   for (int64_t input : late.input_buffers) {
-    if (!jit.replaced_buffers.contains(input) || jit.lost_reads.contains(late.place)) continue;
+    if (!jit.replaced_buffers.contains(input) || jit.lost_read_places.contains(late.place)) continue;
     JitFinding* f =
         add_finding(jit, "stale-tensor", late.place,
                     what + ", and is computed from the arguments of that call; later calls had others", fix);

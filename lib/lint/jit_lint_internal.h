@@ -47,7 +47,7 @@ struct JitLint::Call {
   // Returns the place of the call or, if it is unknown, that of the function's definition.
   const std::string& shown_place() const { return call_place.empty() ? definition_place : call_place; }
   // Returns the name of the first kernel that has the buffer in the list `which` (its reads or writes).
-  std::string kernel_of(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
+  std::string kernel_of_buffer(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
     for (const Kernel& k : kernels)
       if (std::find((k.*which).begin(), (k.*which).end(), buffer) != (k.*which).end()) return k.name;
     return {};
@@ -67,7 +67,7 @@ struct JitLint::Jit {
   std::optional<Call> capturing_call;
   std::map<int64_t, std::set<size_t>> calls_by_output;  // for each new buffer: the calls that returned it
   std::set<int64_t> replaced_buffers;  // buffers of the capture's arguments for which a replay had other buffers
-  std::set<std::string> lost_reads;  // lines that read a gradient to which no captured kernel adds
+  std::set<std::string> lost_read_places;  // lines that read a gradient to which no captured kernel adds
   std::set<std::string> aliased_arguments;  // arguments of the first replay whose buffer is an output of the capture
   size_t num_replays = 0;
 };

@@ -74,7 +74,7 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
                   "pass it as a tensor, or as a Variable", name);
     if (found && is_tensor(before->second)) {
       found->buffer = number_of(before->second);
-      found->kernel = then.kernel_of(*found->buffer, &Call::Kernel::reads);
+      found->kernel = then.kernel_of_buffer(*found->buffer, &Call::Kernel::reads);
     }
   }
   for (auto& [name, value] : now.outer_values)
@@ -197,7 +197,7 @@ void JitLint::check_buffer_use(size_t number, size_t call, int64_t buffer, const
   });
   f->buffer = buffer;
   if (known->second->capturing_call)
-    f->kernel = known->second->capturing_call->kernel_of(buffer, &Call::Kernel::writes);
+    f->kernel = known->second->capturing_call->kernel_of_buffer(buffer, &Call::Kernel::writes);
 }
 
 }  // namespace tgc

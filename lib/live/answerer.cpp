@@ -70,7 +70,7 @@ struct AnswerProcess::WaitLimits {
 
 void AnswerProcess::start() {
   Pipe to, from, alive;
-  pid_ = start_process({.argv = guarded_shell_argv(command_),
+  process_id_ = start_process({.argv = guarded_shell_argv(command_),
                         .in = to.read_end(),
                         .out = from.write_end(),
                         .alive_descriptor = alive.read_end(),
@@ -78,14 +78,14 @@ void AnswerProcess::start() {
              .value_or_throw();
   fcntl(to.write_end(), F_SETFL, fcntl(to.write_end(), F_GETFL) | O_NONBLOCK);
   input_pipe_ = to.take_write_end(), output_pipe_ = from.take_read_end(), guard_pipe_ = alive.take_write_end();
-  log_info(LogTopic::Live, [&] { return "process " + std::to_string(pid_) + " started: " + command_; });
+  log_info(LogTopic::Live, [&] { return "process " + std::to_string(process_id_) + " started: " + command_; });
 }
 
 AnswerProcess::~AnswerProcess() {
   for (int* end : {&input_pipe_, &output_pipe_})
     if (*end >= 0) close(std::exchange(*end, -1));
-  for (int i = 0; pid_ >= 0; i++) {
-    if (waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
+  for (int i = 0; process_id_ >= 0; i++) {
+    if (waitpid(process_id_, nullptr, WNOHANG) != 0) process_id_ = -1;
     else if (i < kTries) usleep(kPauseMicroseconds);
     else kill();
   }
@@ -100,10 +100,10 @@ void AnswerProcess::close_pipes() {
 }
 
 void AnswerProcess::kill() {
-  if (pid_ < 0) return;
-  ::kill(-pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
-  pid_ = -1;
+  if (process_id_ < 0) return;
+  ::kill(-process_id_, SIGKILL);
+  waitpid(process_id_, nullptr, 0);
+  process_id_ = -1;
 }
 
 void AnswerProcess::restart_process() { kill(), close_pipes(); }
@@ -120,9 +120,9 @@ std::string AnswerProcess::unsolicited_output() {
 std::string AnswerProcess::child_end_text() {
   int status = 0;
   pid_t ended = 0;
-  for (int i = 0; i < kTries && (ended = waitpid(pid_, &status, WNOHANG)) == 0; i++) usleep(kPauseMicroseconds);
+  for (int i = 0; i < kTries && (ended = waitpid(process_id_, &status, WNOHANG)) == 0; i++) usleep(kPauseMicroseconds);
   if (ended == 0) return "the command closed its input or output";
-  pid_ = -1;
+  process_id_ = -1;
   if (ended < 0) return "the command ended";
   if (WIFSIGNALED(status)) return "the command was ended by signal " + std::to_string(WTERMSIG(status));
   return "the command ended with exit code " + std::to_string(WEXITSTATUS(status));
@@ -147,10 +147,10 @@ Status AnswerProcess::write_line(const std::string& question, const WaitLimits& 
 Result<std::string> AnswerProcess::ask_question(const std::string& question) {
   auto line = catch_failures([&] {
     if (input_pipe_ < 0) start();
-    return std::move(ask_running(question).value_or_throw());
+    return std::move(ask_running_process(question).value_or_throw());
   });
   if (line) log_debug(LogTopic::Live, [&] {
-      return formatted("process %d answered a question of %zu bytes with %zu bytes", int(pid_), question.size(),
+      return formatted("process %d answered a question of %zu bytes with %zu bytes", int(process_id_), question.size(),
                        line->size());
     });
   else {
@@ -160,7 +160,7 @@ Result<std::string> AnswerProcess::ask_question(const std::string& question) {
   return line;
 }
 
-Result<std::string> AnswerProcess::ask_running(const std::string& question) {
+Result<std::string> AnswerProcess::ask_running_process(const std::string& question) {
   if (std::string early = unsolicited_output(); !early.empty())
     return Diag{"the command says more than it is asked: " + early};
   WaitLimits limits{limit_seconds_, should_stop_};

@@ -30,7 +30,7 @@ class AnswerProcess {
  private:
   struct WaitLimits;
   void start();
-  Result<std::string> ask_running(const std::string& question);
+  Result<std::string> ask_running_process(const std::string& question);
   Status write_line(const std::string& question, const WaitLimits& limits);
   std::string unsolicited_output();
   std::string child_end_text();
@@ -41,7 +41,7 @@ class AnswerProcess {
   double limit_seconds_;
   std::function<bool()> should_stop_;
   // -1: not running
-  int pid_ = -1, input_pipe_ = -1, output_pipe_ = -1;
+  int process_id_ = -1, input_pipe_ = -1, output_pipe_ = -1;
   // write end of the guard's pipe (guarded_shell_argv), which closes when this process ends
   int guard_pipe_ = -1;
   std::string unread_output_;

@@ -151,11 +151,11 @@ std::string ProgramQuestion::json() const {
 }
 
 TinygradProcess::TinygradProcess(const std::string& tinygrad, std::function<bool()> stop)
-    : process_(command_of(tinygrad), kSeconds, std::move(stop)) {}
+    : answer_process_(command_of(tinygrad), kSeconds, std::move(stop)) {}
 
 // Asks, and returns the answer. This thread must have locked mutex_. Throws Failure.
 std::string TinygradProcess::answer(const std::string& question) {
-  auto text = process_.ask_question(question);
+  auto text = answer_process_.ask_question(question);
   if (!text) throw Failure(has_answered_ ? text.diag() : no_tinygrad(text.diag()));
   has_answered_ = true;
   return std::move(*text);
@@ -172,7 +172,7 @@ Result<GoldenRecord> TinygradProcess::ask(const CompileQuestion& question) {
     std::lock_guard guard(mutex_);
     const std::string said = answer(text);
     auto record = catch_failures([&] { return record_in(said, question); });
-    if (!record) process_.restart_process();
+    if (!record) answer_process_.restart_process();
     return std::move(record.value_or_throw());
   });
 }
@@ -215,10 +215,10 @@ Status export_rules(const std::string& tinygrad, const RulesExport& options, con
 
 std::unique_ptr<TinygradProcess> TinygradPool::take_process(ProcessGroup& group) {
   std::unique_lock guard(mutex_);
-  process_freed_.wait(guard, [&] { return !group.free_processes.empty() || group.num_started < max_processes_; });
+  process_freed_event_.wait(guard, [&] { return !group.free_processes.empty() || group.num_started < max_processes_; });
   std::unique_ptr<TinygradProcess> out;
   if (group.free_processes.empty())
-    group.num_started++, out = std::make_unique<TinygradProcess>(tinygrad_, should_stop_);
+    group.num_started++, out = std::make_unique<TinygradProcess>(tinygrad_command_, should_stop_);
   else out = std::move(group.free_processes.back()), group.free_processes.pop_back();
   if (limit_seconds_) out->set_limit_seconds(*limit_seconds_);
   return out;
@@ -229,11 +229,11 @@ void TinygradPool::return_process(ProcessGroup& group, std::unique_ptr<TinygradP
     std::lock_guard guard(mutex_);
     group.free_processes.push_back(std::move(process));
   }
-  process_freed_.notify_all();
+  process_freed_event_.notify_all();
 }
 
 Result<TinygradFacts>& TinygradPool::facts() {
-  std::call_once(facts_asked_, [&] {
+  std::call_once(facts_once_flag_, [&] {
     auto process = take_process(compiling_processes_);
     facts_ = catch_failures([&] { return facts_in(process->ask_text(R"({"about":true})").value_or_throw()); });
     return_process(compiling_processes_, std::move(process));

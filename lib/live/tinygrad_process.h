@@ -88,12 +88,12 @@ class TinygradProcess {
   // Asks another question. Returns the JSON text of the answer.
   Result<std::string> ask_text(const std::string& question);
   // The default leaves time for the import of tinygrad.
-  void set_limit_seconds(double seconds) { process_.set_limit_seconds(seconds); }
+  void set_limit_seconds(double seconds) { answer_process_.set_limit_seconds(seconds); }
 
  private:
   std::string answer(const std::string& question);
   std::mutex mutex_;
-  AnswerProcess process_;
+  AnswerProcess answer_process_;
   bool has_answered_ = false;
 };
 
@@ -125,7 +125,7 @@ class TinygradPool {
  public:
   // `tinygrad` and `stop`: see TinygradProcess.
   TinygradPool(std::string tinygrad, size_t processes, std::function<bool()> stop)
-      : tinygrad_(std::move(tinygrad)), max_processes_(processes), should_stop_(std::move(stop)) {}
+      : tinygrad_command_(std::move(tinygrad)), max_processes_(processes), should_stop_(std::move(stop)) {}
 
   // Returns the release and settings of this tinygrad. Fails if the command does not run a tinygrad.
   Result<TinygradFacts>& facts();
@@ -147,14 +147,14 @@ class TinygradPool {
   std::unique_ptr<TinygradProcess> take_process(ProcessGroup& group);
   void return_process(ProcessGroup& group, std::unique_ptr<TinygradProcess> process);
 
-  const std::string tinygrad_;
+  const std::string tinygrad_command_;
   const size_t max_processes_;
   const std::function<bool()> should_stop_;
   std::optional<double> limit_seconds_;
   std::mutex mutex_;
-  std::condition_variable process_freed_;
+  std::condition_variable process_freed_event_;
   ProcessGroup compiling_processes_, rewriting_processes_;
-  std::once_flag facts_asked_;
+  std::once_flag facts_once_flag_;
   std::optional<Result<TinygradFacts>> facts_;
 };
 

@@ -57,7 +57,7 @@ class Analyzer {
                       : section_.part == List ? Spec::Program
                       : section_.part == Stage ? Spec::Full
                                                : fitting_spec(false, is_tensor_ && section_.part == Ast, "");
-    auto invalid = first_invalid(out_.order, spec, is_list);
+    auto invalid = first_invalid_node(out_.order, spec, is_list);
     if (!invalid) return;
     const std::string first_line = invalid->text.substr(0, invalid->text.find('\n'));
     add(range_of(invalid->node), true, "not a well-formed " + std::string(name_of(spec)) + " graph: " + first_line);
@@ -127,7 +127,7 @@ UOp Analysis::node_at(size_t at) const {
   return next == nodes.begin() ? UOp() : (next - 1)->node;
 }
 
-const Definition* Analysis::definition_of(UOp node) const {
+const Definition* Analysis::definition_of_node(UOp node) const {
   auto it = std::ranges::find(nodes, node, &NodeAt::node);
   if (it == nodes.end()) return nullptr;
   auto d = std::ranges::find(links.definitions, it->offset, &Definition::begin);
@@ -137,7 +137,7 @@ const Definition* Analysis::definition_of(UOp node) const {
 std::shared_ptr<const Analysis> analyze(std::string text, const Section& section, std::string_view producer,
                                         bool is_tensor) {
   auto out = std::make_shared<Analysis>();
-  out->kind = detect_kind(text);
+  out->kind = detect_input_kind(text);
   out->text = std::move(text);
   out->producer = producer;
   out->graph = std::make_shared<Graph>(Settings());
@@ -177,7 +177,7 @@ class Statements {
       line(at, end);
     }
     for (size_t i = 1; i < scopes_.size(); i++)  // functions that are open at the text's end
-      out_.definitions[scopes_[i].function].end = without_blanks(text_, 0, text_.size());
+      out_.definitions[scopes_[i].function].end = end_before_blanks(text_, 0, text_.size());
   }
 
  private:
@@ -205,13 +205,13 @@ class Statements {
     const size_t function = scopes_.back().function;
     scopes_.pop_back();
     Definition& d = out_.definitions[function];
-    d.end = without_blanks(text_, d.begin, end);
+    d.end = end_before_blanks(text_, d.begin, end);
     scopes_.back().names[text_.substr(d.name_begin, d.name_end - d.name_begin)] = function;
   }
 
   size_t define(size_t name, size_t name_end, size_t begin, size_t end) {
     out_.definitions.push_back({std::string(text_.substr(name, name_end - name)), name, name_end, begin,
-                                without_blanks(text_, begin, end)});
+                                end_before_blanks(text_, begin, end)});
     return out_.definitions.size() - 1;
   }
 
@@ -236,7 +236,7 @@ void find_in_repr(std::string_view text, Links& out) {
     if (text.substr(stop, 2) == ":=") {
       names[name] = out.definitions.size();
       const size_t end = end_of_line(text, at);
-      out.definitions.push_back({std::string(name), at, stop, stop + 2, without_blanks(text, at, end)});
+      out.definitions.push_back({std::string(name), at, stop, stop + 2, end_before_blanks(text, at, end)});
     } else if (auto it = names.find(name); it != names.end()) {
       out.links.push_back({at, stop, it->second});
     }
@@ -275,7 +275,7 @@ void find_in_listing(std::string_view text, Links& out) {
     while (stop < end && is_digit(text[stop])) stop++;
     if (stop == number || text.substr(stop, 5) != " Ops.") continue;
     out.definitions.push_back({std::string(text.substr(number, stop - number)), number, stop, number,
-                               without_blanks(text, number, end)});
+                               end_before_blanks(text, number, end)});
     size_t open = stop;
     while (open < end && (text[open] != '[' || text[open - 1] == '\x1b')) open++;  // "\x1b[" begins a color
     for_each_number(text, std::min(open + 1, end), end,

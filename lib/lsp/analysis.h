@@ -68,7 +68,7 @@ struct Analysis {
   // Returns the node of the name or definition at byte `at`; the empty UOp if there is none.
   UOp node_at(size_t at) const;
   // Returns the definition of `node`; null if the text has none.
-  const Definition* definition_of(UOp node) const;
+  const Definition* definition_of_node(UOp node) const;
   UOp node_of(const Definition& definition) const;  // returns the node that `definition` defines
 };
 

@@ -169,7 +169,7 @@ std::string facts(const Analysis& a, UOp u) {
   add([&] {
     std::string list;
     for (UOp range : ranges_of(u)) {
-      const Definition* d = a.definition_of(range);
+      const Definition* d = a.definition_of_node(range);
       list += (list.empty() ? "" : ", ") + code((d ? d->name : "r" + range_str(range)) + ": " + range.arg().repr() +
                                                 " of " + (range.num_src() ? render(range.src(0)) : "?"));
     }

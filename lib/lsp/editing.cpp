@@ -118,7 +118,7 @@ class Completer {
   bool is_function(const Definition& d) const { return text_.substr(d.begin, 4) == "def "; }
 
   bool in_string_or_comment() const {
-    for (const Token& t : tokens_of(a_))
+    for (const Token& t : tokens_of_text(a_))
       if (t.begin < out_.end && out_.end <= t.end &&
           (t.kind == Token::Kind::Comment || (t.kind == Token::Kind::String && out_.end < t.end)))
         return true;

@@ -82,7 +82,7 @@ void write_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end
       PositionsInOrder positions(text.document());
       TextPosition last;
       for_each_section(text, begin, end, [&](const Section&, const ReadSection& read) {
-        for (const Token& token : tokens_of(*read.analysis)) {
+        for (const Token& token : tokens_of_text(*read.analysis)) {
           const size_t from = read.text.document_offset(token.begin), to = read.text.document_offset(token.end);
           if (to <= begin || from >= end) continue;
           const TextPosition p = positions.next(from);
@@ -108,7 +108,7 @@ void write_folds(JsonWriter& json, OpenDocument& text) {
   json.array([&] {
     for_each_section(text, 0, SIZE_MAX, [&](const Section& section, const ReadSection& read) {
       if (text.num_graphs() > 1) write(section.begin, section.end ? section.end - 1 : 0, "region");
-      for (const Fold& fold : folds_of(*read.analysis))
+      for (const Fold& fold : folds_of_text(*read.analysis))
         write(read.text.document_offset(fold.begin), read.text.document_offset(fold.end),
               fold.is_comment ? "comment" : nullptr);
     });

@@ -28,7 +28,7 @@ struct Token {
   bool is_definition = false;  // true if the token is the name that a definition defines
 };
 // Returns the tokens of a text, in order. Skips text that is no token, also in damaged texts.
-std::vector<Token> tokens_of(const Analysis& analysis);
+std::vector<Token> tokens_of_text(const Analysis& analysis);
 
 // A part of several lines that an editor can hide.
 struct Fold {
@@ -37,7 +37,7 @@ struct Fold {
 };
 // Returns the parts of several lines that can be folded: functions, comments, brackets and, in a listing, loops and
 // conditional parts. If several of them begin on one line, returns only the longest.
-std::vector<Fold> folds_of(const Analysis& analysis);
+std::vector<Fold> folds_of_text(const Analysis& analysis);
 
 // A text that an editor shows at the byte `at` between the characters of the document (an inlay hint).
 struct Hint {

@@ -59,7 +59,7 @@ TEST_CASE("lsp: tokens have the kind that the text gives them, in order and with
       TGC_TOKEN_KINDS(X)
 #undef X
   };
-  for (const Token& t : tokens_of(*a)) {
+  for (const Token& t : tokens_of_text(*a)) {
     CHECK(t.begin >= end);
     end = t.end;
     said += text.substr(t.begin, t.end - t.begin) + ":" + kNames[int(t.kind)] + (t.is_definition ? "!" : "") + " ";
@@ -72,7 +72,8 @@ TEST_CASE("lsp: functions, comments, brackets and the loops of listings can be f
   auto lines = [](const std::string& text) {
     std::string out;
     auto line = [&](size_t at) { return std::to_string(std::count(text.begin(), text.begin() + ptrdiff_t(at), '\n')); };
-    for (const Fold& f : folds_of(*read(text))) out += line(f.begin) + "-" + line(f.end) + (f.is_comment ? "# " : " ");
+    for (const Fold& f : folds_of_text(*read(text)))
+      out += line(f.begin) + "-" + line(f.end) + (f.is_comment ? "# " : " ");
     return out;
   };
   CHECK(lines(kWithFunction) == "0-1# 2-4 ");

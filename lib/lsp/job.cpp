@@ -33,25 +33,27 @@ Result<Job> Job::start(const std::vector<std::string>& words, const std::string&
 }
 
 Job::Job(Job&& other) noexcept
-    : pid_(std::exchange(other.pid_, 0)), fd_(std::exchange(other.fd_, -1)), text_(std::move(other.text_)) {}
+    : process_id_(std::exchange(other.process_id_, 0)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      output_text_(std::move(other.output_text_)) {}
 
 Job::~Job() {
-  if (pid_) ::kill(-pid_, SIGKILL), ::waitpid(pid_, nullptr, 0);
-  if (fd_ >= 0) ::close(fd_);
+  if (process_id_) ::kill(-process_id_, SIGKILL), ::waitpid(process_id_, nullptr, 0);
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 std::optional<int> Job::read() {
   char chunk[1 << 16];
   for (;;) {
-    const ssize_t n = ::read(fd_, chunk, sizeof chunk);
-    if (n > 0 && text_.size() < kMostOutput) text_.append(chunk, size_t(n));
+    const ssize_t n = ::read(descriptor_, chunk, sizeof chunk);
+    if (n > 0 && output_text_.size() < kMostOutput) output_text_.append(chunk, size_t(n));
     if (n > 0 || (n < 0 && errno == EINTR)) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return std::nullopt;
     break;
   }
   int status = 0;
-  ::waitpid(std::exchange(pid_, 0), &status, 0);  // waits briefly: the process has closed its output
-  return exit_code_of(status);
+  ::waitpid(std::exchange(process_id_, 0), &status, 0);  // waits briefly: the process has closed its output
+  return exit_code_of_status(status);
 }
 
 }  // namespace tgc

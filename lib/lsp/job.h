@@ -19,18 +19,18 @@ class Job {
   Job& operator=(Job&&) = delete;
   ~Job();  // if the process has not ended, kills it and the processes that it started
 
-  int output() const { return fd_; }  // a file descriptor; when it is readable, call read()
+  int output() const { return descriptor_; }  // a file descriptor; when it is readable, call read()
   // Reads the available output. Once the process has closed its output, waits for its end, and returns its exit code,
   // or 128 + the number of the signal that killed it. Returns nullopt before.
   std::optional<int> read();
-  const std::string& text() const { return text_; }  // standard output and error so far (truncated if long)
+  const std::string& text() const { return output_text_; }  // standard output and error so far (truncated if long)
 
  private:
-  Job(pid_t pid, int fd) : pid_(pid), fd_(fd) {}
+  Job(pid_t pid, int fd) : process_id_(pid), descriptor_(fd) {}
 
-  pid_t pid_;  // the process; 0 if it has ended
-  int fd_;
-  std::string text_;
+  pid_t process_id_;  // the process; 0 if it has ended
+  int descriptor_;
+  std::string output_text_;
 };
 
 }  // namespace tgc

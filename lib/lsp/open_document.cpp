@@ -71,28 +71,28 @@ int utf16_units(char c) { return (uint8_t(c) & 0xC0) == 0x80 ? 0 : uint8_t(c) >=
 
 }  // namespace
 
-Document::Document(std::string text) : text_(std::move(text)), line_starts_{0} {
-  for (size_t at = 0; (at = text_.find('\n', at)) != text_.npos;) line_starts_.push_back(++at);
-  is_ascii_ = std::ranges::all_of(text_, [](char c) { return uint8_t(c) < 0x80; });
+Document::Document(std::string text) : full_text_(std::move(text)), line_starts_{0} {
+  for (size_t at = 0; (at = full_text_.find('\n', at)) != full_text_.npos;) line_starts_.push_back(++at);
+  is_ascii_ = std::ranges::all_of(full_text_, [](char c) { return uint8_t(c) < 0x80; });
 }
 
 size_t Document::offset(TextPosition position) const {
   if (position.line < 0) return 0;
-  if (size_t(position.line) >= line_starts_.size()) return text_.size();
+  if (size_t(position.line) >= line_starts_.size()) return full_text_.size();
   size_t at = line_starts_[size_t(position.line)];
-  size_t end = std::min(text_.find('\n', at), text_.size());
-  if (end > at && text_[end - 1] == '\r') end--;
+  size_t end = std::min(full_text_.find('\n', at), full_text_.size());
+  if (end > at && full_text_[end - 1] == '\r') end--;
   if (position.utf16_column <= 0) return at;
   if (is_ascii_) return at + std::min(size_t(position.utf16_column), end - at);
   for (int64_t units = 0; at < end; at++) {
-    units += utf16_units(text_[at]);
+    units += utf16_units(full_text_[at]);
     if (units > position.utf16_column) break;
   }
   return at;
 }
 
 TextPosition Document::position(size_t offset) const {
-  offset = std::min(offset, text_.size());
+  offset = std::min(offset, full_text_.size());
   const auto line = std::ranges::upper_bound(line_starts_, offset) - 1;
   return {line - line_starts_.begin(), utf16_length(*line, offset)};
 }
@@ -100,13 +100,13 @@ TextPosition Document::position(size_t offset) const {
 int64_t Document::utf16_length(size_t begin, size_t end) const {
   if (is_ascii_) return int64_t(end - begin);
   int64_t out = 0;
-  for (size_t at = begin; at < end; at++) out += utf16_units(text_[at]);
+  for (size_t at = begin; at < end; at++) out += utf16_units(full_text_[at]);
   return out;
 }
 
-std::string Document::replaced(TextPosition begin, TextPosition end, std::string_view by) const {
+std::string Document::replaced_text(TextPosition begin, TextPosition end, std::string_view by) const {
   const size_t from = offset(begin), to = std::max(from, offset(end));
-  return text_.substr(0, from).append(by) + text_.substr(to);
+  return full_text_.substr(0, from).append(by) + full_text_.substr(to);
 }
 
 }  // namespace tgc

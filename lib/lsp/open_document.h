@@ -24,17 +24,17 @@ class Document {
  public:
   explicit Document(std::string text);
 
-  std::string_view text() const { return text_; }
+  std::string_view text() const { return full_text_; }
   // Returns the byte offset of a position; of a position behind the end of its line or of the text, that of this end.
   size_t offset(TextPosition position) const;
   TextPosition position(size_t offset) const;
   // Returns the number of UTF-16 code units of the bytes `begin` to `end`.
   int64_t utf16_length(size_t begin, size_t end) const;
   // Returns the text with the part from `begin` to `end` replaced by `by`.
-  std::string replaced(TextPosition begin, TextPosition end, std::string_view by) const;
+  std::string replaced_text(TextPosition begin, TextPosition end, std::string_view by) const;
 
  private:
-  std::string text_;
+  std::string full_text_;
   std::vector<size_t> line_starts_;  // the byte at which each line begins
   bool is_ascii_ = true;             // all characters are ASCII, so each is one byte and one UTF-16 code unit
 };

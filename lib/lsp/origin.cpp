@@ -47,7 +47,7 @@ class OriginConsumer : public Provenance {
     const TraceRule& rule = step.rule;
     const std::string place = std::string(rule.file) + ":" + std::to_string(rule.line);
     text_ = code_span(name_with_branch(rule));
-    if (const std::string both = places_of(rule); both != rule.name) text_ += " " + code_span(both);
+    if (const std::string both = places_of_rule(rule); both != rule.name) text_ += " " + code_span(both);
     for (const std::string& p : {std::string(rule.source), place}) {
       const RulePlace parsed = parse_rule_place(p);
       if (parsed.file.empty()) continue;

@@ -20,13 +20,13 @@ inline size_t end_of_line(std::string_view text, size_t at) { return std::min(te
 // Returns the offset behind the Python string that begins with the quote at `at`; if the string is not closed, the
 // offset behind its line. A backslash before the end of a line continues the string.
 inline size_t string_end(std::string_view text, size_t at) {
-  const char quote = text[at++];
-  while (at < text.size() && text[at] != quote && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
+  const char quote_char = text[at++];
+  while (at < text.size() && text[at] != quote_char && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
   return std::min(at + 1, text.size());
 }
 
 // Returns `end`, moved back over spaces and line ends, but not before `begin`.
-inline size_t without_blanks(std::string_view text, size_t begin, size_t end) {
+inline size_t end_before_blanks(std::string_view text, size_t begin, size_t end) {
   while (end > begin && (text[end - 1] == ' ' || text[end - 1] == '\r' || text[end - 1] == '\n')) end--;
   return end;
 }

@@ -101,7 +101,7 @@ void find_records(std::string_view document, Sections& out) {
 }  // namespace
 
 Sections find_sections(std::string_view document) {
-  Sections out{.kind = detect_kind(document)};
+  Sections out{.kind = detect_input_kind(document)};
   if (out.kind == InputKind::Golden) {
     find_records(document, out);
   } else if (out.kind != InputKind::Onnx && document.find_first_not_of(" \t\r\n") != document.npos) {

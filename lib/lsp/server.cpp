@@ -147,9 +147,10 @@ struct LspServer::Impl {
       for (const Json& change : params.at("contentChanges")) {
         const std::string by = change.at("text").get<std::string>();
         auto range = change.find("range");
-        changed = Document(range == change.end() || range->is_null()
-                               ? by
-                               : changed.replaced(position_of(range->at("start")), position_of(range->at("end")), by));
+        changed =
+            Document(range == change.end() || range->is_null()
+                         ? by
+                         : changed.replaced_text(position_of(range->at("start")), position_of(range->at("end")), by));
       }
       text.replace_document(std::move(changed), document.value("version", int64_t(0)));
     } else if (method == "textDocument/didClose") {

@@ -31,7 +31,7 @@ class Lexer {
     if (c == ' ' || c == '\n') return std::min(text_.find_first_not_of(' ', at + 1), text_.size());
     const bool is_first = std::exchange(starts_line_, false);
     if (c == '#' && !is_json(kind_) && (is_first || kind_ != InputKind::Uops))
-      return add(at, without_blanks(text_, at, end_of_line(text_, at)), Kind::Comment);
+      return add(at, end_before_blanks(text_, at, end_of_line(text_, at)), Kind::Comment);
     if (c == '\x1b') return std::min(text_.find('m', at), text_.size() - 1) + 1;  // skip a listing's escape code
     if (c == '\'' || c == '"') return is_json(kind_) ? json_string(at) : add(at, string_end(text_, at), Kind::String);
     if (is_digit(c)) return number(at);
@@ -131,9 +131,9 @@ void add_loops(const Analysis& a, std::vector<Fold>& out) {
 
 }  // namespace
 
-std::vector<Token> tokens_of(const Analysis& analysis) { return Lexer(analysis).tokens; }
+std::vector<Token> tokens_of_text(const Analysis& analysis) { return Lexer(analysis).tokens; }
 
-std::vector<Fold> folds_of(const Analysis& a) {
+std::vector<Fold> folds_of_text(const Analysis& a) {
   Lexer lexer(a);
   const std::vector<Token>& tokens = lexer.tokens;
   std::vector<Fold> out = std::move(lexer.brackets);
@@ -172,7 +172,7 @@ std::vector<Hint> shape_hints(const Analysis& a, size_t begin, size_t end) {
   if (a.kind == InputKind::Repr) {  // use the nodes, because most nodes of a repr have no name
     for (const NodeAt& n : a.nodes)
       if (n.offset >= begin && n.offset < end)
-        add(n.node, without_blanks(a.text, n.offset, end_of_line(a.text, n.offset)));
+        add(n.node, end_before_blanks(a.text, n.offset, end_of_line(a.text, n.offset)));
     return out;
   }
   for (const Definition& d : a.links.definitions)

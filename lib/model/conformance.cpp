@@ -47,7 +47,7 @@ class ValueComparison {
     if (!actual.is_tensor()) return name + " is not a numeric tensor";
     const Array& a = arrays_[at_++];
     onnx::Type wanted = expected.tensor.type;
-    if (actual.narrow_type() != (onnx::is_narrow(wanted) ? wanted : onnx::Type::Undefined))
+    if (actual.narrow_type() != (onnx::is_narrow_type(wanted) ? wanted : onnx::Type::Undefined))
       return name + " is of " +
              onnx::name_of(actual.narrow_type() == onnx::Type::Undefined ? onnx::type_of(a.dtype())
                                                                          : actual.narrow_type()) +

@@ -20,8 +20,8 @@ int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string
 using FunctionName = std::pair<std::string_view, std::string_view>;
 FunctionName full_name(const onnx::FunctionProto& f) { return {f.name, f.domain}; }
 
-// Returns the model-local function that `node` calls; null if there is none. Uses binary search, because from_proto()
-// sorts the functions by name. If several functions have the name, returns the first one.
+// Returns the model-local function that `node` calls; null if there is none. Uses binary search, because
+// make_from_proto() sorts the functions by name. If several functions have the name, returns the first one.
 const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
   FunctionName wanted(node.op, node.domain);
   auto found = std::ranges::lower_bound(model.functions, wanted, {}, full_name);
@@ -136,35 +136,35 @@ Result<OnnxModel> OnnxModel::open(const std::string& path, const std::string& we
       return used.diag();
     }
   }
-  return from_proto(std::move(*proto));
+  return make_from_proto(std::move(*proto));
 }
 
-Result<OnnxModel> OnnxModel::from_proto(onnx::ModelProto proto) {
+Result<OnnxModel> OnnxModel::make_from_proto(onnx::ModelProto proto) {
   auto out = catch_failures([&] {
     std::ranges::stable_sort(proto.functions, {}, full_name);
     Checker(proto).check();
     OnnxModel model;
-    model.proto_ = std::make_shared<const onnx::ModelProto>(std::move(proto));
+    model.model_proto_ = std::make_shared<const onnx::ModelProto>(std::move(proto));
     return model;
   });
   if (!out && out.diag().file.empty()) out.diag().file = proto.path;
   return out;
 }
 
-std::string OnnxModel::folder() const { return std::filesystem::path(proto_->path).parent_path().string(); }
+std::string OnnxModel::folder() const { return std::filesystem::path(model_proto_->path).parent_path().string(); }
 
 std::vector<const onnx::ValueInfo*> OnnxModel::declared_inputs() const {
   std::set<std::string> initialized;
-  for (auto& t : proto_->graph.initializers) initialized.insert(t.name);
+  for (auto& t : model_proto_->graph.initializers) initialized.insert(t.name);
   std::vector<const onnx::ValueInfo*> out;
-  for (auto& i : proto_->graph.inputs)
+  for (auto& i : model_proto_->graph.inputs)
     if (!initialized.contains(i.name)) out.push_back(&i);
   return out;
 }
 
 std::vector<std::string> OnnxModel::output_names() const {
   std::vector<std::string> out;
-  for (auto& o : proto_->graph.outputs) out.push_back(o.name);
+  for (auto& o : model_proto_->graph.outputs) out.push_back(o.name);
   return out;
 }
 
@@ -208,16 +208,16 @@ Result<ModelOutputs> OnnxModel::build_graph(Graph& graph, const std::map<std::st
   auto out = catch_failures([&] {
     for (auto* info : declared_inputs())
       if (!inputs.contains(info->name)) throw Failure("the model's input '" + info->name + "' is not given");
-    ModelBuilder builder(graph, *proto_, folder());
-    Values values = builder.run_graph(proto_->graph, inputs);
+    ModelBuilder builder(graph, *model_proto_, folder());
+    Values values = builder.run_graph(model_proto_->graph, inputs);
     return ModelOutputs{output_names(), std::move(values), builder.take_node_tensors(), builder.take_buffer_names()};
   });
-  if (!out && out.diag().file.empty()) out.diag().file = proto_->path;
+  if (!out && out.diag().file.empty()) out.diag().file = model_proto_->path;
   return out;
 }
 
-// How an op treats inputs of narrow types (onnx.h:is_narrow). Refused: building the node fails. Kept: its outputs have
-// the same narrow type. Handled: the op's function has code for narrow types.
+// How an op treats inputs of narrow types (onnx.h:is_narrow_type). Refused: building the node fails. Kept: its outputs
+// have the same narrow type. Handled: the op's function has code for narrow types.
 enum class Narrow : uint8_t { Refused, Kept, Handled };
 
 Narrow narrow_use(std::string_view op) {
@@ -246,11 +246,11 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
     return out;
   }
   onnx::TensorBytes bytes = onnx::bytes_of(t, folder_);
-  auto narrow = onnx::is_narrow(t.type) ? t.type : onnx::Type::Undefined;
+  auto narrow = onnx::is_narrow_type(t.type) ? t.type : onnx::Type::Undefined;
   Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
   tensor_state(graph_).buffer_data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.is_mapped};
   if (!t.dims.empty()) return {out, narrow};
-  Array value = evaluate(out);  // make a scalar a CONST instead of a BUFFER
+  Array value = evaluate_tensor(out);  // make a scalar a CONST instead of a BUFFER
   if (out.is_floating_point()) return {Tensor::constant(graph_, element_as_double(value, 0), out.dtype()), narrow};
   if (out.dtype() == dtypes::uint64)
     return Tensor::constant(graph_,
@@ -270,7 +270,7 @@ std::string ModelBuilder::tensor_name(UOp buffer) const {
 
 bool ModelBuilder::is_known(const Tensor& tensor) { return unknown_buffers(std::span(&tensor, 1)).empty(); }
 
-Array ModelBuilder::evaluate(const Tensor& tensor) {
+Array ModelBuilder::evaluate_tensor(const Tensor& tensor) {
   auto& slot = evaluated_arrays_[tensor.uop()];
   if (slot) return slot->copy();
   for (UOp u : unknown_buffers(std::span(&tensor, 1))) {
@@ -297,7 +297,7 @@ Values ModelBuilder::run_graph(const onnx::GraphProto& graph, const std::map<std
   for (auto& [name, value] : inputs) scopes_.back()[name] = value;
   for (auto& info : graph.inputs) {
     auto given = inputs.find(info.name);
-    if (given != inputs.end() && given->second.is_tensor() && onnx::is_narrow(info.type.element_type))
+    if (given != inputs.end() && given->second.is_tensor() && onnx::is_narrow_type(info.type.element_type))
       scopes_.back()[info.name] = {given->second.tensor(), info.type.element_type};
   }
   if (scopes_.size() == 1)
@@ -309,10 +309,10 @@ Values ModelBuilder::run_graph(const onnx::GraphProto& graph, const std::map<std
 // Runs the nodes in the innermost scope, then closes the scope. Returns the values named `outputs`.
 Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs,
                                const std::map<std::string, int64_t>& opsets) {
-  check_limit(Limit::ModelDepth, ++depth_);
+  check_limit(Limit::ModelDepth, ++nesting_depth_);
   auto* outer = std::exchange(current_opsets_, &opsets);
   for (auto& node : nodes) {
-    check_limit(Limit::ModelNodes, ++nodes_run_);
+    check_limit(Limit::ModelNodes, ++num_nodes_run_);
     Values made;
     try {
       made = run_node(node, opsets);
@@ -339,7 +339,7 @@ Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const 
   }
   scopes_.pop_back();
   current_opsets_ = outer;
-  depth_--;
+  nesting_depth_--;
   return out;
 }
 

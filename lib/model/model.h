@@ -37,9 +37,9 @@ class OnnxModel {
   // defects (at most 50), such as unsupported ops, cycles and undefined values. `weights`, if not empty, is a file of
   // tensors for initializers and inputs (weights.h).
   static Result<OnnxModel> open(const std::string& path, const std::string& weights = "");
-  static Result<OnnxModel> from_proto(onnx::ModelProto proto);
+  static Result<OnnxModel> make_from_proto(onnx::ModelProto proto);
 
-  const onnx::ModelProto& proto() const { return *proto_; }
+  const onnx::ModelProto& proto() const { return *model_proto_; }
   std::string folder() const;  // folder of the model's file; paths of external data are relative to this folder
 
   // Returns the inputs that a run must supply, with symbolic sizes replaced by their values in `vars`. Returns an error
@@ -55,7 +55,7 @@ class OnnxModel {
   Result<ModelOutputs> build_graph(Graph& graph, const std::map<std::string, Value>& inputs) const;
 
  private:
-  std::shared_ptr<const onnx::ModelProto> proto_;
+  std::shared_ptr<const onnx::ModelProto> model_proto_;
 };
 
 // Builds the tensors of ONNX nodes. Values are named in nested scopes: a node of a subgraph can also use the values of
@@ -73,8 +73,8 @@ class ModelBuilder {
   Values run_graph(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 
   // Computes the values of a tensor in REF. Throws Failure if they depend on a buffer without values.
-  Array evaluate(const Tensor& tensor);
-  // Returns true if evaluate() can compute the tensor, because it depends on no buffer without values.
+  Array evaluate_tensor(const Tensor& tensor);
+  // Returns true if evaluate_tensor() can compute the tensor, because it depends on no buffer without values.
   bool is_known(const Tensor& tensor);
 
   Value value_of(const onnx::TensorProto& tensor);  // returns the value of an initializer or of a tensor attribute
@@ -99,7 +99,7 @@ class ModelBuilder {
   std::unordered_map<UOp, std::string> buffer_names_;  // names of the inputs and initializers, by their BUFFER
   const std::map<std::string, int64_t>* current_opsets_ = nullptr;
   std::unordered_map<UOp, std::shared_ptr<Array>> evaluated_arrays_;
-  int64_t depth_ = 0, nodes_run_ = 0;  // limited by Limit::ModelDepth and Limit::ModelNodes
+  int64_t nesting_depth_ = 0, num_nodes_run_ = 0;  // limited by Limit::ModelDepth and Limit::ModelNodes
 };
 
 }  // namespace tgc

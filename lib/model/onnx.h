@@ -18,17 +18,17 @@ namespace tgc::onnx {
 class Bytes {
  public:
   static Result<std::shared_ptr<const Bytes>> map_file(const std::string& path);
-  static std::shared_ptr<const Bytes> own_bytes(std::string bytes);
+  static std::shared_ptr<const Bytes> bytes_from_string(std::string bytes);
   ~Bytes();
   Bytes(const Bytes&) = delete;
-  std::string_view view() const { return view_; }
-  bool is_mapped() const { return mapping_ != nullptr; }
+  std::string_view view() const { return bytes_view_; }
+  bool is_mapped() const { return file_mapping_ != nullptr; }
 
  private:
   Bytes() = default;
-  std::string_view view_;
+  std::string_view bytes_view_;
   std::string owned_bytes_;
-  void* mapping_ = nullptr;
+  void* file_mapping_ = nullptr;
 };
 
 // The values of TensorProto.DataType.
@@ -42,7 +42,7 @@ std::string name_of(Type type);              // returns ONNX's name ("FLOAT16");
 std::optional<DType> dtype_of(Type type);
 Type type_of(DType dtype);                   // the type, not narrow, whose elements have this dtype; else Undefined
 // Returns true for the types of four bits and the 8-bit floats.
-bool is_narrow(Type type);
+bool is_narrow_type(Type type);
 
 // The format of a narrow float type.
 struct NarrowFloat {

@@ -15,13 +15,13 @@
 namespace tgc::onnx {
 
 Bytes::~Bytes() {
-  if (mapping_) munmap(mapping_, view_.size());
+  if (file_mapping_) munmap(file_mapping_, bytes_view_.size());
 }
 
-std::shared_ptr<const Bytes> Bytes::own_bytes(std::string bytes) {
+std::shared_ptr<const Bytes> Bytes::bytes_from_string(std::string bytes) {
   std::shared_ptr<Bytes> out(new Bytes);
   out->owned_bytes_ = std::move(bytes);
-  out->view_ = out->owned_bytes_;
+  out->bytes_view_ = out->owned_bytes_;
   return out;
 }
 
@@ -46,8 +46,8 @@ Result<std::shared_ptr<const Bytes>> Bytes::map_file(const std::string& path) {
       close(fd);
       return diag;
     }
-    out->mapping_ = at;
-    out->view_ = std::string_view(static_cast<const char*>(at), size_t(info.st_size));
+    out->file_mapping_ = at;
+    out->bytes_view_ = std::string_view(static_cast<const char*>(at), size_t(info.st_size));
   }
   close(fd);
   return std::shared_ptr<const Bytes>(out);
@@ -114,10 +114,10 @@ std::optional<DType> dtype_of(Type type) {
   return i < std::size(kTypes) ? kTypes[i].dtype : std::nullopt;
 }
 
-bool is_narrow(Type type) { return type >= Type::Float8E4M3FN && type <= Type::Float4E2M1; }
+bool is_narrow_type(Type type) { return type >= Type::Float8E4M3FN && type <= Type::Float4E2M1; }
 
 std::optional<NarrowFloat> narrow_float(Type type) {
-  return is_narrow(type) ? kTypes[size_t(type)].narrow : std::nullopt;
+  return is_narrow_type(type) ? kTypes[size_t(type)].narrow : std::nullopt;
 }
 
 Type type_of(DType dtype) {
@@ -180,7 +180,7 @@ bool is_four_bits(Type type) { return type >= Type::UInt4 && type <= Type::Float
 size_t bytes_in_file(const TensorProto& t) {
   auto count = size_t(t.num_elements());
   if (is_four_bits(t.type)) return (count + 1) / 2;
-  return is_narrow(t.type) ? count : count * size_t(dtype_of(t.type)->itemsize());
+  return is_narrow_type(t.type) ? count : count * size_t(dtype_of(t.type)->itemsize());
 }
 
 // Converts the elements of a tensor of a narrow type from their form in a file to the wider dtype (dtype_of). Two
@@ -203,7 +203,7 @@ std::string typed_data(const TensorProto& t, DType dtype) {
   for (auto chunk : t.floats) out += chunk;
   for (auto chunk : t.doubles) out += chunk;
   if (!out.empty() || t.ints.empty()) return out;
-  switch (is_narrow(t.type) ? 1 : dtype.itemsize()) {
+  switch (is_narrow_type(t.type) ? 1 : dtype.itemsize()) {
     case 1: append<uint8_t>(out, t.ints); break;
     case 2: append<uint16_t>(out, t.ints); break;
     case 4: append<uint32_t>(out, t.ints); break;
@@ -242,7 +242,7 @@ TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
   if (view.size() != wanted)
     throw Failure("tensor '" + t.name + "' has " + std::to_string(view.size()) + " bytes of data, its shape needs " +
                   std::to_string(wanted));
-  if (is_narrow(t.type)) {
+  if (is_narrow_type(t.type)) {
     auto wide = widened(t, view);
     view = *wide;
     owner = wide;

@@ -81,10 +81,10 @@ class Reader {
  private:
   struct Depth {
     explicit Depth(Reader& reader) : reader(reader) {
-      if (++reader.depth_ > kMaxDepth)
+      if (++reader.nesting_depth_ > kMaxDepth)
         throw Failure("graphs, sequences or types are nested more than " + std::to_string(kMaxDepth) + " deep");
     }
-    ~Depth() { reader.depth_--; }
+    ~Depth() { reader.nesting_depth_--; }
     Reader& reader;
   };
 
@@ -250,7 +250,7 @@ class Reader {
 
   std::shared_ptr<const Bytes> file_;
   const char* start_;
-  int depth_ = 0;
+  int nesting_depth_ = 0;
 };
 
 // Calls `read` with a Reader of `bytes`, and returns the result. Adds the file name `path` to errors.

@@ -43,7 +43,7 @@ Tensors OpCall::tensors(size_t from) const {
 
 Array OpCall::array(size_t i) const {
   try {
-    return builder_.evaluate(tensor(i));
+    return builder_.evaluate_tensor(tensor(i));
   } catch (Failure& f) {
     f.diag().message =
         "the value of its input " + std::to_string(i) + " is needed to build the graph: " + f.diag().message;
@@ -101,7 +101,7 @@ const onnx::Attribute* OpCall::attr(std::string_view name, Kind kind) const {
 }
 
 void OpCall::check_range(size_t i, int64_t low, int64_t high, std::string_view what) const {
-  if (!plain_value(tensor(i))) return;
+  if (!available_value(tensor(i))) return;
   for (int64_t v : ints(i))
     if (v < low || v > high)
       throw Failure(std::string(what) + " " + std::to_string(v) + " is not between " + std::to_string(low) + " and " +

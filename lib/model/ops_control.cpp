@@ -31,7 +31,7 @@ Values branch(OpCall& c) {
 }
 
 bool truth(OpCall& c, const Value& v) {
-  Array a = c.builder().evaluate(v.tensor());
+  Array a = c.builder().evaluate_tensor(v.tensor());
   if (a.size() != 1) throw Failure("a condition of " + std::to_string(a.size()) + " elements");
   return element_as_double(a, 0) != 0;
 }

@@ -43,7 +43,7 @@ Values gather_elements(OpCall& c) {
 // Input 1 has index tuples. If their values are known without a kernel, checks them against the sizes of the axes of
 // `x` from `first` on. Throws Failure if an index is out of range.
 void check_tuples(OpCall& c, const Tensor& x, int64_t first) {
-  auto values = plain_value(c.tensor(1));
+  auto values = available_value(c.tensor(1));
   if (!values) return;
   Ints flat = c.ints(1);
   int64_t depth = c.tensor(1).size(-1);

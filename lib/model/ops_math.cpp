@@ -127,10 +127,10 @@ Values cast_to_string(OpCall& c) {
 Values cast_to(OpCall& c, onnx::Type type) {
   if (type == onnx::Type::String) return cast_to_string(c);
   DType to = c.dtype_of(int64_t(type));
-  if (onnx::is_narrow(type) && !c.value(0).is_strings())
+  if (onnx::is_narrow_type(type) && !c.value(0).is_strings())
     return {{to_narrow(c.tensor(0), type, c.attr_flag("saturate", true)), type}};
   if (!c.value(0).is_strings()) return {c.tensor(0).cast(to)};
-  if (onnx::is_narrow(type)) throw Failure("a cast of strings to " + onnx::name_of(type) + " is not supported");
+  if (onnx::is_narrow_type(type)) throw Failure("a cast of strings to " + onnx::name_of(type) + " is not supported");
   auto& strings = c.value(0).strings();
   std::vector<double> values;
   for (auto& s : strings.items) values.push_back(number_of(s));

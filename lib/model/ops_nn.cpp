@@ -432,7 +432,7 @@ namespace {
 Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const Tensor& weight) {
   if (labels.ndim() < 1 || log_probabilities.ndim() != labels.ndim() + 1)
     throw Failure("its labels do not fit its scores");
-  if (plain_value(labels)) {
+  if (available_value(labels)) {
     int64_t classes = log_probabilities.size(1);
     for (int64_t label : c.ints(1))
       if ((label < 0 || label >= classes) && !(c.attr("ignore_index") && label == c.attr_int("ignore_index")))

@@ -72,7 +72,7 @@ Values quantize_linear(OpCall& c) {
   if (!whole && !onnx::narrow_float(to)) throw Failure("quantizing to " + onnx::name_of(to) + " is not supported");
   if (!whole) return {{to_narrow(steps, to, c.attr_flag("saturate", true)), to}};
   return {{quantized(steps, c.has_input(2) ? spread(c.tensor(2)) : Tensor(), to).contiguous(),
-           onnx::is_narrow(to) ? to : Type::Undefined}};
+           onnx::is_narrow_type(to) ? to : Type::Undefined}};
 }
 
 Values dequantize_linear(OpCall& c) {

@@ -158,7 +158,7 @@ Values unique(OpCall& c) {
   int64_t axis = c.attr("axis") ? x.resolve_dim(c.attr_int("axis")) : 0, n = x.size(axis);
   Ints order = int_range(0, x.ndim());
   std::rotate(order.begin(), order.begin() + axis, order.begin() + axis + 1);
-  Array rows = c.builder().evaluate(x.permute(order).contiguous());
+  Array rows = c.builder().evaluate_tensor(x.permute(order).contiguous());
   int64_t width = n ? rows.size() / n : 0;
   auto less = [&](int64_t a, int64_t b) {
     for (int64_t i = 0; i < width; i++) {

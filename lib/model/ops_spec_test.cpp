@@ -21,7 +21,7 @@ Value run(Graph& g, const std::string& op, const Values& inputs, std::vector<onn
   for (size_t i = 0; i < inputs.size(); i++) model.graph.inputs.push_back({"x" + std::to_string(i), {}});
   model.graph.nodes.push_back(node);
   model.graph.outputs.push_back({"y", {}});
-  OnnxModel opened = std::move(OnnxModel::from_proto(model).value_or_throw());
+  OnnxModel opened = std::move(OnnxModel::make_from_proto(model).value_or_throw());
   std::map<std::string, Value> named;
   for (size_t i = 0; i < inputs.size(); i++) named["x" + std::to_string(i)] = inputs[i];
   return opened.build_graph(g, named).value_or_throw().values[0];

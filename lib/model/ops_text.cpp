@@ -288,7 +288,7 @@ Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
     Tensor found = values.tensor().getitem({(place - 1).maximum(Const(0))});
     return {place.eq(Const(0)).where(missing.tensor().reshape({}), found).cast(values.tensor().dtype())};
   }
-  Array at = c.builder().evaluate(place.cast(dtypes::int64));
+  Array at = c.builder().evaluate_tensor(place.cast(dtypes::int64));
   Strings out{place.shape(), {}};
   for (int64_t i = 0; i < at.size(); i++) {
     auto n = size_t(element_as_double(at, i));

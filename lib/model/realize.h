@@ -23,7 +23,7 @@ std::vector<Array> realize(std::span<const Tensor> tensors);
 
 // Returns the values of a tensor that needs no kernel: an empty tensor, a constant (also expanded), a buffer with known
 // values, or a reshape or CONTIGUOUS of one of these. Returns nullopt for other tensors.
-std::optional<Array> plain_value(const Tensor& tensor);
+std::optional<Array> available_value(const Tensor& tensor);
 
 // Returns the non-empty buffers with unknown values that the tensors depend on.
 std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors);
@@ -39,7 +39,7 @@ inline TensorState& tensor_state(Graph& graph) { return graph.extension<TensorSt
 inline UOp device_node(Graph& graph) {
   return graph.node(Op::DEVICE, dtypes::void_, {}, graph.str(tensor_state(graph).device));
 }
-inline UOp next_unique(Graph& graph) {
+inline UOp next_unique_node(Graph& graph) {
   return graph.node(Op::UNIQUE, dtypes::void_, {}, tensor_state(graph).next_unique_number++);
 }
 

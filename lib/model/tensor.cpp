@@ -103,12 +103,12 @@ Tensor Tensor::constant(Graph& graph, Const value, DType dtype) {
 
 Tensor Tensor::full(Graph& graph, const Ints& shape, Const value, DType dtype) {
   UOp c = graph.constant(dtype, dtypes::as_const(value, dtype), graph.str(tensor_state(graph).device));
-  UOp unique = c.with_src({c.src(0), next_unique(graph)});
+  UOp unique = c.with_src({c.src(0), next_unique_node(graph)});
   return Tensor(tgc::expand(tgc::reshape(unique, ShapeVec(shape.size(), Sint(1))), sizes_of(shape)));
 }
 
 Tensor Tensor::buffer(Graph& graph, const Ints& shape, DType dtype) {
-  UOp flat = graph.node(Op::BUFFER, dtype, {next_unique(graph), device_node(graph)}, product(shape));
+  UOp flat = graph.node(Op::BUFFER, dtype, {next_unique_node(graph), device_node(graph)}, product(shape));
   return Tensor(flat).reshape(shape);
 }
 

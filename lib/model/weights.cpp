@@ -120,7 +120,8 @@ std::vector<onnx::TensorProto> parse_safetensors(const std::shared_ptr<const onn
 std::vector<onnx::TensorProto> weights_of(const Arrays& arrays) {
   std::vector<onnx::TensorProto> out;
   for (const NamedArray& a : arrays) {
-    auto bytes = onnx::Bytes::own_bytes(std::string(reinterpret_cast<const char*>(a.array.data()), a.array.nbytes()));
+    auto bytes =
+        onnx::Bytes::bytes_from_string(std::string(reinterpret_cast<const char*>(a.array.data()), a.array.nbytes()));
     onnx::TensorProto t{.name = a.name, .type = onnx::type_of(a.array.dtype()),
                         .dims = {a.array.shape().begin(), a.array.shape().end()}, .file = bytes};
     if (t.type == onnx::Type::Undefined)

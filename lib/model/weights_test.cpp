@@ -26,7 +26,7 @@ std::string floats(std::vector<float> values) {
 }
 
 std::string error_of(const std::string& file) {
-  auto read = read_safetensors(onnx::Bytes::own_bytes(file), "w.safetensors");
+  auto read = read_safetensors(onnx::Bytes::bytes_from_string(file), "w.safetensors");
   return read ? "" : read.diag().text();
 }
 
@@ -43,8 +43,8 @@ TEST_CASE("weights: a safetensors header may list tensors in any order") {
   std::string header = R"({"__metadata__":{"format":"pt"},)" + entry("b", "I64", "[]", 8, 16) + "," +
                        entry("a", "F32", "[2,1]", 0, 8) + "," + entry("none", "F16", "[0]", 16, 16) + "}  ";
   int64_t seven = 7;
-  auto read = read_safetensors(
-      onnx::Bytes::own_bytes(safetensors(header, floats({1.5, -2}) + std::string(reinterpret_cast<char*>(&seven), 8))));
+  auto read = read_safetensors(onnx::Bytes::bytes_from_string(
+      safetensors(header, floats({1.5, -2}) + std::string(reinterpret_cast<char*>(&seven), 8))));
   REQUIRE(read.ok());
   REQUIRE(read->size() == 3);
   CHECK((*read)[0].name == "a");

@@ -20,14 +20,14 @@ class WireReader {
 
   // Advances to the next field, skipping the current one if it was not read. Returns false at the end.
   bool next_field() {
-    if (!is_taken_) skip();
+    if (!is_value_taken_) skip_value();
     if (position_ == end_) return false;
     uint64_t tag = read_varint();
-    field_ = uint32_t(tag >> 3), type_ = uint32_t(tag & 7), is_taken_ = false;
-    if (field_ == 0 || tag >> 32) fail("no field has the tag " + std::to_string(tag));
+    field_number_ = uint32_t(tag >> 3), wire_type_ = uint32_t(tag & 7), is_value_taken_ = false;
+    if (field_number_ == 0 || tag >> 32) fail("no field has the tag " + std::to_string(tag));
     return true;
   }
-  uint32_t field_number() const { return field_; }
+  uint32_t field_number() const { return field_number_; }
 
   int64_t integer() { return require_type(0), int64_t(read_varint()); }
   float float32() {
@@ -40,15 +40,15 @@ class WireReader {
 
   // Appends the varints of the current field, a packed list or a single varint, to `out`.
   void append_integers(std::vector<int64_t>& out) {
-    if (type_ == 0) return out.push_back(integer());
+    if (wire_type_ == 0) return out.push_back(integer());
     WireReader packed = message(message_name_);
     while (packed.position_ != packed.end_) out.push_back(int64_t(packed.read_varint()));
   }
   // Returns the bytes of the current field: of all its elements if it is packed, else of one element of `size` bytes.
   std::string_view read_fixed_bytes(size_t size) {
-    if (type_ == 2) return bytes();
+    if (wire_type_ == 2) return bytes();
     require_type(size == 4 ? 5 : 1);
-    return take(size);
+    return take_bytes(size);
   }
 
   [[noreturn]] void fail(const std::string& why) const {
@@ -57,24 +57,24 @@ class WireReader {
 
  private:
   void require_type(uint32_t type) {
-    if (type_ != type)
-      fail("field " + std::to_string(field_) + " has wire type " + std::to_string(type_) + ", not " +
+    if (wire_type_ != type)
+      fail("field " + std::to_string(field_number_) + " has wire type " + std::to_string(wire_type_) + ", not " +
            std::to_string(type));
-    is_taken_ = true;
+    is_value_taken_ = true;
   }
-  std::string_view take(uint64_t n) {
+  std::string_view take_bytes(uint64_t n) {
     if (n > uint64_t(end_ - position_))
       fail("needs " + std::to_string(n) + " bytes, there are " + std::to_string(end_ - position_));
-    is_taken_ = true;
+    is_value_taken_ = true;
     std::string_view out(position_, n);
     position_ += n;
     return out;
   }
-  std::string_view read_bytes() { return take(read_varint()); }
+  std::string_view read_bytes() { return take_bytes(read_varint()); }
   template <class T>
   T read_fixed() {
     T out;
-    std::memcpy(&out, take(sizeof(T)).data(), sizeof(T));
+    std::memcpy(&out, take_bytes(sizeof(T)).data(), sizeof(T));
     return out;
   }
   uint64_t read_varint() {
@@ -87,18 +87,18 @@ class WireReader {
     }
     fail("a number of more than ten bytes");
   }
-  void skip() {
-    is_taken_ = true;
-    if (type_ == 0) read_varint();
-    else if (type_ == 1) take(8);
-    else if (type_ == 2) read_bytes();
-    else if (type_ == 5) take(4);
-    else fail("field " + std::to_string(field_) + " has the unknown wire type " + std::to_string(type_));
+  void skip_value() {
+    is_value_taken_ = true;
+    if (wire_type_ == 0) read_varint();
+    else if (wire_type_ == 1) take_bytes(8);
+    else if (wire_type_ == 2) read_bytes();
+    else if (wire_type_ == 5) take_bytes(4);
+    else fail("field " + std::to_string(field_number_) + " has the unknown wire type " + std::to_string(wire_type_));
   }
 
   const char *position_, *end_, *message_name_, *start_;
-  uint32_t field_ = 0, type_ = 0;
-  bool is_taken_ = true;
+  uint32_t field_number_ = 0, wire_type_ = 0;
+  bool is_value_taken_ = true;
 };
 
 }  // namespace tgc

@@ -20,7 +20,7 @@ Code code_of_run(const Profile& p, size_t kernel, const Listings::Listing& listi
   const auto times = times_of(p, kernel, stalls);
   for (uint32_t n = 0; n < times.size(); n++) {
     if (!times[n].num_executions) continue;
-    const uint64_t address = p.code_of(kernel)->address_of(n);
+    const uint64_t address = p.code_of_kernel(kernel)->address_of(n);
     auto text = listing.find(address);
     out.push_back({n, address, times[n], text == listing.end() ? "" : text->second, double(times[n].cycles) / waves});
   }
@@ -70,17 +70,17 @@ std::vector<ComparedRun> compare_runs(const Profile& a, const Profile& b) {
   std::vector<ComparedRun> out;
   for (auto [old_run, new_run] : pairs_of(a, b)) {
     ComparedRun pair{.old_run = old_run, .new_run = new_run};
-    auto code_of = [](const Profile& p, size_t run, Listings& listings, auto& reasons, double& cycles) {
+    auto code_of_kernel = [](const Profile& p, size_t run, Listings& listings, auto& reasons, double& cycles) {
       const Listings::Listing& listing = listings.find(run);
-      const double waves = double(std::max<size_t>(figures_of(p, run, listing).num_followed_waves, 1));
-      const StallReport stalls = stalls_of(p, run, listing);
-      for (size_t r = 0; r < kStallReasons; r++) reasons[r] = double(stalls.times_by_reason[r].cycles) / waves;
+      const double waves = double(std::max<size_t>(figures_of_kernel(p, run, listing).num_followed_waves, 1));
+      const StallReport stalls = stalls_of_kernel(p, run, listing);
+      for (size_t r = 0; r < kNumStallReasons; r++) reasons[r] = double(stalls.times_by_reason[r].cycles) / waves;
       Code code = code_of_run(p, run, listing, stalls, waves);
       for (const Side& e : code) cycles += e.cycles_per_wave;
       return code;
     };
-    const Code before = code_of(a, old_run, old_listings, pair.old_reasons, pair.old_cycles);
-    const Code after = code_of(b, new_run, new_listings, pair.new_reasons, pair.new_cycles);
+    const Code before = code_of_kernel(a, old_run, old_listings, pair.old_reasons, pair.old_cycles);
+    const Code after = code_of_kernel(b, new_run, new_listings, pair.new_reasons, pair.new_cycles);
     if (!before.empty() && !after.empty()) pair.instructions = align(before, after);
     out.push_back(std::move(pair));
   }
@@ -123,7 +123,7 @@ std::string comparison_text(const Profile& a, const Profile& b) {
     out += formatted("\n%s: cycles of a wave: %.1f, before %.1f, %+.1f\n", b.trace.kernels[pair.new_run].name.c_str(),
                      pair.new_cycles, pair.old_cycles, pair.new_cycles - pair.old_cycles);
     std::vector<std::vector<std::string>> reasons{{"old", "new", "change", "reason of stalls"}};
-    for (size_t r = 0; r < kStallReasons; r++)
+    for (size_t r = 0; r < kNumStallReasons; r++)
       if (const double before = pair.old_reasons[r], after = pair.new_reasons[r]; before + after >= 0.1)
         reasons.push_back({formatted("%.1f", before), formatted("%.1f", after), formatted("%+.1f", after - before),
                            std::string(stall_reason_name(StallReason(r)))});
@@ -155,7 +155,7 @@ std::string comparison_json(const Profile& a, const Profile& b) {
             json.member("old_cycles_of_wave", pair.old_cycles).member("new_cycles_of_wave", pair.new_cycles);
             auto reasons = [&](std::string_view name, const auto& cycles) {
               json.key(name).object([&] {
-                for (size_t r = 0; r < kStallReasons; r++)
+                for (size_t r = 0; r < kNumStallReasons; r++)
                   if (cycles[r] > 0) json.member(stall_reason_name(StallReason(r)), cycles[r]);
               });
             };

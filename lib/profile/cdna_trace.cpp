@@ -49,7 +49,7 @@ InstructionUnit unit_of_kind(uint32_t kind) {
 
 bool fits(uint32_t kind, const CodeInstruction& i) {
   using Unit = InstructionUnit;
-  if (kind == kUnknownKind) return !i.is_end;
+  if (kind == kUnknownKind) return !i.is_program_end;
   if (kind == kImmediateKind) return i.unit == Unit::Wait || i.unit == Unit::Barrier || i.unit == Unit::Other;
   if (kind == kMessage) return i.unit == Unit::Other || i.unit == Unit::Barrier;
   return unit_of_kind(kind) == i.unit;
@@ -113,17 +113,17 @@ class CdnaFollower {
     if (!w.is_open || !error_.empty()) return;
     steps_.push_back({w.begin, number, 0, true});
     const auto& code = code_.instructions();
-    uint32_t at = code.empty() ? KernelCode::kNowhere : 0;
+    uint32_t at = code.empty() ? KernelCode::kNoInstruction : 0;
     int64_t last = w.begin;
     for (size_t k = 0; k < w.list.size(); k++) {
-      if (at == KernelCode::kNowhere) return fail("a wave leaves the code");
+      if (at == KernelCode::kNoInstruction) return fail("a wave leaves the code");
       // s_endpgm is issued, too: as a message, without a unit, or without an INST packet
       const bool is_end_kind = w.list[k].kind == kMessage || w.list[k].kind >= kImmediateKind;
-      if (code[at].is_end && k + 1 == w.list.size() && is_end_kind) break;
+      if (code[at].is_program_end && k + 1 == w.list.size() && is_end_kind) break;
       if (!fits(w.list[k].kind, code[at])) {
         // the INST packets of two instructions of a wave for different units may be swapped
         const uint32_t next = code[at].next_instruction;
-        const bool is_swapped = k + 1 < w.list.size() && next != KernelCode::kNowhere &&
+        const bool is_swapped = k + 1 < w.list.size() && next != KernelCode::kNoInstruction &&
                                 fits(w.list[k].kind, code[next]) && fits(w.list[k + 1].kind, code[at]);
         if (!is_swapped)
           return fail(formatted("packet %zu of %zu of a wave, of kind %u, does not fit the instruction at %#x", k + 1,
@@ -140,7 +140,8 @@ class CdnaFollower {
       }
       at = w.list[k].kind == kJumpOp ? code[at].jump_target : code[at].next_instruction;
     }
-    if (at == KernelCode::kNowhere || !code[at].is_end) return fail("a wave ends elsewhere than at s_endpgm");
+    if (at == KernelCode::kNoInstruction || !code[at].is_program_end)
+      return fail("a wave ends elsewhere than at s_endpgm");
     steps_.push_back({std::max(last, time), number, at, false});
   }
 

@@ -63,7 +63,7 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
             MemoryAccess access{.line = uint32_t(line), .node = node};
             access.lane_access = lane_access(list[n], wave_size, sizes);
             access.bank_access = bank_access(list[n], wave_size, sizes);
-            if (UOp loop = loop_of(list[n])) {
+            if (UOp loop = loop_of_access(list[n])) {
               access.loop_step_bytes = loop_stride(list[n], loop);
               access.is_reduction = loop.arg().items().back().axis_type() == AxisType::REDUCE;
             }
@@ -80,9 +80,9 @@ class SourceFinder {
     for (size_t n = 0; n < profile.trace.kernels.size(); n++) {
       const KernelRun& run = profile.trace.kernels[n];
       if (!profile.is_run_chosen[n] || !run.program || out_.contains(run.program)) continue;
-      if (input.empty() && !profile.trace.asts.contains(run.kernel)) continue;
+      if (input.empty() && !profile.trace.kernel_asts.contains(run.kernel)) continue;
       CodeSource& made = out_[run.program];
-      if (!is_rdna(isa_of(run.arch))) made.missing_reason = "tgc does not compile kernels for " + run.arch;
+      if (!is_rdna(isa_of_arch(run.arch))) made.missing_reason = "tgc does not compile kernels for " + run.arch;
       else if (auto text = find_text(run.program->elf_bytes); !text) made.missing_reason = text.diag().message;
       else wanted_[run.arch].push_back({run.program, *text, run.kernel, run.arch});
     }
@@ -185,7 +185,7 @@ class SourceFinder {
         if (auto work = catch_failures([&] { return work_of(c, shown); })) own.kernel_work = std::move(*work);
     auto map = source_map(c.target(), *list);
     CodeSource made{.input = shown, .target = c.target().name()};
-    const uint32_t wave_size = is_rdna(isa_of(c.target().arch)) ? 32 : 64;
+    const uint32_t wave_size = is_rdna(isa_of_arch(c.target().arch)) ? 32 : 64;
     if (map) add_nodes(*map, *list, wave_size, made), made.opts = info.applied_opts.repr();
     compare(wanted, name, std::move(c.compile_job().value_or_throw()), made);
   }
@@ -285,7 +285,7 @@ bool CodeSource::is_exact_at(uint64_t address) const {
 
 std::string_view CodeSource::text_of(uint32_t line) const { return line ? trimmed(lines[line - 1]) : ""; }
 
-const std::vector<LinearNode>& CodeSource::nodes_of(uint32_t line) const {
+const std::vector<LinearNode>& CodeSource::nodes_of_line(uint32_t line) const {
   static const std::vector<LinearNode> none;
   return line && line <= line_nodes.size() ? line_nodes[line - 1] : none;
 }

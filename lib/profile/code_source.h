@@ -53,7 +53,7 @@ struct CodeSource {
   uint32_t line_at(uint64_t address) const;
   bool is_exact_at(uint64_t address) const;
   std::string_view text_of(uint32_t line) const;
-  const std::vector<LinearNode>& nodes_of(uint32_t line) const;
+  const std::vector<LinearNode>& nodes_of_line(uint32_t line) const;
 };
 using CodeSources = std::map<const Program*, CodeSource>;
 

@@ -21,7 +21,7 @@ std::optional<LaneAccess> access(const std::string& index, const std::string& dt
       "ast = UOp(Ops.SINK, dtypes.void, (v, m, g), None)\n";
   static std::vector<std::unique_ptr<Graph>> graphs;
   graphs.push_back(std::make_unique<Graph>());
-  ReadReport report{.accepts_malformed = true};
+  ReadReport report{.accepts_malformed_graphs = true};
   UOp root = read_graph(*graphs.back(), InputKind::Pyrender, text, "in.uop", &report).value_or_throw().root;
   std::vector<UOp> list = toposort(root);
   UOp load;
@@ -73,7 +73,7 @@ TEST_CASE("bank_access: lanes that need different words of one bank take turns; 
         "v = UOp(Ops.LOAD, dtypes." + dtype + ", (p,), None)\n"
         "ast = UOp(Ops.SINK, dtypes.void, (v,), None)\n";
     Graph graph;
-    ReadReport report{.accepts_malformed = true};
+    ReadReport report{.accepts_malformed_graphs = true};
     auto read = read_graph(graph, InputKind::Pyrender, text, "in.uop", &report);
     std::vector<UOp> list = toposort(read.value_or_throw().root);
     UOp load = *std::ranges::find_if(list, [](UOp u) { return u.is(Op::LOAD); });

@@ -44,7 +44,7 @@ class PacketWriter {
     return 0;
   }
   static uint64_t bits_of(const PacketType& type, uint64_t value, std::string_view field, uint64_t delta) {
-    return type.encoding | shifted(type, value, field) | (type.delta_bits ? delta << type.delta_low : 0);
+    return type.encoding | shifted(type, value, field) | (type.delta_bits ? delta << type.delta_low_bit : 0);
   }
   void add(const PacketType& type, uint64_t value, std::string_view field = "wave", uint64_t delta = 1) {
     put(bits_of(type, value, field, delta), type.nibbles);
@@ -96,7 +96,7 @@ class TraceMaker {
   TraceMaker(const Section& text, Isa isa, const KernelCode& code) : text_(text), code_(code), packets_(isa) {
     for (uint32_t n = 0; n < code.instructions().size(); n++) by_address_[code.address_of(n)] = n;
     hits_.resize(code.instructions().size()), lane_sums_.resize(hits_.size());
-    at_.fill(kNowhere);
+    at_.fill(kNoInstruction);
   }
 
   void add(uint32_t event) {
@@ -114,7 +114,7 @@ class TraceMaker {
     // the emulator does not log instructions without an operation, such as waits
     uint32_t& at = at_[wave];
     while (at != found->second) {
-      if (at == kNowhere || code_.instructions()[at].is_branch)
+      if (at == kNoInstruction || code_.instructions()[at].is_branch)
         throw Failure(formatted("a wave reaches %#x, where its code does not lead", unsigned(address)));
       plain(wave, at);
       at = code_.instructions()[at].next_instruction;
@@ -123,7 +123,7 @@ class TraceMaker {
     hits_[at]++, lane_sums_[at] += lanes_[wave];
     if (type == hip::TraceEvent::Ended) {
       packets_.end(wave);
-      at = kNowhere;
+      at = kNoInstruction;
       return;
     }
     bool jumped = type == hip::TraceEvent::Jumped;
@@ -154,7 +154,7 @@ class TraceMaker {
   }
 
  private:
-  static constexpr uint32_t kNowhere = KernelCode::kNowhere;
+  static constexpr uint32_t kNoInstruction = KernelCode::kNoInstruction;
   void plain(uint32_t wave, uint32_t n) {
     const CodeInstruction& i = code_.instructions()[n];
     if (i.has_no_packet) return;
@@ -236,7 +236,7 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
       }
       std::string_view arch = text.substr(0, text.find(' '));
       std::string name(text.substr(std::min(arch.size() + 1, text.size())));
-      Isa isa = isa_of(arch);
+      Isa isa = isa_of_arch(arch);
       if (!is_rdna(isa)) throw Failure("profiles of an emulated " + std::string(arch) + " are not supported");
       Section section = find_text(modules[record.number]).value_or_throw();
       KernelCode code = KernelCode::read(section, isa).value_or_throw();
@@ -268,7 +268,7 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
   });
 }
 
-Result<int> run_profiled(const std::string& path, const std::function<int()>& body) {
+Result<int> run_and_profile(const std::string& path, const std::function<int()>& body) {
   if (path.empty()) return body();
   void* memory = mmap(nullptr, sizeof(hip::TraceLog) + kLogBytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -43,11 +43,11 @@ class HintFinder {
  public:
   HintFinder(const Profile& p, size_t kernel, const Listings::Listing& listing, const StallReport& stalls)
       : p_(p), kernel_(kernel), run_(p.trace.kernels[kernel]), listing_(listing), stalls_(stalls),
-        figures_(figures_of(p, kernel, listing)), times_(p.instructions_of(kernel)) {
+        figures_(figures_of_kernel(p, kernel, listing)), times_(p.instructions_of_kernel(kernel)) {
     all_ = double(std::max<uint64_t>(stalls.total_cycles, 1));
     if (run_.program) resources_ = program_resources(*run_.program, run_.arch);
     for (const InstructionTimes& t : times_) hits_ += double(t.num_executions);
-    if (const CodeSource* source = p.source_of(kernel); source && source->opts) {
+    if (const CodeSource* source = p.source_of_kernel(kernel); source && source->opts) {
       has_upcast_ = source->opts->find("OptOps.UPCAST") != std::string::npos;
       has_unroll_ = source->opts->find("OptOps.UNROLL") != std::string::npos;
     }
@@ -102,7 +102,9 @@ class HintFinder {
   double idle_of(StallReason reason) const {
     return double(stalls_.times_by_reason[size_t(reason)].idle_cycles) / all_;
   }
-  double share_of(StallReason reason) const { return double(stalls_.times_by_reason[size_t(reason)].cycles) / all_; }
+  double time_share_of(StallReason reason) const {
+    return double(stalls_.times_by_reason[size_t(reason)].cycles) / all_;
+  }
   std::string place(uint32_t n) const {
     return "'" + instruction_text(p_, kernel_, n, listing_) + "' (" + instruction_place(p_, kernel_, n) + ")";
   }
@@ -114,22 +116,23 @@ class HintFinder {
       hideable += idle_of(r);
     const auto fitting = fitting_waves(run_);
     auto processor = amd_processor(run_.arch);
-    if (!fitting || !processor || !stalls_.resident_waves) return;
-    const double most = fitting->max_waves, now = stalls_.resident_waves;
+    if (!fitting || !processor || !stalls_.num_resident_waves) return;
+    const double most = fitting->max_waves, now = stalls_.num_resident_waves;
     const std::string idle = formatted("in %.0f%% of the waves' time no wave of the SIMD issues", hideable * 100);
-    if (now < fitting->resident_waves) {
+    if (now < fitting->num_resident_waves) {
       const DevicePeak* device = device_peak(run_.arch);
       std::string launched =
           counted(figures_.num_waves, "wave") + (figures_.num_waves == 1 ? " was" : " were") + " launched";
       if (device && device->num_simds)
-        launched += formatted(" for %u SIMDs (%s), which hold %.0f", device->num_simds,
-                              std::string(device->card).c_str(), double(device->num_simds) * fitting->resident_waves);
-      add("few-waves", hideable * (1 - now / fitting->resident_waves),
-          formatted("a SIMD has at most %u of %u waves at a time: %s; %s", unsigned(now), fitting->resident_waves,
+        launched +=
+            formatted(" for %u SIMDs (%s), which hold %.0f", device->num_simds, std::string(device->card).c_str(),
+                      double(device->num_simds) * fitting->num_resident_waves);
+      add("few-waves", hideable * (1 - now / fitting->num_resident_waves),
+          formatted("a SIMD has at most %u of %u waves at a time: %s; %s", unsigned(now), fitting->num_resident_waves,
                     launched.c_str(), idle.c_str()),
           "", more_threads());
     }
-    if (fitting->resident_waves < most) {
+    if (fitting->num_resident_waves < most) {
       const std::string limiter(fitting->limiting_resource);
       const bool by_registers = limiter == "vector registers", by_memory = limiter == "local memory";
       std::string amount = by_registers ? formatted("%u vector registers of each lane", *resources_->vector_registers)
@@ -139,8 +142,8 @@ class HintFinder {
       add(by_registers ? "registers"
           : by_memory  ? "local-memory"
                        : "group-size",
-          now < fitting->resident_waves ? 0 : hideable * (1 - fitting->resident_waves / most),
-          formatted("%s let %u of %.0f waves on a SIMD; %s", amount.c_str(), fitting->resident_waves, most,
+          now < fitting->num_resident_waves ? 0 : hideable * (1 - fitting->num_resident_waves / most),
+          formatted("%s let %u of %.0f waves on a SIMD; %s", amount.c_str(), fitting->num_resident_waves, most,
                     idle.c_str()),
           by_registers ? "use fewer registers in each lane"
           : by_memory  ? "use less local memory"
@@ -166,7 +169,7 @@ class HintFinder {
       if (stalls_.roles[n].unit == InstructionUnit::ScalarMemory &&
           double(times_[n].num_executions) <= double(figures_.num_followed_waves))
         arguments += double(stalls_.instructions[n].waits_for_result.idle_cycles) / all_;
-    const double start = share_of(StallReason::StartUp), share = start + arguments;
+    const double start = time_share_of(StallReason::StartUp), share = start + arguments;
     if (!figures_.num_followed_waves) return;
     add("short-waves", share * 0.75,  // a quarter of this time remains with four elements for each thread
         formatted("a wave issues %.0f instructions, and %.0f%% of its time goes for its start (%.0f%%) and for loading "
@@ -189,11 +192,11 @@ class HintFinder {
   }
 
   void add_divergence() {
-    const auto active = p_.active_lanes_of(kernel_);
+    const auto active = p_.active_lanes_of_kernel(kernel_);
     double lost = 0, most = 0;
     uint32_t worst = 0;
     for (uint32_t n = 0; n < active.size(); n++) {
-      const auto text = listing_.find(p_.code_of(kernel_)->address_of(n));
+      const auto text = listing_.find(p_.code_of_kernel(kernel_)->address_of(n));
       if (!times_[n].num_executions || text == listing_.end() || !runs_in_lanes(text->second)) continue;
       StallTime time{times_[n].num_executions, 0};
       for (const StallTime& t : stalls_.instructions[n].times_by_reason) time += t;
@@ -218,11 +221,11 @@ class HintFinder {
   };
   LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {
     LineTime out;
-    const CodeSource* source = p_.source_of(kernel_);
+    const CodeSource* source = p_.source_of_kernel(kernel_);
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       const InstructionRole& role = stalls_.roles[n];
       if (role.unit != unit || role.is_store != is_store || role.is_scratch || !times_[n].num_executions) continue;
-      if (source->line_at(p_.code_of(kernel_)->address_of(n)) != line) continue;
+      if (source->line_at(p_.code_of_kernel(kernel_)->address_of(n)) != line) continue;
       StallTime t = stalls_.instructions[n].waits_for_result;
       for (const StallTime& own : stalls_.instructions[n].times_by_reason) t += own;
       out.share += double(t.cycles) / all_, out.hits += times_[n].num_executions;
@@ -235,7 +238,7 @@ class HintFinder {
   }
 
   void add_accesses() {
-    const CodeSource* source = p_.source_of(kernel_);
+    const CodeSource* source = p_.source_of_kernel(kernel_);
     if (!source) return;
     std::vector<Candidate> far, banks, narrow;
     for (const MemoryAccess& a : source->accesses) {
@@ -263,7 +266,7 @@ class HintFinder {
         const std::string apart = stride ? formatted(", %lld bytes apart,", stride) : "";
         add_to(far, "uncoalesced", t.share * (1 - double(far_lines->fewest_lines_needed) / far_lines->num_lines),
                formatted("%s%s %s %u cache lines of %u bytes instead of %u; %s", node.c_str(), apart.c_str(),
-                         is_store ? "to" : "from", far_lines->num_lines, kCacheLine, far_lines->fewest_lines_needed,
+                         is_store ? "to" : "from", far_lines->num_lines, kCacheLineSize, far_lines->fewest_lines_needed,
                          time.c_str()),
                "let neighbouring lanes access neighbouring addresses",
                {{"Opt(OptOps.LOCAL, ..) of the axis along which they lie in memory"}});
@@ -370,8 +373,8 @@ class HintFinder {
     };
     auto add_reason = [&](const char* id, StallReason reason, double gain, const char* what, const char* aim,
                           std::vector<Way> ways) {
-      if (share_of(reason) < kLeastGain) return;
-      add(id, gain, formatted("%s takes %.0f%% of the waves' time, most of it at %s", what, share_of(reason) * 100,
+      if (time_share_of(reason) < kLeastGain) return;
+      add(id, gain, formatted("%s takes %.0f%% of the waves' time, most of it at %s", what, time_share_of(reason) * 100,
                               worst(reason).c_str()), aim, std::move(ways));
     };
     add_reason("barrier", StallReason::Barrier, idle_of(StallReason::Barrier), "waiting at barriers for other waves",
@@ -393,7 +396,7 @@ class HintFinder {
     if (!most->waits_for_result.cycles || stalls_.roles[n].unit == InstructionUnit::ScalarMemory) return;
     if (stalls_.roles[n].is_scratch) return;
     const double share = double(most->waits_for_result.idle_cycles) / all_;
-    const CodeSource* source = p_.source_of(kernel_);
+    const CodeSource* source = p_.source_of_kernel(kernel_);
     const bool is_widest = stalls_.roles[n].lane_bytes >= kWidest;
     std::vector<Way> ways;
     if (!stalls_.roles[n].is_store) ways.push_back({"compute something else between the load and its use"});
@@ -404,7 +407,7 @@ class HintFinder {
         formatted("waits for %s take %.0f%% of the waves' time, and no other wave of the SIMD issues", place(n).c_str(),
                   share * 100),
         "", std::move(ways));
-    out_.back().line = source ? source->line_at(p_.code_of(kernel_)->address_of(n)) : 0;
+    out_.back().line = source ? source->line_at(p_.code_of_kernel(kernel_)->address_of(n)) : 0;
   }
 
   void add_counters() {
@@ -416,7 +419,7 @@ class HintFinder {
     const double conflicts = sum("SQC_LDS_BANK_CONFLICT"), lds = sum("SQC_LDS_IDX_ACTIVE");
     const bool is_known = std::ranges::any_of(out_, [](const Candidate& c) { return c.hint.id == "bank-conflicts"; });
     if (lds > 0 && conflicts > 0 && !is_known)
-      add("bank-conflicts", (stalls_.instructions.empty() ? 1 : share_of(StallReason::Lds)) * conflicts / lds,
+      add("bank-conflicts", (stalls_.instructions.empty() ? 1 : time_share_of(StallReason::Lds)) * conflicts / lds,
           formatted("%.0f%% of the cycles of local memory are bank conflicts (SQC_LDS_BANK_CONFLICT %.0f of "
                     "SQC_LDS_IDX_ACTIVE %.0f)",
                     conflicts / lds * 100, conflicts, lds),
@@ -424,7 +427,7 @@ class HintFinder {
     const double hits = sum("GL2C_HIT"), misses = sum("GL2C_MISS");
     if (hits + misses > 1000)
       add("cache-misses",
-          (stalls_.instructions.empty() ? 1 : share_of(StallReason::Memory)) * kOverlap * misses / (hits + misses),
+          (stalls_.instructions.empty() ? 1 : time_share_of(StallReason::Memory)) * kOverlap * misses / (hits + misses),
           formatted("%.0f%% of the requests miss the L2 cache (GL2C_MISS %.0f of %.0f)", misses / (hits + misses) * 100,
                     misses, hits + misses),
           "reuse data while it is there, or read neighbouring addresses in neighbouring threads");

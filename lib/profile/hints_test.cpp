@@ -46,7 +46,7 @@ Run run_of(const std::vector<std::string>& texts, const std::vector<uint32_t>& l
   Run out{.profile = std::move(analyze_profile(std::move(trace.value_or_throw()), {}).value_or_throw())};
   for (size_t n = 0; n < texts.size(); n++) out.listing[kBase + 4 * n] = texts[n];
   out.listing[branch] = "s_cbranch_scc1 65533", out.listing[branch + 4] = "s_endpgm";
-  out.stalls = stalls_of(out.profile, 0, out.listing);
+  out.stalls = stalls_of_kernel(out.profile, 0, out.listing);
   return out;
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("hints: imbalance names the wave, and the instruction and line that it
 
 TEST_CASE("times of an emulated run are those of the model, not its counts of instructions") {
   const Run run = run_of({"global_load_b32 v0, v1, s[0:1]", "s_waitcnt vmcnt(0)"}, {1});
-  const auto counted = run.profile.instructions_of(0), modeled = times_of(run.profile, 0, run.stalls);
+  const auto counted = run.profile.instructions_of_kernel(0), modeled = times_of(run.profile, 0, run.stalls);
   REQUIRE(modeled.size() == 4);
   CHECK(modeled[1].num_executions == 1);
   CHECK(counted[1].cycles == 1);

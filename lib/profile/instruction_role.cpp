@@ -102,7 +102,7 @@ void add_waits(std::string_view text, InstructionRole& out) {
     return;
   }
   if (name == "s_wait_idle")
-    for (size_t n = 0; n < kWaitCounters; n++) out.waits.push_back({WaitCounter(n), 0});
+    for (size_t n = 0; n < kNumWaitCounters; n++) out.waits.push_back({WaitCounter(n), 0});
   if (name == "s_wait_loadcnt_dscnt" || name == "s_wait_storecnt_dscnt") {
     const WaitCounter first = name[7] == 'l' ? WaitCounter::Load : WaitCounter::Store;
     out.waits = {{first, value >> 8 & 63}, {WaitCounter::Lds, value & 63}};
@@ -158,7 +158,7 @@ InstructionRole role_of(std::string_view text, Isa isa) {
   } else if (starts({"s_branch", "s_cbranch", "s_setpc", "s_swappc", "s_call"})) {
     out.unit = Unit::Branch;
   } else if (name == "s_endpgm") {
-    out.is_end = true;
+    out.is_program_end = true;
   } else if (starts({"s_load", "s_buffer_load", "s_store", "s_atomic", "s_dcache", "s_gl1", "s_mem"})) {
     out.unit = Unit::ScalarMemory;
     out.raised_counters = {is_rdna4 ? WaitCounter::Scalar : WaitCounter::Lgkm};

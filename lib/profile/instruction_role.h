@@ -11,7 +11,7 @@ namespace tgc::profile {
 // The hardware's counters of a wave's pending operations. Lgkm: local memory, scalar memory and messages. On CDNA, Load
 // counts stores, too.
 enum class WaitCounter : uint8_t { Load, Store, Lgkm, Export, Lds, Scalar, Sample, Bvh, Count };
-inline constexpr size_t kWaitCounters = size_t(WaitCounter::Count);
+inline constexpr size_t kNumWaitCounters = size_t(WaitCounter::Count);
 
 struct InstructionRole {
   struct Wait {
@@ -24,7 +24,7 @@ struct InstructionRole {
   std::vector<Wait> waits;
   bool is_store = false;            // also for atomics outside local memory that return nothing
   bool is_scratch = false;          // private memory of a lane: spilled registers, or arrays
-  bool is_end = false;
+  bool is_program_end = false;
   uint32_t lane_bytes = 0;
   uint32_t num_addresses = 1;  // 2 for ds_load_2addr_b32
   std::vector<uint16_t> read_registers, written_registers;  // sorted

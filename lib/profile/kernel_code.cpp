@@ -106,7 +106,7 @@ void set_cdna_unit(uint32_t word, CodeInstruction& i) {
   else if (!is_sopp(word)) i.unit = Unit::Scalar;
   else {
     const uint32_t op = word >> 16 & 127;
-    i.is_end = op == 1;                                      // s_endpgm
+    i.is_program_end = op == 1;                              // s_endpgm
     i.is_branch = op == 2 || (op >= 4 && op <= 9);           // s_branch, s_cbranch
     i.unit = i.is_branch ? Unit::Branch : op == 10 ? Unit::Barrier : op == 16 || op == 17 ? Unit::Other : Unit::Wait;
   }
@@ -114,7 +114,7 @@ void set_cdna_unit(uint32_t word, CodeInstruction& i) {
 
 }  // namespace
 
-Isa isa_of(std::string_view arch) {
+Isa isa_of_arch(std::string_view arch) {
   if (arch == "gfx90a" || arch.starts_with("gfx94") || arch.starts_with("gfx95")) return Isa::Cdna;
   return arch.starts_with("gfx11") ? Isa::Rdna3 : arch.starts_with("gfx12") ? Isa::Rdna4 : Isa::None;
 }
@@ -198,9 +198,9 @@ std::string make_elf(const Section& text) {
 Result<KernelCode> KernelCode::read(const Section& text, Isa isa) {
   return catch_failures([&] {
     KernelCode out;
-    out.address_ = text.address, out.isa_ = isa;
+    out.code_address_ = text.address, out.isa_ = isa;
     std::string_view bytes = text.bytes;
-    std::vector<uint32_t> at(bytes.size() / 4 + 1, kNowhere);  // by word
+    std::vector<uint32_t> at(bytes.size() / 4 + 1, kNoInstruction);  // by word
     std::vector<uint32_t> words;
     for (size_t offset = 0; offset < bytes.size();) {
       uint32_t word = read_at<uint32_t>(bytes, offset);
@@ -222,15 +222,15 @@ Result<KernelCode> KernelCode::read(const Section& text, Isa isa) {
       offset += size;
     }
     auto number_at = [&](int64_t offset) {
-      return offset < 0 || uint64_t(offset) >= bytes.size() || offset % 4 ? kNowhere : at[size_t(offset / 4)];
+      return offset < 0 || uint64_t(offset) >= bytes.size() || offset % 4 ? kNoInstruction : at[size_t(offset / 4)];
     };
     for (size_t n = out.instructions_.size(); n-- > 0;) {
       CodeInstruction& i = out.instructions_[n];
       i.next_instruction = number_at(int64_t(i.offset) + i.size_bytes);
       i.jump_target = number_at(int64_t(i.offset) + i.size_bytes + int64_t(int16_t(words[n] & 0xffff)) * 4);
       i.packet_instruction = !i.has_no_packet ? uint32_t(n)
-                             : i.next_instruction == kNowhere
-                                 ? kNowhere
+                             : i.next_instruction == kNoInstruction
+                                 ? kNoInstruction
                                  : out.instructions_[i.next_instruction].packet_instruction;
     }
     return out;

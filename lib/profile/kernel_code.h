@@ -12,7 +12,7 @@ namespace tgc::profile {
 
 // None: KernelCode cannot split the code.
 enum class Isa : uint8_t { None, Rdna3, Rdna4, Cdna };
-Isa isa_of(std::string_view arch);  // of a processor, such as "gfx1100"
+Isa isa_of_arch(std::string_view arch);  // of a processor, such as "gfx1100"
 inline bool is_rdna(Isa isa) { return isa == Isa::Rdna3 || isa == Isa::Rdna4; }
 
 enum class InstructionUnit : uint8_t {
@@ -34,9 +34,9 @@ struct CodeInstruction {
   uint8_t size_bytes = 4;
   bool has_no_packet = false;  // s_delay_alu, s_wait_alu, s_barrier_wait
   bool is_branch = false;
-  bool is_end = false;                            // s_endpgm; set only for CDNA
+  bool is_program_end = false;                    // s_endpgm; set only for CDNA
   InstructionUnit unit = InstructionUnit::Other;  // set only for CDNA
-  // Numbers of instructions; kNowhere: outside the code.
+  // Numbers of instructions; kNoInstruction: outside the code.
   uint32_t packet_instruction = 0;  // this or the next instruction that has a packet
   uint32_t next_instruction = 0;
   // for an instruction that is no branch, its low 16 bits read as a branch offset, as tinygrad does
@@ -45,17 +45,17 @@ struct CodeInstruction {
 
 class KernelCode {
  public:
-  static constexpr uint32_t kNowhere = UINT32_MAX;
+  static constexpr uint32_t kNoInstruction = UINT32_MAX;
   // Fails if a word begins no instruction of `isa`, or if the last word is incomplete.
   static Result<KernelCode> read(const Section& text, Isa isa);
 
   const std::vector<CodeInstruction>& instructions() const { return instructions_; }
   Isa isa() const { return isa_; }
-  uint64_t address_of(uint32_t number) const { return address_ + instructions_[number].offset; }
+  uint64_t address_of(uint32_t number) const { return code_address_ + instructions_[number].offset; }
 
  private:
   Isa isa_ = Isa::None;
-  uint64_t address_ = 0;
+  uint64_t code_address_ = 0;
   std::vector<CodeInstruction> instructions_;
 };
 

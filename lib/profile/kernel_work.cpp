@@ -69,7 +69,8 @@ const DevicePeak* device_peak(std::string_view arch) {
   return found == std::end(kPeaks) ? nullptr : found;
 }
 
-std::string bound_by(std::optional<double> flops, std::optional<double> bytes, double seconds, std::string_view arch) {
+std::string speed_limit_text(std::optional<double> flops, std::optional<double> bytes, double seconds,
+                             std::string_view arch) {
   const DevicePeak* peak = device_peak(arch);
   if (!peak || seconds <= 0 || (!flops && !bytes)) return "";
   double compute = flops.value_or(0) / seconds / peak->flops_per_second,
@@ -107,7 +108,7 @@ KernelWork work_of(Compilation& kernel, std::string from) {
     out.is_upper_bound = !made.ops.is_int() || !made.mem.is_int();
     return out;
   }
-  const KernelCost cost = cost_of(kernel.ast());
+  const KernelCost cost = cost_of_ast(kernel.ast());
   out.num_operations = cost.num_operations, out.num_bytes = cost.total_bytes(), out.bytes_read = cost.bytes_read;
   for (UOp u : toposort(kernel.ast())) out.is_upper_bound |= u.is(Op::DEFINE_VAR);
   return out;
@@ -116,18 +117,18 @@ KernelWork work_of(Compilation& kernel, std::string from) {
 Session native_session(const Session& session) {
   Session out = session;
   out.overrides.target.clear();
-  out.overrides.imports_kernels = out.overrides.prefers_native = true;
+  out.overrides.imports_kernels = out.overrides.uses_native_pipeline = true;
   return out;
 }
 
 InputGraph profile_ast(const Session& session, const Trace& trace, const std::string& name, const std::string& target) {
-  auto ast = trace.asts.find(name);
-  if (ast == trace.asts.end()) throw Failure("the profile has no AST of " + name);
+  auto ast = trace.kernel_asts.find(name);
+  if (ast == trace.kernel_asts.end()) throw Failure("the profile has no AST of " + name);
   Settings settings = session.settings_for().value_or_throw();
   const std::string text = pickled_graph(ast->second).value_or_throw();
   InputGraph in = std::move(load_text(settings, InputKind::Json, text, name).value_or_throw());
   in = std::move(session.compiler()->import_kernel(std::move(in)).value_or_throw());
-  if (auto& refused = imported_from(in).import_error) throw Failure(*refused);
+  if (auto& refused = import_facts_of(in).import_error) throw Failure(*refused);
   in.info.target = target;
   if (is_lowered(in.root)) in.info.stage = kernel_stages().back().name;
   return in;
@@ -136,7 +137,7 @@ InputGraph profile_ast(const Session& session, const Trace& trace, const std::st
 KernelWorks find_works(const Session& session, const Trace& trace) {
   KernelWorks out;
   const Session native = native_session(session);
-  for (auto& [name, ast] : trace.asts) {
+  for (auto& [name, ast] : trace.kernel_asts) {
     if (session.is_cancelled()) break;
     (void)catch_failures([&] {
       Compilation c = std::move(native.begin(profile_ast(native, trace, name, "AMD:HIP")).value_or_throw());
@@ -179,8 +180,8 @@ std::optional<KernelResources> program_resources(const Program& program, std::st
     std::memcpy(&out, descriptor->bytes.data() + offset, sizeof out);
     return out;
   };
-  const bool is_rdna3 = is_rdna(isa_of(arch)), is_wave32 = word(56) >> 10 & 1;
-  KernelResources out{.kernel = std::string(program.name), .reported_by = "the kernel's descriptor"};
+  const bool is_rdna3 = is_rdna(isa_of_arch(arch)), is_wave32 = word(56) >> 10 & 1;
+  KernelResources out{.kernel = std::string(program.name), .reporter_name = "the kernel's descriptor"};
   out.vector_registers = ((word(48) & 63) + 1) * (is_rdna3 && !is_wave32 ? 4 : 8);
   out.shared_bytes = word(0), out.scratch_bytes = word(4);
   if (auto note = find_section(program.elf_bytes, ".note")) {
@@ -196,10 +197,10 @@ std::optional<KernelResources> program_resources(const Program& program, std::st
 std::optional<Occupancy> fitting_waves(const KernelRun& run) {
   const auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt;
   if (!resources) return {};
-  return occupancy_of(*resources, run.arch, resources->max_threads ? resources->max_threads : 32);
+  return occupancy_of_kernel(*resources, run.arch, resources->max_threads ? resources->max_threads : 32);
 }
 
-KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
+KernelFigures figures_of_kernel(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
   const KernelRun& run = p.trace.kernels[kernel];
   KernelFigures out{.kernel_work = p.work_of(kernel)};
   size_t number = 0;
@@ -209,19 +210,19 @@ KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_
       found != p.buffer_bytes.end() && number < found->second.size() && found->second[number] > 0)
     out.buffer_bytes = found->second[number];
   for (size_t i : run.sqtt) {
-    out.num_waves += p.summaries[i].wave_spans.size();
-    if (p.summaries[i].instructions.empty()) continue;
-    for (const WaveSpan& w : p.summaries[i].wave_spans) out.num_followed_waves += w.cu == 0 && w.simd == 0;
+    out.num_waves += p.sqtt_summaries[i].wave_spans.size();
+    if (p.sqtt_summaries[i].instructions.empty()) continue;
+    for (const WaveSpan& w : p.sqtt_summaries[i].wave_spans) out.num_followed_waves += w.cu == 0 && w.simd == 0;
   }
-  out.wave_lanes = out.max_active_lanes = is_rdna(isa_of(run.arch)) ? 32 : 64;
+  out.wave_lanes = out.max_active_lanes = is_rdna(isa_of_arch(run.arch)) ? 32 : 64;
   if (auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt; resources)
     if (resources->max_threads) out.max_active_lanes = std::min(out.max_active_lanes, resources->max_threads);
-  const auto times = p.instructions_of(kernel);
+  const auto times = p.instructions_of_kernel(kernel);
   if (times.empty() || listing.empty() || !out.num_followed_waves) return out;
-  const auto active = p.active_lanes_of(kernel);
+  const auto active = p.active_lanes_of_kernel(kernel);
   double ops = 0, vectors = 0, lanes = 0;
   for (uint32_t n = 0; n < times.size(); n++) {
-    auto text = listing.find(p.code_of(kernel)->address_of(n));
+    auto text = listing.find(p.code_of_kernel(kernel)->address_of(n));
     if (text == listing.end()) continue;
     const double executed_lanes =
         active.empty() ? double(times[n].num_executions) * out.max_active_lanes : double(active[n]);

@@ -59,7 +59,7 @@ struct KernelFigures {
   }
   bool is_operations_upper_bound() const { return kernel_work ? kernel_work->is_upper_bound : is_executed_upper_bound; }
 };
-KernelFigures figures_of(const Profile& profile, size_t kernel, const std::map<uint64_t, std::string>& listing);
+KernelFigures figures_of_kernel(const Profile& profile, size_t kernel, const std::map<uint64_t, std::string>& listing);
 // Returns lines of text; "" if nothing is known.
 std::string figures_text(const Profile& profile, size_t kernel, const KernelFigures& figures);
 
@@ -80,7 +80,8 @@ const DevicePeak* device_peak(std::string_view arch);  // null if unknown
 
 // Returns the rate that is closest to the device's peak, "memory 71%" or "compute 40%"; "latency (3.0% of peak)" below
 // 10%; "" if it is unknown.
-std::string bound_by(std::optional<double> flops, std::optional<double> bytes, double seconds, std::string_view arch);
+std::string speed_limit_text(std::optional<double> flops, std::optional<double> bytes, double seconds,
+                             std::string_view arch);
 
 // Returns "14.0 GFLOPS" or "2.6 GB/s", for the unit "FLOPS" or "B/s".
 std::string rate_text(double amount, double seconds, const char* unit);

@@ -98,12 +98,12 @@ LaneAccess lanes_at(std::vector<int64_t> addresses, int64_t bytes) {
   LaneAccess out{.num_lanes = uint32_t(addresses.size()), .lane_bytes = uint32_t(bytes)};
   std::set<int64_t> lines;
   for (int64_t address : addresses)
-    for (int64_t at = address / kCacheLine; at <= (address + bytes - 1) / kCacheLine; at++) lines.insert(at);
+    for (int64_t at = address / kCacheLineSize; at <= (address + bytes - 1) / kCacheLineSize; at++) lines.insert(at);
   out.num_lines = uint32_t(lines.size());
   std::vector<int64_t> distinct = addresses;
   std::ranges::sort(distinct);
   distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
-  out.fewest_lines_needed = uint32_t((int64_t(distinct.size()) * bytes + kCacheLine - 1) / kCacheLine);
+  out.fewest_lines_needed = uint32_t((int64_t(distinct.size()) * bytes + kCacheLineSize - 1) / kCacheLineSize);
   out.stride_bytes = addresses[1] - addresses[0];
   for (size_t n = 2; n < addresses.size(); n++)
     if (addresses[n] - addresses[n - 1] != out.stride_bytes) out.stride_bytes = 0;
@@ -173,7 +173,7 @@ BankAccess merged_access(const BankAccess& access, uint32_t bytes, uint32_t plac
   return out;
 }
 
-UOp loop_of(UOp access) {
+UOp loop_of_access(UOp access) {
   UOp index = index_of(access, Op::DEFINE_GLOBAL);
   if (!index) index = index_of(access, Op::DEFINE_LOCAL);
   if (!index) return {};

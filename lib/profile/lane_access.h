@@ -19,7 +19,7 @@ struct LaneAccess {
   int64_t stride_bytes = 0;          // bytes from each lane's address to the next lane's; 0 if they differ
   std::vector<int64_t> addresses;    // by lane, in bytes from the buffer's beginning
 };
-inline constexpr uint32_t kCacheLine = 128;  // bytes of a line of the L2 cache
+inline constexpr uint32_t kCacheLineSize = 128;  // bytes of a line of the L2 cache
 
 // Returns the sizes of a kernel's work group along x, y and z.
 std::array<int64_t, 3> group_sizes(std::span<const UOp> list);
@@ -46,7 +46,7 @@ BankAccess merged_access(const BankAccess& access, uint32_t bytes, uint32_t plac
 
 // Returns the last RANGE, in topological order, of an access's address: usually the innermost loop. Null if there is
 // none.
-UOp loop_of(UOp access);
+UOp loop_of_access(UOp access);
 
 // Returns the bytes from the address in the first iteration of `loop` to that in the second; nullopt if the access is
 // not to global memory, or if its address is unknown.

@@ -31,7 +31,7 @@ std::optional<MemoryLevel> executed(const Profile& p, size_t kernel, const Stall
                   .num_bytes = 0.0,
                   .is_upper_bound = true,
                   .figure_source = "the trace"};
-  const auto times = p.instructions_of(kernel);
+  const auto times = p.instructions_of_kernel(kernel);
   for (size_t n = 0; n < std::min(times.size(), stalls.roles.size()); n++) {
     const InstructionRole& role = stalls.roles[n];
     if (role.unit != unit || role.raised_counters.empty()) continue;

@@ -23,8 +23,8 @@ std::vector<Span> spans_of(const Profile& p, size_t kernel) {
   for (size_t event : p.trace.kernels[kernel].sqtt) {
     const auto offset = p.clock_offset(event);
     if (!offset || *offset < -kMostTime || *offset > kMostTime) continue;
-    for (const WaveSpan& w : p.summaries[event].wave_spans)
-      if (w.begin != WaveSpan::kUnknown && w.end != WaveSpan::kUnknown && w.begin < w.end &&
+    for (const WaveSpan& w : p.sqtt_summaries[event].wave_spans)
+      if (w.begin != WaveSpan::kUnknownTime && w.end != WaveSpan::kUnknownTime && w.begin < w.end &&
           w.begin > -kMostTime && w.end < kMostTime)
         out.push_back({w.begin + *offset, w.end + *offset, {event, w.cu, w.simd}});
   }
@@ -51,8 +51,9 @@ std::string_view occupancy_limit_name(OccupancyLimit limit) {
   return kNames[size_t(limit)];
 }
 
-double OccupancyOverTime::share_of(OccupancyLimit limit) const {
-  return limit_of_part.empty() ? 0 : double(std::ranges::count(limit_of_part, limit)) / double(limit_of_part.size());
+double OccupancyOverTime::time_share_of(OccupancyLimit limit) const {
+  return limits_of_parts.empty() ? 0
+                                 : double(std::ranges::count(limits_of_parts, limit)) / double(limits_of_parts.size());
 }
 
 std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t kernel) {
@@ -72,10 +73,10 @@ std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t ke
   out.num_simds = simds.size(), out.largest_wave_count = largest_of(spans);
   if (const DevicePeak* device = device_peak(run.arch)) out.num_device_simds = device->num_simds;
   if (const auto fits = fitting_waves(run))
-    out.fitting_waves = fits->resident_waves, out.max_waves = fits->max_waves,
+    out.fitting_waves = fits->num_resident_waves, out.max_waves = fits->max_waves,
     out.limiting_resource = fits->limiting_resource;
   const double length = double(out.end - out.begin), part = length / kParts;
-  out.mean_of_waves = sum / length / double(out.num_simds);
+  out.overall_mean_waves = sum / length / double(out.num_simds);
   out.mean_waves.resize(kParts);
   for (const Span& s : spans) {
     const double from = double(s.begin - out.begin) / part, to = double(s.end - out.begin) / part;
@@ -86,7 +87,7 @@ std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t ke
     out.mean_waves[n] /= double(out.num_simds);
     const bool is_full = out.fitting_waves && out.mean_waves[n] >= kNearlyFull * out.fitting_waves;
     const bool has_started = (double(n) + 0.5) * part >= double(last_begin - out.begin);
-    out.limit_of_part.push_back(is_full       ? out.fitting_waves < out.max_waves ? OccupancyLimit::Resources
+    out.limits_of_parts.push_back(is_full       ? out.fitting_waves < out.max_waves ? OccupancyLimit::Resources
                                                                                   : OccupancyLimit::Full
                                 : has_started ? OccupancyLimit::Launch
                                               : OccupancyLimit::Starting);
@@ -95,8 +96,8 @@ std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t ke
 }
 
 std::string occupancy_text(const OccupancyOverTime& o) {
-  std::string out =
-      formatted("occupancy: a SIMD has %.1f waves on average and %u at most", o.mean_of_waves, o.largest_wave_count);
+  std::string out = formatted("occupancy: a SIMD has %.1f waves on average and %u at most", o.overall_mean_waves,
+                              o.largest_wave_count);
   if (o.fitting_waves) {
     out += formatted("; %u fit", o.fitting_waves);
     if (o.fitting_waves < o.max_waves) out += formatted(" of %u, by %s", o.max_waves, o.limiting_resource.c_str());
@@ -107,7 +108,7 @@ std::string occupancy_text(const OccupancyOverTime& o) {
       {OccupancyLimit::Starting, "waves are being started"}, {OccupancyLimit::Launch, "no waves are left to start"},
       {OccupancyLimit::Resources, "resources limit"}, {OccupancyLimit::Full, "SIMDs are full"}};
   for (auto [limit, text] : kSays)
-    if (const double share = o.share_of(limit); share > 0)
+    if (const double share = o.time_share_of(limit); share > 0)
       out += formatted("; %.0f%% of the time %s", share * 100, text);
   return out + "\n";
 }
@@ -116,12 +117,12 @@ void write_occupancy(JsonWriter& json, const OccupancyOverTime& o) {
   json.object([&] {
     json.member("begin", o.begin)
         .member("end", o.end)
-        .member("mean", o.mean_of_waves)
+        .member("mean", o.overall_mean_waves)
         .member("largest", o.largest_wave_count);
     json.member("simds", o.num_simds).member("device_simds", o.num_device_simds).member("fitting", o.fitting_waves);
     json.member("most", o.max_waves).member("limiter", o.limiting_resource).member("waves", o.mean_waves);
     json.key("limits").array([&] {
-      for (OccupancyLimit limit : o.limit_of_part) json.value(occupancy_limit_name(limit));
+      for (OccupancyLimit limit : o.limits_of_parts) json.value(occupancy_limit_name(limit));
     });
   });
 }

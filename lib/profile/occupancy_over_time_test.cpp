@@ -10,9 +10,9 @@ Profile two_engines(std::vector<WaveSpan> first, std::vector<WaveSpan> second, u
   Profile p;
   p.trace.kernels.push_back({.name = "E_4", .kernel = "E_4", .sqtt = {0, 1}});
   p.trace.sqtt.resize(2);
-  p.summaries.resize(2);
-  p.summaries[0].wave_spans = std::move(first), p.summaries[0].clock_mark = {7, 500};
-  p.summaries[1].wave_spans = std::move(second), p.summaries[1].clock_mark = {second_mark, 1500};
+  p.sqtt_summaries.resize(2);
+  p.sqtt_summaries[0].wave_spans = std::move(first), p.sqtt_summaries[0].clock_mark = {7, 500};
+  p.sqtt_summaries[1].wave_spans = std::move(second), p.sqtt_summaries[1].clock_mark = {second_mark, 1500};
   return p;
 }
 
@@ -28,11 +28,11 @@ TEST_CASE("occupancy over time: waves of both engines on one clock, and why ther
   CHECK(o->end == 2000);
   CHECK(o->num_simds == 2);
   CHECK(o->largest_wave_count == 2);
-  CHECK(o->mean_of_waves == doctest::Approx(1.25));
+  CHECK(o->overall_mean_waves == doctest::Approx(1.25));
   CHECK(o->mean_waves.front() == doctest::Approx(1));
   CHECK(o->mean_waves.back() == doctest::Approx(1.5));
-  CHECK(o->share_of(OccupancyLimit::Starting) == doctest::Approx(0.5));
-  CHECK(o->share_of(OccupancyLimit::Launch) == doctest::Approx(0.5));
+  CHECK(o->time_share_of(OccupancyLimit::Starting) == doctest::Approx(0.5));
+  CHECK(o->time_share_of(OccupancyLimit::Launch) == doctest::Approx(0.5));
 }
 
 TEST_CASE("occupancy over time: traces without a common mark and waves without an end do not count") {

@@ -68,7 +68,7 @@ void print_packets(const Profile& p, bool json, const Print& print) {
     const SqttEvent& e = p.trace.sqtt[i];
     if (!p.is_run_chosen[e.kernel]) continue;
     const std::string& name = p.trace.kernels[e.kernel].name;
-    const KernelCode* code = p.packet_code_of(i);
+    const KernelCode* code = p.packet_code_of_event(i);
     const auto& listing = listings.find(e.kernel);
     if (!json) out += formatted("%s, shader engine %d\n", name.c_str(), int(e.se));
     each_packet(bytes_of(e.blob), code, [&](const PacketView& packet, uint32_t instruction) {
@@ -106,11 +106,11 @@ void print_packets(const Profile& p, bool json, const Print& print) {
 
 std::string waves_text(const Profile& p) {
   std::vector<std::vector<std::string>> rows{{"run", "SE", "CU", "SIMD", "wave", "begin", "end", "cycles"}};
-  auto time = [](int64_t t) { return t == WaveSpan::kUnknown ? "-" : std::to_string(t); };
+  auto time = [](int64_t t) { return t == WaveSpan::kUnknownTime ? "-" : std::to_string(t); };
   for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
     const SqttEvent& e = p.trace.sqtt[i];
-    for (const WaveSpan& w : p.summaries[i].wave_spans) {
-      bool is_whole = w.begin != WaveSpan::kUnknown && w.end != WaveSpan::kUnknown;
+    for (const WaveSpan& w : p.sqtt_summaries[i].wave_spans) {
+      bool is_whole = w.begin != WaveSpan::kUnknownTime && w.end != WaveSpan::kUnknownTime;
       rows.push_back({p.trace.kernels[e.kernel].name, std::to_string(e.se), std::to_string(w.cu),
                       std::to_string(w.simd), std::to_string(w.wave), time(w.begin), time(w.end),
                       is_whole ? std::to_string(w.end - w.begin) : "-"});

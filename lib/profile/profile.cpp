@@ -34,41 +34,42 @@ std::span<const uint8_t> bytes_of(std::string_view blob) {
   return {reinterpret_cast<const uint8_t*>(blob.data()), blob.size()};
 }
 
-const KernelCode* Profile::code_of(size_t kernel) const {
+const KernelCode* Profile::code_of_kernel(size_t kernel) const {
   auto found = codes.find(trace.kernels[kernel].program);
   return found != codes.end() && found->second.ok() ? &found->second.code : nullptr;
 }
 
-const KernelCode* Profile::packet_code_of(size_t event) const {
+const KernelCode* Profile::packet_code_of_event(size_t event) const {
   const SqttEvent& e = trace.sqtt[event];
-  const KernelCode* code = e.has_instruction_packets && summaries[event].error.empty() ? code_of(e.kernel) : nullptr;
+  const KernelCode* code =
+      e.has_instruction_packets && sqtt_summaries[event].error.empty() ? code_of_kernel(e.kernel) : nullptr;
   return code && is_rdna(code->isa()) ? code : nullptr;
 }
 
 std::optional<int64_t> Profile::clock_offset(size_t event) const {
   const size_t first = trace.kernels[trace.sqtt[event].kernel].sqtt.front();
   if (first == event) return 0;
-  const auto &a = summaries[first].clock_mark, &b = summaries[event].clock_mark;
+  const auto &a = sqtt_summaries[first].clock_mark, &b = sqtt_summaries[event].clock_mark;
   if (!a || !b || a->id != b->id) return {};
   return int64_t(uint64_t(a->time) - uint64_t(b->time));  // the times of a damaged trace may overflow
 }
 
-const CodeSource* Profile::source_of(size_t kernel) const {
+const CodeSource* Profile::source_of_kernel(size_t kernel) const {
   auto found = sources.find(trace.kernels[kernel].program);
   return found == sources.end() ? nullptr : &found->second;
 }
 
 std::optional<KernelWork> Profile::work_of(size_t kernel) const {
-  const CodeSource* source = source_of(kernel);
+  const CodeSource* source = source_of_kernel(kernel);
   if (source && source->kernel_work) return source->kernel_work;
   auto found = kernel_works.find(trace.kernels[kernel].kernel);
   return found == kernel_works.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::vector<InstructionTimes> Profile::instructions_of(size_t kernel) const {
+std::vector<InstructionTimes> Profile::instructions_of_kernel(size_t kernel) const {
   std::vector<InstructionTimes> out;
   for (size_t i : trace.kernels[kernel].sqtt) {
-    const auto& times = summaries[i].instructions;
+    const auto& times = sqtt_summaries[i].instructions;
     if (out.size() < times.size()) out.resize(times.size());
     for (size_t n = 0; n < times.size(); n++) {
       out[n].num_executions += times[n].num_executions, out[n].cycles += times[n].cycles;
@@ -78,10 +79,10 @@ std::vector<InstructionTimes> Profile::instructions_of(size_t kernel) const {
   return out;
 }
 
-std::vector<uint64_t> Profile::active_lanes_of(size_t kernel) const {
-  std::vector<uint64_t> out(instructions_of(kernel).size());
+std::vector<uint64_t> Profile::active_lanes_of_kernel(size_t kernel) const {
+  std::vector<uint64_t> out(instructions_of_kernel(kernel).size());
   for (size_t i : trace.kernels[kernel].sqtt) {
-    if (summaries[i].instructions.empty()) continue;
+    if (sqtt_summaries[i].instructions.empty()) continue;
     const auto& sums = trace.sqtt[i].active_lanes;
     if (sums.size() != out.size()) return {};
     for (size_t n = 0; n < out.size(); n++) out[n] += sums[n];
@@ -104,29 +105,29 @@ Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
                          .expected = names.empty() ? "" : names + (t.kernels.size() > 8 ? ", ..." : "")});
     }
     out.buffer_bytes = buffer_bytes(t, memory_use(t));
-    out.summaries.resize(t.sqtt.size());
+    out.sqtt_summaries.resize(t.sqtt.size());
     std::vector<size_t> tasks;
     for (size_t i = 0; i < t.sqtt.size(); i++) {
       const SqttEvent& e = t.sqtt[i];
       if (!out.is_run_chosen[e.kernel]) continue;
       tasks.push_back(i);
       const KernelRun& run = t.kernels[e.kernel];
-      Isa isa = isa_of(run.arch);
+      Isa isa = isa_of_arch(run.arch);
       if (e.has_instruction_packets && run.program && isa != Isa::None && !out.codes.contains(run.program))
         out.codes[run.program] = read_code(*run.program, isa);
     }
     unsigned jobs = options.num_threads ? options.num_threads : std::max(1u, std::thread::hardware_concurrency());
     run_tasks(tasks.size(), jobs, [&](size_t n) {
       const SqttEvent& e = t.sqtt[tasks[n]];
-      const KernelCode* code = e.has_instruction_packets ? out.code_of(e.kernel) : nullptr;
-      out.summaries[tasks[n]] = summarize_sqtt(bytes_of(e.blob), code);
+      const KernelCode* code = e.has_instruction_packets ? out.code_of_kernel(e.kernel) : nullptr;
+      out.sqtt_summaries[tasks[n]] = summarize_sqtt(bytes_of(e.blob), code);
     });
     for (size_t i : tasks) {
       const SqttEvent& e = t.sqtt[i];
       const KernelRun& run = t.kernels[e.kernel];
-      if (!e.has_instruction_packets || isa_of(run.arch) == Isa::None) continue;
-      if (!run.program) out.summaries[i].error = "the profile has no binary of this kernel";
-      else if (const ProgramCode& code = out.codes[run.program]; !code.ok()) out.summaries[i].error = code.error;
+      if (!e.has_instruction_packets || isa_of_arch(run.arch) == Isa::None) continue;
+      if (!run.program) out.sqtt_summaries[i].error = "the profile has no binary of this kernel";
+      else if (const ProgramCode& code = out.codes[run.program]; !code.ok()) out.sqtt_summaries[i].error = code.error;
     }
     return out;
   });

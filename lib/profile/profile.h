@@ -29,7 +29,7 @@ struct Profile {
   Trace trace;
   std::string wanted_run;
   std::vector<bool> is_run_chosen;              // ProfileOptions::kernel names the run, or is empty
-  std::vector<SqttSummary> summaries;           // by SQTT event; empty if the run is not chosen
+  std::vector<SqttSummary> sqtt_summaries;      // by SQTT event; empty if the run is not chosen
   std::map<const Program*, ProgramCode> codes;
   CodeSources sources;                          // set by a caller, with find_sources()
 
@@ -40,17 +40,17 @@ struct Profile {
   // Returns what the AST of a run needs: of the run's source, or else in the profile; nullopt if it is unknown.
   std::optional<KernelWork> work_of(size_t kernel) const;
   // Returns null if the profile has no code that packets can be mapped to.
-  const KernelCode* code_of(size_t kernel) const;
+  const KernelCode* code_of_kernel(size_t kernel) const;
   // Returns the cycles from the clock of a trace to that of its run's first trace; nullopt if no packets relate them.
   std::optional<int64_t> clock_offset(size_t event) const;
   // Returns the code to whose instructions the packets of an SQTT event are mapped one by one; null if they are not.
-  const KernelCode* packet_code_of(size_t event) const;
+  const KernelCode* packet_code_of_event(size_t event) const;
   // `missing_reason` is set if no source was found; null if none was looked for.
-  const CodeSource* source_of(size_t kernel) const;
+  const CodeSource* source_of_kernel(size_t kernel) const;
   // Returns the times of a run's instructions, added up over its traces; empty if no trace was mapped to code.
-  std::vector<InstructionTimes> instructions_of(size_t kernel) const;
+  std::vector<InstructionTimes> instructions_of_kernel(size_t kernel) const;
   // Returns the active lanes by instruction, added up over all executions; empty if they are unknown.
-  std::vector<uint64_t> active_lanes_of(size_t kernel) const;
+  std::vector<uint64_t> active_lanes_of_kernel(size_t kernel) const;
 };
 
 // Fails if `options` names a kernel or run that has no hardware events.

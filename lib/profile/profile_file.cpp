@@ -279,7 +279,7 @@ class TraceReader {
     if (auto ret = name.find("ret"); ret && ret->kind() == Pickle::Number) e.bytes = ret->float_value();
     // compilations have as keys the name of the kernel's function and the AST
     if (auto keys = name.find("keys"); keys && keys->size() > 1 && (*keys)[1].class_name() == "UOp")
-      to_.asts.emplace((*keys)[0].text(), (*keys)[1]);
+      to_.kernel_asts.emplace((*keys)[0].text(), (*keys)[1]);
     auto is_copy = f.find("is_copy");  // only in tinygrad 0.12.0
     bool is_queue = e.device.find(":SDMA") != e.device.npos || e.device.find(":COPY") != e.device.npos;
     e.is_copy = e.bytes || is_queue || (is_copy && is_copy->is_true());
@@ -298,7 +298,7 @@ class TraceReader {
     to_.point_events.push_back(e);
   }
   void spend_times(size_t count, size_t bytes) {
-    if (bytes > SIZE_MAX / count) throw Failure(over_limit(Limit::InputBytes));
+    if (bytes > SIZE_MAX / count) throw Failure(limit_error(Limit::InputBytes));
     budget_.spend_bytes(count * bytes);
   }
   void add_graph(const PickleValue& event) {
@@ -388,7 +388,7 @@ Result<Trace> parse_damaged_trace(std::string_view bytes, const Diag& why) {
 Result<Trace> read_trace(const std::string& path) {
   return catch_failures([&] {
     auto trace = parse_trace(read_bytes(path));
-    const bool is_too_large = !trace && trace.diag().message == over_limit(Limit::InputBytes).message;
+    const bool is_too_large = !trace && trace.diag().message == limit_error(Limit::InputBytes).message;
     if (!trace && !is_too_large && path != "-") trace = parse_damaged_trace(read_bytes(path), trace.diag());
     if (!trace) throw Failure([&] { Diag d = trace.diag(); return d.file = input_name(path), d; }());
     return std::move(*trace);

@@ -85,7 +85,7 @@ struct Trace {
   std::vector<RangeEvent> range_events;
   std::vector<PointEvent> point_events;
   std::map<std::string, std::string, std::less<>> archs;
-  std::map<std::string, PickleValue, std::less<>> asts;  // by name of a kernel's function: a UOp
+  std::map<std::string, PickleValue, std::less<>> kernel_asts;  // by name of a kernel's function: a UOp
 };
 
 // Reads a profile, and leaves out damaged and unknown events (Trace::damage_notes). Fails if the file cannot be read as

@@ -22,7 +22,7 @@ void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
       if (!p.is_run_chosen[n]) continue;
       json.start_line().object([&] {
         json.member("id", n).member("name", run.name).member("device", run.device).member("arch", run.arch);
-        const KernelFigures f = figures_of(p, n, listings.find(n));
+        const KernelFigures f = figures_of_kernel(p, n, listings.find(n));
         json.member("count", 1).member("seconds", run.seconds).member("flops", f.needed_operations());
         json.member("bytes", f.kernel_work ? f.kernel_work->num_bytes : f.buffer_bytes)
             .member("flops_at_most", f.is_operations_upper_bound());
@@ -49,7 +49,7 @@ void write_sqtt(JsonWriter& json, const Profile& p) {
     for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
       const SqttEvent& e = p.trace.sqtt[i];
       if (!p.is_run_chosen[e.kernel]) continue;
-      const SqttSummary& s = p.summaries[i];
+      const SqttSummary& s = p.sqtt_summaries[i];
       json.start_line().object([&] {
         json.member("kernel", p.trace.kernels[e.kernel].name)
             .member("se", e.se)
@@ -84,7 +84,7 @@ void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
   json.member("line", line).member("source", source.text_of(line));
   if (!source.is_exact_at(pc)) json.member("approximate", true);
   json.key("uops").array([&] {
-    for (const LinearNode& n : source.nodes_of(line))
+    for (const LinearNode& n : source.nodes_of_line(line))
       json.object([&] {
         json.member("number", n.list_index).member("op", n.op).member("dtype", n.dtype);
         if (!n.has_own_line) json.member("inside", true);
@@ -95,7 +95,7 @@ void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
 void write_sources(JsonWriter& json, const Profile& p) {
   json.key("sources").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
-      const CodeSource* source = p.is_run_chosen[n] ? p.source_of(n) : nullptr;
+      const CodeSource* source = p.is_run_chosen[n] ? p.source_of_kernel(n) : nullptr;
       if (!source) continue;
       json.start_line().object([&] {
         json.member("kernel", p.trace.kernels[n].name);
@@ -109,7 +109,7 @@ void write_sources(JsonWriter& json, const Profile& p) {
 
 void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionStalls& s) {
   json.key("reasons").object([&] {
-    for (size_t r = 0; r < kStallReasons; r++)
+    for (size_t r = 0; r < kNumStallReasons; r++)
       if (s.times_by_reason[r].cycles) json.member(stall_reason_name(StallReason(r)), s.times_by_reason[r].cycles);
   });
   if (s.waits_for_result.cycles) json.member("waited_for", s.waits_for_result.cycles);
@@ -129,17 +129,17 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
       if (!p.is_run_chosen[n]) continue;
       const KernelRun& run = p.trace.kernels[n];
       const auto& listing = listings.find(n);
-      const StallReport stalls = stalls_of(p, n, listing);
+      const StallReport stalls = stalls_of_kernel(p, n, listing);
       for (Hint& h : hints(p, n, listing, stalls)) found.emplace_back(n, std::move(h));
-      levels.emplace_back(n, memory_levels(p, n, stalls, figures_of(p, n, listing)));
-      auto times = p.instructions_of(n);
+      levels.emplace_back(n, memory_levels(p, n, stalls, figures_of_kernel(p, n, listing)));
+      auto times = p.instructions_of_kernel(n);
       if (times.empty()) continue;
-      const auto active = p.active_lanes_of(n);
+      const auto active = p.active_lanes_of_kernel(n);
       const std::vector<InstructionTimes> shown = times_of(p, n, stalls);
-      const CodeSource* source = p.source_of(n);
+      const CodeSource* source = p.source_of_kernel(n);
       for (uint32_t i = 0; i < times.size(); i++) {
         if (!times[i].num_executions) continue;
-        uint64_t pc = p.code_of(n)->address_of(i);
+        uint64_t pc = p.code_of_kernel(n)->address_of(i);
         json.start_line().object([&] {
           json.member("kernel", run.name).member("pc", pc);
           if (auto text = listing.find(pc); text != listing.end()) json.member("asm", text->second);
@@ -148,13 +148,13 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
           if (auto text = listing.find(pc); !active.empty() && text != listing.end() && runs_in_lanes(text->second))
             json.member("lanes", double(active[i]) / double(times[i].num_executions));
           if (i < stalls.instructions.size() && !stalls.is_modeled) {
-            write_stalls(json, p.code_of(n), stalls.instructions[i]);
+            write_stalls(json, p.code_of_kernel(n), stalls.instructions[i]);
           } else if (i < stalls.instructions.size()) {
             json.key("modeled").object([&] {
               json.member("cycles", shown[i].cycles)
                   .member("stall", shown[i].stall_cycles)
                   .member("idle", shown[i].idle_cycles);
-              write_stalls(json, p.code_of(n), stalls.instructions[i]);
+              write_stalls(json, p.code_of_kernel(n), stalls.instructions[i]);
             });
           }
           if (source) write_line(json, *source, pc);
@@ -187,7 +187,7 @@ void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Pri
     row.append(name).append(digits, size_t(std::to_chars(digits, std::end(digits), n).ptr - digits));
   };
   auto add_time = [&](std::string_view name, int64_t t) {
-    if (t == WaveSpan::kUnknown) row.append(name).append("null");
+    if (t == WaveSpan::kUnknownTime) row.append(name).append("null");
     else add(name, t);
   };
   json.key("waves").array([&] {
@@ -196,7 +196,7 @@ void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Pri
       std::string begin = R"({"kernel":)";
       append_json_string(begin, p.trace.kernels[e.kernel].name);
       begin += R"(,"se":)" + std::to_string(e.se);
-      for (const WaveSpan& w : p.summaries[i].wave_spans) {
+      for (const WaveSpan& w : p.sqtt_summaries[i].wave_spans) {
         row = begin;
         add(R"(,"cu":)", w.cu), add(R"(,"simd":)", w.simd), add(R"(,"wave":)", w.wave);
         add_time(R"(,"begin":)", w.begin), add_time(R"(,"end":)", w.end);
@@ -227,10 +227,12 @@ void write_samples(JsonWriter& json, const Profile& p) {
 void write_errors(JsonWriter& json, const Profile& p) {
   json.key("errors").array([&] {
     for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
-      if (p.summaries[i].error.empty()) continue;
+      if (p.sqtt_summaries[i].error.empty()) continue;
       const SqttEvent& e = p.trace.sqtt[i];
       json.start_line().object([&] {
-        json.member("kernel", p.trace.kernels[e.kernel].name).member("se", e.se).member("error", p.summaries[i].error);
+        json.member("kernel", p.trace.kernels[e.kernel].name)
+            .member("se", e.se)
+            .member("error", p.sqtt_summaries[i].error);
       });
     }
   });

@@ -153,8 +153,8 @@ TEST_CASE("sqtt: waves are followed through jumps, skipped waits and masks of wa
   CHECK(s.instructions[3].num_executions == 2);
   CHECK(s.instructions[4].num_executions == 1);
   REQUIRE(s.wave_spans.size() == 3);
-  CHECK(s.wave_spans[0].end != WaveSpan::kUnknown);
-  CHECK(s.wave_spans[1].end == WaveSpan::kUnknown);
+  CHECK(s.wave_spans[0].end != WaveSpan::kUnknownTime);
+  CHECK(s.wave_spans[1].end == WaveSpan::kUnknownTime);
   CHECK(s.wave_spans[2].cu == 3);
   auto error = [&](uint64_t packet, uint32_t nibbles) {
     std::string branch = words({kBranch, kEnd});
@@ -237,10 +237,10 @@ TEST_CASE("emulated profile: the trace of a log has the log's hits, and a log th
   CHECK(analyzed->trace.kernels[0].name == "E_4");
   CHECK(analyzed->trace.kernels[0].arch == "gfx1100");
   std::vector<uint64_t> hits;
-  for (const auto& t : analyzed->instructions_of(0)) hits.push_back(t.num_executions);
+  for (const auto& t : analyzed->instructions_of_kernel(0)) hits.push_back(t.num_executions);
   CHECK(hits == std::vector<uint64_t>{2, 4, 0, 4, 4, 2});
-  CHECK(analyzed->active_lanes_of(0) == std::vector<uint64_t>{40, 0, 0, 80, 80, 40});
-  CHECK(analyzed->summaries[0].wave_spans.size() == 2);
+  CHECK(analyzed->active_lanes_of_kernel(0) == std::vector<uint64_t>{40, 0, 0, 80, 80, 40});
+  CHECK(analyzed->sqtt_summaries[0].wave_spans.size() == 2);
   CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 20}}));  // behind a branch that was not logged
   CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 24}}));
 }
@@ -292,10 +292,10 @@ TEST_CASE("roofline: operations of instructions") {
   CHECK(flops_per_lane("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]") == 256);
   CHECK(flops_per_lane("v_add_nc_u32_e32 v0, v0, v3") == 0);
   CHECK(flops_per_lane("global_load_b32 v3, v[3:4], off") == 0);
-  CHECK(bound_by(61.4e9, {}, 2e-3, "gfx1100") == "compute 50%");
-  CHECK(bound_by({}, 480e3, 1e-6, "gfx1100") == "memory 50%");
-  CHECK(bound_by(1.0, 1.0, 1, "gfx1100") == "latency (0.0% of peak)");
-  CHECK(bound_by(1.0, 1.0, 1, "gfx9999") == "");
+  CHECK(speed_limit_text(61.4e9, {}, 2e-3, "gfx1100") == "compute 50%");
+  CHECK(speed_limit_text({}, 480e3, 1e-6, "gfx1100") == "memory 50%");
+  CHECK(speed_limit_text(1.0, 1.0, 1, "gfx1100") == "latency (0.0% of peak)");
+  CHECK(speed_limit_text(1.0, 1.0, 1, "gfx9999") == "");
 }
 
 TEST_CASE("profile: every class of event") {

@@ -34,8 +34,8 @@ std::string hardware_runs(const Profile& p) {
     uint64_t packets = 0, waves = 0;
     std::string errors;
     for (size_t i : run.sqtt) {
-      packets += p.summaries[i].num_packets, waves += p.summaries[i].wave_spans.size();
-      if (errors.empty()) errors = p.summaries[i].error;
+      packets += p.sqtt_summaries[i].num_packets, waves += p.sqtt_summaries[i].wave_spans.size();
+      if (errors.empty()) errors = p.sqtt_summaries[i].error;
     }
     auto counters = std::ranges::count(p.trace.counter_samples, n, &CounterSample::kernel);
     rows.push_back({run.name, std::string(run.device), run.arch, std::to_string(run.sqtt.size()),
@@ -54,7 +54,7 @@ std::string hardware_runs(const Profile& p) {
 
 const Listings::Listing& Listings::find(size_t kernel) {
   const KernelRun& run = profile_->trace.kernels[kernel];
-  if (!run.program || !profile_->code_of(kernel)) return empty_listing_;
+  if (!run.program || !profile_->code_of_kernel(kernel)) return empty_listing_;
   auto [found, is_new] = listings_.try_emplace(run.program);
   if (is_new) found->second = disassemble_program(*run.program, run.arch);
   return found->second;
@@ -81,7 +81,8 @@ std::string overview_text(const Profile& p, const std::string& file) {
     double percent = device_seconds > 0 ? t.seconds / device_seconds * 100 : 0;
     rows.push_back({trimmed_time(t.seconds), formatted("%.1f", percent), std::to_string(t.num_executions),
                     trimmed_time(mean), t.device, t.name, rate_of(t.flops, mean, "FLOPS", t.is_flops_upper_bound),
-                    rate_of(t.bytes, mean, "B/s"), t.is_copy ? "copy" : bound_by(t.flops, t.bytes, mean, t.arch)});
+                    rate_of(t.bytes, mean, "B/s"),
+                    t.is_copy ? "copy" : speed_limit_text(t.flops, t.bytes, mean, t.arch)});
   }
   out += rows.size() == 1 ? is_emulated ? "" : "no kernel ran\n" : table(rows, "rrrrllrr");
   if (host_seconds > 0) out += "host: " + trimmed_time(host_seconds) + " in tinygrad and the program's tensor calls\n";
@@ -110,7 +111,7 @@ std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* sou
   if (text.size() > kMostSource) text = text.substr(0, kMostSource - 3) + "...";
   const char* about = source->is_exact_at(r.address) ? "" : "~";
   std::string number = line ? about + std::to_string(line) : "";
-  out.insert(out.end(), {std::move(number), std::move(text), nodes_text(source->nodes_of(line))});
+  out.insert(out.end(), {std::move(number), std::move(text), nodes_text(source->nodes_of_line(line))});
   return out;
 }
 
@@ -133,7 +134,7 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   for (const std::string& what : check_traces(p, kernel, listings.find(kernel))) out += "inconsistent: " + what + "\n";
   size_t waves = 0, followed = 0;
   for (size_t i : run.sqtt) {
-    const SqttSummary& s = p.summaries[i];
+    const SqttSummary& s = p.sqtt_summaries[i];
     waves += s.wave_spans.size();
     if (!s.error.empty()) out += formatted("shader engine %d: %s\n", int(p.trace.sqtt[i].se), s.error.c_str());
     if (!s.instructions.empty())
@@ -143,15 +144,15 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   std::vector<Row> rows;
   uint64_t all = 0;
   const Listings::Listing& listing = listings.find(kernel);
-  const StallReport stalls = stalls_of(p, kernel, listing);
+  const StallReport stalls = stalls_of_kernel(p, kernel, listing);
   const std::vector<InstructionTimes> times = times_of(p, kernel, stalls);
-  const KernelFigures figures = figures_of(p, kernel, listing);
+  const KernelFigures figures = figures_of_kernel(p, kernel, listing);
   out += figures_text(p, kernel, figures);
   if (auto occupancy = occupancy_over_time(p, kernel)) out += occupancy_text(*occupancy);
   out += memory_levels_text(memory_levels(p, kernel, stalls, figures));
   for (uint32_t n = 0; n < times.size(); n++) {
     if (!times[n].num_executions) continue;
-    uint64_t address = p.code_of(kernel)->address_of(n);
+    uint64_t address = p.code_of_kernel(kernel)->address_of(n);
     auto text = listing.find(address);
     Row row{address, times[n], "", text == listing.end() ? "" : text->second};
     if (n < stalls.instructions.size()) {
@@ -170,7 +171,7 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
     out += formatted("%zu of %zu waves followed, those of SIMD 0 of compute unit 0; %llu %scycles in all\n", followed,
                      waves, static_cast<unsigned long long>(all), is_modeled ? "modeled " : "");
     out += stalls_text(p, kernel, stalls, listing) + hints_text;
-    const CodeSource* source = p.source_of(kernel);
+    const CodeSource* source = p.source_of_kernel(kernel);
     if (source) out += source_text(*source);
     if (source && !source->missing_reason.empty()) source = nullptr;
     std::vector<std::string> header{"hits", "cycles", "%", "stall", "idle", "reason", "address", "instruction"};
@@ -245,7 +246,7 @@ std::vector<Total> event_totals(const Profile& p, Listings& listings) {
     if (t == totals.end()) continue;
     t->second.arch = run.arch;
     if (!p.is_run_chosen[n] || t->second.flops) continue;
-    const KernelFigures figures = figures_of(p, n, listings.find(n));
+    const KernelFigures figures = figures_of_kernel(p, n, listings.find(n));
     t->second.flops = figures.needed_operations(), t->second.is_flops_upper_bound = figures.is_operations_upper_bound();
   }
   std::vector<Total> out;

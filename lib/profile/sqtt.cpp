@@ -50,18 +50,18 @@ DecodeRow make_row(const PacketType& type, Layout layout) {
   row.packet = type.id;
   row.action = action_of(type.id);
   row.nibbles = type.id == Packet::TS_DELTA_S8_W3 && layout == Layout::Rdna4 ? kLongDeltaNibbles : type.nibbles;
-  row.delta_low = type.delta_low;
+  row.delta_low_bit = type.delta_low_bit;
   // decode_sqtt() adds the time difference of a marker, which has more bits
   row.time_delta_mask = row.action == Action::Marker ? 0 : uint16_t((1u << type.delta_bits) - 1);
   if (type.id == Packet::TS_DELTA_SHORT) row.time_added = 4;
   // in units of 4 cycles
-  if (type.id == Packet::CDNA_MISC) row.delta_low = 2, row.time_delta_mask = 0xff << 2;
+  if (type.id == Packet::CDNA_MISC) row.delta_low_bit = 2, row.time_delta_mask = 0xff << 2;
   row.count_base = uint16_t(type.id);
   if (const PacketField* op = find_field(type, "op")) {
     row.count_base = uint16_t(first_op_counter(layout));
-    row.count_low = op->low, row.count_mask = uint16_t((1u << (op->high - op->low + 1)) - 1);
+    row.count_low_bit = op->low, row.count_mask = uint16_t((1u << (op->high - op->low + 1)) - 1);
   }
-  if (const PacketField* wave = find_field(type, "wave")) row.wave_low = wave->low;
+  if (const PacketField* wave = find_field(type, "wave")) row.wave_low_bit = wave->low;
   return row;
 }
 

@@ -26,7 +26,7 @@ enum class Packet : uint8_t {
 struct PacketType {
   Packet id;
   std::string_view name;
-  uint8_t mask_bits, encoding, nibbles, delta_low, delta_bits;
+  uint8_t mask_bits, encoding, nibbles, delta_low_bit, delta_bits;
   std::array<PacketField, 12> fields;
 
   // Returns 0 if the packet has no such field.
@@ -45,14 +45,14 @@ enum class Action : uint8_t { None, Instruction, Mask, Start, End, Snapshot, Hea
 struct alignas(16) DecodeRow {
   uint8_t nibbles = 1;
   // lowest bit of the time difference; what is added to it
-  uint8_t delta_low = 0, time_added = 0;
+  uint8_t delta_low_bit = 0, time_added = 0;
   Action action = Action::None;
   uint16_t time_delta_mask = 0;
   Packet packet = Packet::NOP;
-  uint8_t count_low = 0;        // lowest bit of an instruction's operation
+  uint8_t count_low_bit = 0;    // lowest bit of an instruction's operation
   uint16_t count_mask = 0;      // 0: the packet has no operation
   uint16_t count_base = 0;      // first counter (SqttSummary::counter_values) of this packet
-  uint8_t wave_low = 0;
+  uint8_t wave_low_bit = 0;
 };
 struct DecodeTable {
   std::array<DecodeRow, 256> rows;
@@ -62,10 +62,10 @@ struct DecodeTable {
 const DecodeTable& decode_table(Layout layout);
 
 // Counters: one for each packet type without an operation, and in each layout one for each operation.
-inline constexpr uint32_t kOpCounters = 256;
-inline constexpr uint32_t kCounters = uint32_t(Packet::Count) + 3 * kOpCounters;
+inline constexpr uint32_t kNumOpCounters = 256;
+inline constexpr uint32_t kNumCounters = uint32_t(Packet::Count) + 3 * kNumOpCounters;
 constexpr uint32_t first_op_counter(Layout layout) {
-  return uint32_t(Packet::Count) + kOpCounters * (layout == Layout::Rdna3 ? 0 : layout == Layout::Rdna4 ? 1 : 2);
+  return uint32_t(Packet::Count) + kNumOpCounters * (layout == Layout::Rdna3 ? 0 : layout == Layout::Rdna4 ? 1 : 2);
 }
 
 struct PacketView {
@@ -96,7 +96,7 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
     const DecodeRow* row = &rows[bits & 0xff];
     uint64_t size_of_packet = nibbles[bits & 0xff];
     p.bits = bits;
-    p.time += int64_t(((bits >> row->delta_low) & row->time_delta_mask) + row->time_added);
+    p.time += int64_t(((bits >> row->delta_low_bit) & row->time_delta_mask) + row->time_added);
     if (row->action < Action::Header) [[likely]] {
     } else if (row->action == Action::Marker) {
       bool is_rdna4 = table->layout == Layout::Rdna4;

@@ -9,16 +9,16 @@ namespace {
 enum Mapping : uint8_t { Plain, Other };
 
 struct MappingTable {
-  std::array<Mapping, kCounters> of{};
+  std::array<Mapping, kNumCounters> of{};
   MappingTable() {
     for (Layout layout : {Layout::Rdna3, Layout::Rdna4})
-      for (uint32_t op = 0; op < kOpCounters; op++)
+      for (uint32_t op = 0; op < kNumOpCounters; op++)
         if (inst_op_name(layout, op).starts_with("OTHER_")) of[first_op_counter(layout) + op] = Other;
   }
 };
 
 struct WaveFields {
-  uint8_t wave_low, wave_bits, simd_low, cu_low, cu_bits, sa_low, sa_shift;
+  uint8_t wave_low_bit, wave_bits, simd_low, cu_low, cu_bits, sa_low, sa_shift;
 };
 constexpr WaveFields kStartRdna3{13, 5, 8, 10, 3, 7, 3}, kStartRdna4{15, 5, 8, 10, 4, 7, 4},
     kEndRdna3{15, 5, 9, 11, 3, 8, 3}, kEndRdna4{15, 5, 9, 11, 4, 8, 4}, kBothCdna{10, 4, 14, 6, 4, 0, 0};
@@ -36,7 +36,7 @@ const WaveFields& wave_fields(Packet p) {
 WaveSpan wave_of(const PacketView& p) {
   const WaveFields& f = wave_fields(p.row->packet);
   auto bits = [&](uint8_t low, uint8_t count) { return uint32_t(p.bits >> low & ((1u << count) - 1)); };
-  WaveSpan out{.cu = bits(f.cu_low, f.cu_bits), .simd = bits(f.simd_low, 2), .wave = bits(f.wave_low, f.wave_bits)};
+  WaveSpan out{.cu = bits(f.cu_low, f.cu_bits), .simd = bits(f.simd_low, 2), .wave = bits(f.wave_low_bit, f.wave_bits)};
   if (f.sa_shift) out.cu |= bits(f.sa_low, 1) << f.sa_shift;
   return out;
 }
@@ -113,13 +113,13 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
   };
   uint64_t packets = 0;
   int64_t time = 0;
-  std::array<uint64_t, kCounters> counts{};
+  std::array<uint64_t, kNumCounters> counts{};
   decode_sqtt(blob, [&](const PacketView& p) {
     if (packets++ == 0) [[unlikely]] {
       out.layout = p.layout, out.first_time = p.time;
     }
     time = p.time;
-    uint32_t op = uint32_t(p.bits >> p.row->count_low) & p.row->count_mask;
+    uint32_t op = uint32_t(p.bits >> p.row->count_low_bit) & p.row->count_mask;
     uint32_t counter = p.row->count_base + op;
     counts[counter]++;
     switch (p.row->action) {
@@ -138,7 +138,7 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
       }
       case Action::Instruction:
         if (kMaps && mapping.of[counter] == Plain) {
-          uint32_t wave = uint32_t(p.bits >> p.row->wave_low) & 31;
+          uint32_t wave = uint32_t(p.bits >> p.row->wave_low_bit) & 31;
           hit(wave, map.instruction(wave, p.row->count_mask != 0, op), p.time);
         }
         break;
@@ -160,7 +160,7 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
     }
   });
   out.num_packets = packets, out.last_time = time;
-  for (uint32_t n = 0; n < kCounters; n++)
+  for (uint32_t n = 0; n < kNumCounters; n++)
     if (counts[n]) out.counter_values.emplace_back(uint16_t(n), counts[n]);
   if (kMaps && map.error()) out.error = map.error(), out.instructions.clear();
 }
@@ -187,7 +187,7 @@ SqttSummary::NamedCounts SqttSummary::named_counts() const {
     }
     constexpr std::pair<Layout, Packet> kWithOps[] = {
         {Layout::Rdna3, Packet::INST}, {Layout::Rdna4, Packet::INST_RDNA4}, {Layout::Cdna, Packet::CDNA_INST}};
-    auto [l, packet] = kWithOps[(counter - packets_of.size()) / kOpCounters];
+    auto [l, packet] = kWithOps[(counter - packets_of.size()) / kNumOpCounters];
     packets_of[size_t(packet)] += count;
     out.operations.emplace_back(inst_op_name(l, counter - first_op_counter(l)), count);
   }

@@ -15,8 +15,8 @@ namespace tgc::profile {
 // `cu` has the shader array in its high bits; `wave` is the place on the SIMD.
 struct WaveSpan {
   uint32_t cu = 0, simd = 0, wave = 0;
-  static constexpr int64_t kUnknown = INT64_MIN;  // the trace has no packet of this event
-  int64_t begin = kUnknown, end = kUnknown;
+  static constexpr int64_t kUnknownTime = INT64_MIN;  // the trace has no packet of this event
+  int64_t begin = kUnknownTime, end = kUnknownTime;
 };
 
 // A packet that traces of several shader engines have, from one moment: it relates their clocks.
@@ -79,13 +79,13 @@ std::string follow_cdna_waves(std::span<const uint8_t> blob, const KernelCode& c
 class InstructionMap {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
-  explicit InstructionMap(const KernelCode* code) : code_(code) { next_instruction_.fill(kNone); }
+  explicit InstructionMap(const KernelCode* code) : kernel_code_(code) { next_instruction_.fill(kNone); }
 
   // One function for each kind of packet. Those with a result return the number of the packet's instruction; kNone if
   // there is none, or after an error.
   void start(uint32_t wave) {
     if (next_instruction_[wave] != kNone) return set_error("a wave starts twice");
-    next_instruction_[wave] = code_->instructions().empty() ? kOutside : 0;
+    next_instruction_[wave] = kernel_code_->instructions().empty() ? kOutsideCode : 0;
   }
   uint32_t end(uint32_t wave) {
     uint32_t n = known_instruction(wave);
@@ -94,41 +94,41 @@ class InstructionMap {
   }
   uint32_t immediate(uint32_t wave) {
     uint32_t n = known_instruction(wave);
-    if (n != kNone) next_instruction_[wave] = packet_instruction(code_->instructions()[n].next_instruction);
+    if (n != kNone) next_instruction_[wave] = packet_instruction(kernel_code_->instructions()[n].next_instruction);
     return n;
   }
   uint32_t instruction(uint32_t wave, bool is_inst, uint32_t op) {
     uint32_t n = known_instruction(wave);
     if (n == kNone) return n;
-    n = code_->instructions()[n].packet_instruction;
-    if (n == KernelCode::kNowhere) return set_error("a wave leaves the code"), kNone;
-    const CodeInstruction& i = code_->instructions()[n];
+    n = kernel_code_->instructions()[n].packet_instruction;
+    if (n == KernelCode::kNoInstruction) return set_error("a wave leaves the code"), kNone;
+    const CodeInstruction& i = kernel_code_->instructions()[n];
     bool is_jump = is_inst && op == kJumpOp;
     if (i.is_branch && !is_jump && !(is_inst && op == kJumpNotOp))
       return set_error("a branch has a packet that is not JUMP or JUMP_NO"), kNone;
     next_instruction_[wave] = packet_instruction(is_jump ? i.jump_target : i.next_instruction);
     return n;
   }
-  const char* error() const { return error_; }
+  const char* error() const { return error_text_; }
 
   static constexpr uint32_t kJumpOp = 3, kJumpNotOp = 4;
 
  private:
   // A wave's place outside the code, which is an error only if a packet of the wave follows.
-  static constexpr uint32_t kOutside = UINT32_MAX - 1;
-  static uint32_t packet_instruction(uint32_t n) { return n == KernelCode::kNowhere ? kOutside : n; }
+  static constexpr uint32_t kOutsideCode = UINT32_MAX - 1;
+  static uint32_t packet_instruction(uint32_t n) { return n == KernelCode::kNoInstruction ? kOutsideCode : n; }
   uint32_t known_instruction(uint32_t wave) {
     uint32_t n = next_instruction_[wave];
-    if (n < kOutside) return n;
+    if (n < kOutsideCode) return n;
     return set_error(n == kNone ? "a packet of a wave that has not started" : "a wave leaves the code"), kNone;
   }
   void set_error(const char* what) {
-    if (!error_) error_ = what;
+    if (!error_text_) error_text_ = what;
   }
 
-  const KernelCode* code_;
+  const KernelCode* kernel_code_;
   std::array<uint32_t, 32> next_instruction_;
-  const char* error_ = nullptr;
+  const char* error_text_ = nullptr;
 };
 
 }  // namespace tgc::profile

@@ -47,14 +47,14 @@ class StallCounter final : public WaveObserver {
     StallTime all{i.stall_cycles, i.idle_cycles};
     if (out_.is_modeled) {
       const uint64_t busy = busy_cycles_of(i.instruction), stall = modeled_wait(w, i.instruction, role) + busy - 1;
-      all = {stall, stall / std::max(1u, out_.resident_waves)};
+      all = {stall, stall / std::max(1u, out_.num_resident_waves)};
       out_.total_cycles += stall + 1, w.time += stall + 1;
     } else {
       out_.total_cycles += i.cycles;
     }
     if (!w.has_issued) {
       add(at, StallReason::StartUp, all);
-    } else if (role.unit == InstructionUnit::Wait || role.is_end) {
+    } else if (role.unit == InstructionUnit::Wait || role.is_program_end) {
       add_wait(w, i.instruction, role, at, all);
     } else if (role.unit == InstructionUnit::Barrier || passes_barrier(w.last, i.instruction)) {
       add(at, StallReason::Barrier, all);
@@ -77,7 +77,7 @@ class StallCounter final : public WaveObserver {
 
  private:
   struct Wave {
-    std::array<std::vector<uint32_t>, kWaitCounters> pending;
+    std::array<std::vector<uint32_t>, kNumWaitCounters> pending;
     bool has_issued = false;
     uint32_t last = 0;
     std::array<uint32_t, kNearIssues> recent{};
@@ -135,8 +135,8 @@ class StallCounter final : public WaveObserver {
       list.erase(list.begin(), list.end() - ptrdiff_t(most));
     };
     for (const InstructionRole::Wait& wait : role.waits) end(wait.counter, wait.max_outstanding);
-    if (role.is_end) end(WaitCounter::Store, 0);  // s_endpgm waits for the wave's stores
-    if (ended.empty()) return add(at, role.is_end ? StallReason::StartUp : StallReason::Arbiter, all);
+    if (role.is_program_end) end(WaitCounter::Store, 0);  // s_endpgm waits for the wave's stores
+    if (ended.empty()) return add(at, role.is_program_end ? StallReason::StartUp : StallReason::Arbiter, all);
     std::ranges::sort(ended);
     ended.erase(std::ranges::unique(ended).begin(), ended.end());
     for (size_t k = 0; k < ended.size(); k++) {
@@ -192,8 +192,8 @@ uint32_t most_waves(const Profile& p, size_t kernel) {
   uint32_t out = 0;
   for (size_t i : p.trace.kernels[kernel].sqtt) {
     std::vector<std::pair<int64_t, int>> changes;
-    for (const WaveSpan& w : p.summaries[i].wave_spans)
-      if (w.cu == 0 && w.simd == 0 && w.begin != WaveSpan::kUnknown && w.end != WaveSpan::kUnknown)
+    for (const WaveSpan& w : p.sqtt_summaries[i].wave_spans)
+      if (w.cu == 0 && w.simd == 0 && w.begin != WaveSpan::kUnknownTime && w.end != WaveSpan::kUnknownTime)
         changes.insert(changes.end(), {{w.begin, 1}, {w.end, -1}});
     std::ranges::sort(changes);
     uint32_t now = 0;
@@ -207,20 +207,20 @@ uint32_t most_waves(const Profile& p, size_t kernel) {
 uint32_t modeled_waves(const Profile& p, size_t kernel) {
   const KernelRun& run = p.trace.kernels[kernel];
   size_t waves = 0;
-  for (size_t i : run.sqtt) waves += p.summaries[i].wave_spans.size();
+  for (size_t i : run.sqtt) waves += p.sqtt_summaries[i].wave_spans.size();
   const DevicePeak* device = device_peak(run.arch);
   const auto fitting = fitting_waves(run);
   const size_t each = device && device->num_simds ? (waves + device->num_simds - 1) / device->num_simds : waves;
-  return uint32_t(std::min<size_t>(each, fitting ? fitting->resident_waves : 1));
+  return uint32_t(std::min<size_t>(each, fitting ? fitting->num_resident_waves : 1));
 }
 
 // Returns by instruction the cycles in which a memory access occupies its unit; 1 for others.
 std::vector<uint32_t> busy_cycles_of(const Profile& p, size_t kernel, const std::vector<InstructionRole>& roles) {
   constexpr uint32_t kLineCycles = 4;
   std::vector<uint32_t> out(roles.size(), 1);
-  const CodeSource* source = p.source_of(kernel);
+  const CodeSource* source = p.source_of_kernel(kernel);
   for (uint32_t n = 0; source && n < roles.size(); n++) {
-    const uint32_t line = source->line_at(p.code_of(kernel)->address_of(n));
+    const uint32_t line = source->line_at(p.code_of_kernel(kernel)->address_of(n));
     for (const MemoryAccess& a : source->accesses) {
       if (!line || a.line != line || roles[n].is_store != (a.node.op == "STORE")) continue;
       const uint32_t places = roles[n].num_addresses, bytes = roles[n].lane_bytes / places;
@@ -238,7 +238,7 @@ std::vector<uint32_t> busy_cycles_of(const Profile& p, size_t kernel, const std:
 std::string_view stall_reason_name(StallReason reason) {
   constexpr std::string_view kNames[] = {"memory",  "LDS",    "scalar memory", "dependency", "instruction fetch",
                                          "barrier", "export", "start-up",      "arbiter"};
-  static_assert(std::size(kNames) == kStallReasons);
+  static_assert(std::size(kNames) == kNumStallReasons);
   return kNames[size_t(reason)];
 }
 
@@ -247,10 +247,10 @@ StallReason StallReport::main_reason(const InstructionStalls& i) {
   return StallReason(most - i.times_by_reason.begin());
 }
 
-std::vector<InstructionRole> roles_of(const Profile& p, size_t kernel, const Listings::Listing& listing) {
+std::vector<InstructionRole> roles_of_kernel(const Profile& p, size_t kernel, const Listings::Listing& listing) {
   std::vector<InstructionRole> out;
-  const KernelCode* code = p.code_of(kernel);
-  const Isa isa = isa_of(p.trace.kernels[kernel].arch);
+  const KernelCode* code = p.code_of_kernel(kernel);
+  const Isa isa = isa_of_arch(p.trace.kernels[kernel].arch);
   for (uint32_t n = 0; code && n < code->instructions().size(); n++) {
     auto text = listing.find(code->address_of(n));
     out.push_back(text == listing.end() ? InstructionRole() : role_of(text->second, isa));
@@ -258,20 +258,20 @@ std::vector<InstructionRole> roles_of(const Profile& p, size_t kernel, const Lis
   return out;
 }
 
-StallReport stalls_of(const Profile& p, size_t kernel, const Listings::Listing& listing) {
+StallReport stalls_of_kernel(const Profile& p, size_t kernel, const Listings::Listing& listing) {
   StallReport out;
-  const KernelCode* code = p.code_of(kernel);
+  const KernelCode* code = p.code_of_kernel(kernel);
   const KernelRun& run = p.trace.kernels[kernel];
   if (!code || listing.empty()) return out;
   out.is_modeled = !p.trace.emulator.empty();
-  out.roles = roles_of(p, kernel, listing);
+  out.roles = roles_of_kernel(p, kernel, listing);
   const std::vector<InstructionRole>& roles = out.roles;
   out.instructions.resize(roles.size());
   if (out.is_modeled) out.busy_cycles = busy_cycles_of(p, kernel, roles);
-  out.resident_waves = out.is_modeled ? modeled_waves(p, kernel) : most_waves(p, kernel);
+  out.num_resident_waves = out.is_modeled ? modeled_waves(p, kernel) : most_waves(p, kernel);
   bool is_mapped = false;
   for (size_t i : run.sqtt) {
-    if (p.summaries[i].instructions.empty()) continue;
+    if (p.sqtt_summaries[i].instructions.empty()) continue;
     is_mapped = true;
     StallCounter counter(*code, roles, i, out);
     follow_waves(bytes_of(p.trace.sqtt[i].blob), *code, counter);
@@ -291,14 +291,14 @@ std::vector<uint64_t> issues_of_wave(const Profile& p, size_t kernel, const Foll
     size_t wanted_, started_ = 0;
     std::array<bool, 32> is_wanted_{};
   } counter(wave.number);
-  const KernelCode& code = *p.code_of(kernel);
+  const KernelCode& code = *p.code_of_kernel(kernel);
   counter.issues.resize(code.instructions().size());
   follow_waves(bytes_of(p.trace.sqtt[wave.event].blob), code, counter);
   return std::move(counter.issues);
 }
 
 std::vector<InstructionTimes> times_of(const Profile& p, size_t kernel, const StallReport& stalls) {
-  std::vector<InstructionTimes> out = p.instructions_of(kernel);
+  std::vector<InstructionTimes> out = p.instructions_of_kernel(kernel);
   for (size_t n = 0; stalls.is_modeled && n < std::min(out.size(), stalls.instructions.size()); n++) {
     StallTime stall;
     for (const StallTime& t : stalls.instructions[n].times_by_reason) stall += t;
@@ -309,17 +309,17 @@ std::vector<InstructionTimes> times_of(const Profile& p, size_t kernel, const St
 }
 
 std::string instruction_text(const Profile& p, size_t kernel, uint32_t instruction, const Listings::Listing& listing) {
-  auto text = listing.find(p.code_of(kernel)->address_of(instruction));
+  auto text = listing.find(p.code_of_kernel(kernel)->address_of(instruction));
   return text == listing.end() ? "" : visible(text->second).substr(0, kMostText);
 }
 
 std::string instruction_place(const Profile& p, size_t kernel, uint32_t instruction) {
-  const uint64_t address = p.code_of(kernel)->address_of(instruction);
+  const uint64_t address = p.code_of_kernel(kernel)->address_of(instruction);
   std::string out = formatted("%#x", unsigned(address));
-  const CodeSource* source = p.source_of(kernel);
+  const CodeSource* source = p.source_of_kernel(kernel);
   const uint32_t line = source ? source->line_at(address) : 0;
   if (!line) return out;
-  std::string nodes = nodes_text(source->nodes_of(line));
+  std::string nodes = nodes_text(source->nodes_of_line(line));
   nodes = nodes.substr(0, nodes.find(" ("));
   return out + formatted(", line %u%s%s", line, nodes.empty() ? "" : ", ", nodes.c_str());
 }
@@ -340,7 +340,7 @@ std::string stalls_text(const Profile& p, size_t kernel, const StallReport& stal
     return formatted("%.1f%%", double(cycles) / double(stalls.total_cycles) * 100);
   };
   std::vector<size_t> order;
-  for (size_t n = 0; n < kStallReasons; n++)
+  for (size_t n = 0; n < kNumStallReasons; n++)
     if (double(stalls.times_by_reason[n].cycles) >= kLeastShare * double(stalls.total_cycles)) order.push_back(n);
   std::ranges::stable_sort(order, std::greater(), [&](size_t n) { return stalls.times_by_reason[n].cycles; });
   std::string out;

@@ -24,7 +24,7 @@ enum class StallReason : uint8_t {
   Arbiter,       // all else: other waves issued, or the unit was busy
   Count
 };
-inline constexpr size_t kStallReasons = size_t(StallReason::Count);
+inline constexpr size_t kNumStallReasons = size_t(StallReason::Count);
 std::string_view stall_reason_name(StallReason reason);
 
 struct StallTime {
@@ -32,7 +32,7 @@ struct StallTime {
   uint64_t idle_cycles = 0;  // in which no other wave of the SIMD issued
   StallTime& operator+=(const StallTime& t) { return cycles += t.cycles, idle_cycles += t.idle_cycles, *this; }
 };
-using StallTimes = std::array<StallTime, kStallReasons>;
+using StallTimes = std::array<StallTime, kNumStallReasons>;
 
 struct InstructionStalls {
   // by reason; of hardware, the sum is InstructionTimes::stall_cycles
@@ -53,16 +53,16 @@ struct StallReport {
   std::vector<InstructionRole> roles;
   StallTimes times_by_reason;
   uint64_t total_cycles = 0;      // of all instructions, including their issue
-  uint32_t resident_waves = 0;  // most waves that the traced SIMD has at a time; if modeled, that a SIMD would have
+  uint32_t num_resident_waves = 0;  // most waves that the traced SIMD has at a time; if modeled, that a SIMD would have
   bool is_modeled = false;  // the GPU was emulated: times are those of a model (README.md)
   std::vector<uint32_t> busy_cycles;      // by instruction, if modeled: cycles in which it occupies its unit
   std::vector<FollowedWave> followed_waves;
   static StallReason main_reason(const InstructionStalls& i);
 };
 
-std::vector<InstructionRole> roles_of(const Profile& profile, size_t kernel, const Listings::Listing& listing);
+std::vector<InstructionRole> roles_of_kernel(const Profile& profile, size_t kernel, const Listings::Listing& listing);
 
-StallReport stalls_of(const Profile& profile, size_t kernel, const Listings::Listing& listing);
+StallReport stalls_of_kernel(const Profile& profile, size_t kernel, const Listings::Listing& listing);
 
 // Returns by instruction how often a wave issued it. Decodes the trace again.
 std::vector<uint64_t> issues_of_wave(const Profile& profile, size_t kernel, const FollowedWave& wave);

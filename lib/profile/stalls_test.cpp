@@ -25,7 +25,7 @@ TEST_CASE("instruction roles: what raises and awaits the counters of RDNA3, RDNA
   CHECK(waits("s_waitcnt_vscnt null, 0x0") == Waits{{Counter::Store, 0}});
   CHECK(waits("s_wait_kmcnt 0x0", Isa::Rdna4) == Waits{{Counter::Scalar, 0}});
   CHECK(waits("s_wait_loadcnt_dscnt 0x102", Isa::Rdna4) == Waits{{Counter::Load, 1}, {Counter::Lds, 2}});
-  CHECK(waits("s_wait_idle", Isa::Rdna4).size() == kWaitCounters);
+  CHECK(waits("s_wait_idle", Isa::Rdna4).size() == kNumWaitCounters);
   CHECK(waits("s_waitcnt_depctr 0xfff").empty());
   using List = std::vector<Counter>;
   CHECK(raises("global_load_b64 v[1:2], v[1:2], off") == List{Counter::Load});

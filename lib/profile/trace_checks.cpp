@@ -44,7 +44,7 @@ class TraceChecker {
       case Action::Start: case Action::End: {
         if (type.field(p.bits, "sa") | type.field(p.bits, "simd") | type.field(p.bits, "wgp")) break;
         if (p.row->action == Action::Start) map_.start(wave);
-        else if (uint32_t n = map_.end(wave); n != InstructionMap::kNone && !roles_[n].is_end) other_ends_++;
+        else if (uint32_t n = map_.end(wave); n != InstructionMap::kNone && !roles_[n].is_program_end) other_ends_++;
         break;
       }
       case Action::Instruction: {
@@ -92,8 +92,8 @@ class TraceChecker {
 void check_waves(const SqttSummary& s, const std::string& where, std::vector<std::string>& out) {
   size_t no_end = 0, no_begin = 0;
   for (const WaveSpan& w : s.wave_spans) {
-    no_end += w.end == WaveSpan::kUnknown;
-    no_begin += w.begin == WaveSpan::kUnknown;
+    no_end += w.end == WaveSpan::kUnknownTime;
+    no_begin += w.begin == WaveSpan::kUnknownTime;
   }
   if (no_end) out.push_back(where + counted(no_end, "wave") + " without an end");
   if (no_begin) out.push_back(where + counted(no_begin, "wave") + " without a begin");
@@ -104,12 +104,12 @@ void check_waves(const SqttSummary& s, const std::string& where, std::vector<std
 std::vector<std::string> check_traces(const Profile& p, size_t kernel, const Listings::Listing& listing) {
   std::vector<std::string> out;
   const KernelRun& run = p.trace.kernels[kernel];
-  const std::vector<InstructionRole> roles = roles_of(p, kernel, listing);
+  const std::vector<InstructionRole> roles = roles_of_kernel(p, kernel, listing);
   for (size_t i : run.sqtt) {
     const SqttEvent& e = p.trace.sqtt[i];
     const std::string where = formatted("shader engine %d: ", int(e.se));
-    check_waves(p.summaries[i], where, out);
-    TraceChecker checker(listing.empty() ? nullptr : p.packet_code_of(i), roles);
+    check_waves(p.sqtt_summaries[i], where, out);
+    TraceChecker checker(listing.empty() ? nullptr : p.packet_code_of_event(i), roles);
     decode_sqtt(bytes_of(e.blob), [&](const PacketView& packet) { checker.packet(packet); });
     checker.report(where, listing, out);
   }

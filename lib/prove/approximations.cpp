@@ -206,7 +206,7 @@ ApproximationError error_of_32_bits(const Approximation& a) {
 
 }  // namespace
 
-std::optional<Approximation> approximation_of(UOp function, UOp expansion, UOp operand) {
+std::optional<Approximation> find_approximation(UOp function, UOp expansion, UOp operand) {
   constexpr OpSet kFunctions{Op::LOG2, Op::EXP2, Op::SIN};
   const DType d = operand.dtype();
   if (!function.in(kFunctions) || function.src(0) != operand || function.dtype() != d || expansion.dtype() != d)

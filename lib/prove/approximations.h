@@ -17,7 +17,7 @@ struct Approximation {
 
 // Puts a leaf in place of `operand` in both. Returns nullopt unless scalar arithmetic replaces LOG2, EXP2 or SIN of a
 // scalar float of 32 or 16 bits.
-std::optional<Approximation> approximation_of(UOp function, UOp expansion, UOp operand);
+std::optional<Approximation> find_approximation(UOp function, UOp expansion, UOp operand);
 
 // The largest error that counts as rounding, in units of the last place.
 inline constexpr double kMaxUlp = 8;

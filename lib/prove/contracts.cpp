@@ -93,7 +93,7 @@ class RegisterElement {
 // before the terms are added.
 bool is_once_for(UOp first, UOp reduce, UOp end, const std::unordered_set<UOp>& loops) {
   if (std::ranges::any_of(toposort(first), [&](UOp u) { return loops.contains(u); })) return false;
-  auto is_around = [&](UOp r) { return lies_in(first, r); };
+  auto is_around = [&](UOp r) { return is_inside_range(first, r); };
   return std::ranges::all_of(reduce.ranges(), is_around) && std::ranges::all_of(end.ranges(), is_around);
 }
 

@@ -183,8 +183,8 @@ void add_all_exponents(std::vector<Point>& points, std::span<const Input> inputs
 
 std::optional<Counterexample> search(SideEvaluator& sides, std::span<const Point> points,
                                      std::optional<Counterexample::Kind> kind) {
-  for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {
-    auto part = points.subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
+  for (size_t i = 0; i < points.size(); i += SideEvaluator::kPointsPerRun) {
+    auto part = points.subspan(i, std::min(SideEvaluator::kPointsPerRun, points.size() - i));
     if (auto found = sides.first_difference(part, kind)) return found;
   }
   return std::nullopt;
@@ -206,7 +206,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
     SideEvaluator sides(isolator, values);
     if (!sides.can_run()) return std::nullopt;
     std::vector<Point> points = points_for(sides, usual_values, rlimit ? kMostPoints : kFewPoints);
-    if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPoints);
+    if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPointsPerRun);
     add_near_constants(points, sides.inputs(), values);
     // add large numbers, but only for a sine: for other functions, they would only enlarge rounding errors
     if (values.before.is(Op::SIN) && sides.inputs().size() == 1 && dtypes::is_float(sides.inputs()[0].dtype))
@@ -227,7 +227,7 @@ std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const 
   const SideExpressions e = isolator.expressions_of(sides);
   if (e.kind != SideExpressions::Kind::Values) return std::nullopt;
   for (const ComparedValues& v : e.compared_values)
-    if (auto found = v.compares_bounds_only ? std::nullopt : find_counterexample(isolator.isolator(), v, rlimit))
+    if (auto found = v.is_bounds_comparison ? std::nullopt : find_counterexample(isolator.isolator(), v, rlimit))
       return found;
   return std::nullopt;
 }
@@ -238,8 +238,8 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
     if (!sides.can_run()) return std::nullopt;
     const std::vector<Point> points = points_for(sides, special_values);
     if (auto out = search(sides, points, std::nullopt)) return out;
-    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {
-      auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
+    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPointsPerRun) {
+      auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPointsPerRun, points.size() - i));
       (void)sides.differences(part);
       for (size_t k = 0; k < part.size(); k++)
         if (sides.relative_error(k, 0) > 0.1) return sides.counterexample_at(part, k, Counterexample::Kind::Special);
@@ -253,7 +253,7 @@ std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator
   const SideExpressions e = isolator.expressions_of(sides);
   if (e.kind != SideExpressions::Kind::Values) return std::nullopt;
   for (const ComparedValues& v : e.compared_values)
-    if (auto found = v.compares_bounds_only ? std::nullopt : find_special_counterexample(isolator.isolator(), v))
+    if (auto found = v.is_bounds_comparison ? std::nullopt : find_special_counterexample(isolator.isolator(), v))
       return found;
   return std::nullopt;
 }
@@ -267,11 +267,11 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
     if (!can_run || !std::ranges::equal(sides.inputs(), other.inputs(), are_same)) return std::nullopt;
     std::vector<Point> points = points_for(sides, special_values);
     for (Point& p : points_for(sides, usual_values)) points.push_back(std::move(p));
-    if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPoints);
+    if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPointsPerRun);
     add_all_exponents(points, sides.inputs());
     const double tiny = 64 * ends_of(values.before.dtype()).first;
-    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {
-      auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
+    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPointsPerRun) {
+      auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPointsPerRun, points.size() - i));
       auto differ = sides.differences(part), differ_right = right ? other.differences(part) : decltype(differ)();
       for (size_t k = 0; k < part.size(); k++) {
         if (right && differ_right[k]) continue;
@@ -295,9 +295,9 @@ std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides) 
   if (e.kind != SideExpressions::Kind::Values && e.kind != SideExpressions::Kind::Stores) return std::nullopt;
   std::optional<double> out;
   for (const ComparedValues& v : e.compared_values) {
-    if (v.compares_bounds_only || !dtypes::is_float(v.before.dtype())) continue;
-    const double work = (work_of(v.before) + work_of(v.after)) / ExprIsolator::kPoints;
-    const size_t count = size_t(std::min(kMostWork / work, double(SideEvaluator::kPoints)));
+    if (v.is_bounds_comparison || !dtypes::is_float(v.before.dtype())) continue;
+    const double work = (work_of(v.before) + work_of(v.after)) / ExprIsolator::kPointsPerRun;
+    const size_t count = size_t(std::min(kMostWork / work, double(SideEvaluator::kPointsPerRun)));
     if (count < kFewestPoints) continue;
     auto found = catch_failures([&]() -> std::optional<double> {
       SideEvaluator both(isolator.isolator(), v, count);

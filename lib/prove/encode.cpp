@@ -59,15 +59,15 @@ std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane) {
 }
 
 void Encoder::check_index_fits(const Interval& i) const {
-  const Int half = Int::pow2(uint32_t(senses_.index_width - 1));
+  const Int half = Int::pow2(uint32_t(senses_.index_width_bits - 1));
   if (!i.lower_bound || !i.upper_bound || *i.lower_bound < -half || *i.upper_bound >= half)
-    throw Unencodable{"an index of more than " + std::to_string(senses_.index_width) + " bits", true};
+    throw UnencodableExpr{"an index of more than " + std::to_string(senses_.index_width_bits) + " bits", true};
 }
 
-int Encoder::width(DType d) const { return is_index(d) ? senses_.index_width : width_of(d); }
+int Encoder::bit_width(DType d) const { return is_index(d) ? senses_.index_width_bits : bit_width_of(d); }
 
-std::string Encoder::extended(const std::string& term, DType d, int bits) const {
-  const int more = bits - width(d);
+std::string Encoder::extended_term(const std::string& term, DType d, int bits) const {
+  const int more = bits - bit_width(d);
   const char* extend = is_signed(d) ? "sign" : "zero";
   return more <= 0 ? term : "((_ " + std::string(extend) + "_extend " + std::to_string(more) + ") " + term + ")";
 }
@@ -75,18 +75,18 @@ std::string Encoder::extended(const std::string& term, DType d, int bits) const 
 std::string Encoder::smt_sort(DType d) {
   if (dtypes::is_bool(d)) return "Bool";
   if (dtypes::is_int(d))
-    return senses_.int_sense == IntSense::Numbers ? "Int" : "(_ BitVec " + std::to_string(width(d)) + ")";
+    return senses_.int_sense == IntSense::Numbers ? "Int" : "(_ BitVec " + std::to_string(bit_width(d)) + ")";
   has_floats_ = true;
   if (senses_.float_sense == FloatSense::Real) return "Real";
   if (is_ieee() && has_ieee_sort(d)) return "(_ FloatingPoint " + ieee_widths(d) + ")";
   std::string name = "F_" + (name_of_scalar(d));
-  if (declared_.insert(name).second) text_ += "(declare-sort " + name + " 0)\n";
+  if (declared_names_.insert(name).second) smt_text_ += "(declare-sort " + name + " 0)\n";
   return name;
 }
 
 std::string Encoder::int_literal(const Int& value, DType d) const {
   if (senses_.int_sense == IntSense::Numbers) return value < 0 ? "(- " + (-value).str() + ")" : value.str();
-  int w = width(d);
+  int w = bit_width(d);
   if (is_index(d)) check_index_fits({value, value});
   Int m = Int::pow2(uint32_t(w));
   return "(_ bv" + floor_mod(value, m).str() + " " + std::to_string(w) + ")";
@@ -95,7 +95,7 @@ std::string Encoder::int_literal(const Int& value, DType d) const {
 std::string Encoder::float_literal(double value, DType d) {
   std::string s = smt_sort(d);
   if (senses_.float_sense == FloatSense::Real) {
-    if (!std::isfinite(value)) throw Unencodable{"an infinite or NaN constant among the reals"};
+    if (!std::isfinite(value)) throw UnencodableExpr{"an infinite or NaN constant among the reals"};
     return rational(value);
   }
   if (is_ieee() && has_ieee_sort(d)) {
@@ -114,19 +114,20 @@ std::string Encoder::float_literal(double value, DType d) {
       name, sizeof name, "c_%016llx",
       static_cast<unsigned long long>(std::isnan(value) ? 0x7FF8000000000000ull : std::bit_cast<uint64_t>(value)));
   std::string full = s + "_" + name;
-  if (declared_.insert(full).second) text_ += "(declare-const " + full + " " + s + ")\n";
+  if (declared_names_.insert(full).second) smt_text_ += "(declare-const " + full + " " + s + ")\n";
   return full;
 }
 
 std::string Encoder::function(const std::string& name, const std::string& arguments, const std::string& result) {
-  if (declared_.insert(name).second) text_ += "(declare-fun " + name + " (" + arguments + ") " + result + ")\n";
+  if (declared_names_.insert(name).second)
+    smt_text_ += "(declare-fun " + name + " (" + arguments + ") " + result + ")\n";
   has_unknown_ = true;
   return name;
 }
 
 std::string Encoder::define(DType d, const std::string& term) {
   std::string s = smt_sort(d), name = "t" + std::to_string(num_names_++);
-  text_ += "(define-fun " + name + " () " + s + " " + term + ")\n";
+  smt_text_ += "(define-fun " + name + " () " + s + " " + term + ")\n";
   if (has_ieee_sort(d)) float_terms_.push_back(name);
   return name;
 }
@@ -138,14 +139,14 @@ void Encoder::assert_interval(const std::string& term, const Interval& i, DType 
   Interval all;
   if (!is_index(d)) all = {dtypes::min(d.scalar()).to_int(), dtypes::max(d.scalar()).to_int()};
   if (i.lower_bound && !(is_bits && i.lower_bound == all.lower_bound))
-    text_ += "(assert " + call(le, int_literal(*i.lower_bound, d), term) + ")\n";
+    smt_text_ += "(assert " + call(le, int_literal(*i.lower_bound, d), term) + ")\n";
   if (i.upper_bound && !(is_bits && i.upper_bound == all.upper_bound))
-    text_ += "(assert " + call(le, term, int_literal(*i.upper_bound, d)) + ")\n";
+    smt_text_ += "(assert " + call(le, term, int_literal(*i.upper_bound, d)) + ")\n";
 }
 
 SmtValue Encoder::fresh_value(UOp u, DType d, Interval interval, int64_t element, const std::string& at) {
   std::string s = smt_sort(d), name = "v" + std::to_string(num_names_++);
-  text_ += "(declare-const " + name + " " + s + ")\n";
+  smt_text_ += "(declare-const " + name + " " + s + ")\n";
   if (dtypes::is_int(d)) assert_interval(name, interval, d);
   if (has_ieee_sort(d)) {
     float_terms_.push_back(name);
@@ -157,19 +158,19 @@ SmtValue Encoder::fresh_value(UOp u, DType d, Interval interval, int64_t element
 
 const SmtValue& Encoder::value(UOp root, int root_lane) {
   auto for_sources = [&](UOp u, int lane, auto&& need) {
-    if (auto it = aliases_.find(u.id()); it != aliases_.end()) return need(it->second, lane);
+    if (auto it = node_aliases_.find(u.id()); it != node_aliases_.end()) return need(it->second, lane);
     if (cut_nodes_.contains(u.id())) return;
     if (auto moved = lane_source(u, lane)) need(moved->first, moved->second);
     else if (u.in(ops::Elementwise) && !(u.is(Op::CAST) && is_leaf_load(u.src(0)))) for_each_lane_source(u, lane, need);
   };
   return encoded_values_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
-    const auto it = aliases_.find(u.id());
-    return it != aliases_.end() ? value(it->second, lane) : encode_value(u, lane);
+    const auto it = node_aliases_.find(u.id());
+    return it != node_aliases_.end() ? value(it->second, lane) : encode_value(u, lane);
   });
 }
 
 bool Encoder::is_leaf_load(UOp u) const {
-  return u.is(Op::LOAD) && dtypes::is_float(u.dtype()) && intervals_.leaf_of(u);
+  return u.is(Op::LOAD) && dtypes::is_float(u.dtype()) && intervals_.leaf_of_load(u);
 }
 
 SmtValue Encoder::source(UOp u, size_t i, int lane) {
@@ -198,9 +199,9 @@ SmtValue Encoder::encode_value(UOp u, int lane) {
   }
   if (u.in(ops::Comparison)) return comparison(u, lane);
   if (u.in(ops::ALU)) {
-    if (dtypes::is_bool(d)) return bool_op(u, lane);
-    if (dtypes::is_float(d)) return float_op(u, lane);
-    return senses_.int_sense == IntSense::Bits ? bits_op(u, lane) : integer_op(u, lane);
+    if (dtypes::is_bool(d)) return bool_op_value(u, lane);
+    if (dtypes::is_float(d)) return float_op_value(u, lane);
+    return senses_.int_sense == IntSense::Bits ? bits_op_value(u, lane) : integer_op_value(u, lane);
   }
   if (u.is(Op::BITCAST) && u.src(0).dtype() == u.dtype()) return source(u, 0, lane);
   if (u.is(Op::BITCAST)) return bitcast(u, lane);
@@ -210,7 +211,7 @@ SmtValue Encoder::encode_value(UOp u, int lane) {
 SmtValue Encoder::constant(UOp u, int lane) {
   DType d = u.dtype().scalar();
   Const c = u.arg().is_tuple() ? u.arg()[size_t(lane)].to_const() : u.arg().to_const();
-  if (c.is_invalid()) throw Unencodable{"Invalid as a number"};
+  if (c.is_invalid()) throw UnencodableExpr{"Invalid as a number"};
   if (dtypes::is_bool(d)) return {c.truthy() ? "true" : "false"};
   if (dtypes::is_float(d)) return {float_literal(truncate(c, d).to_double(), d)};
   Int v = truncate(c, d).to_int();
@@ -220,7 +221,7 @@ SmtValue Encoder::constant(UOp u, int lane) {
 SmtValue Encoder::load(UOp u) {
   DType d = u.dtype().scalar();
   int64_t element = 0;
-  if (const Leaf* leaf = intervals_.leaf_of(u, &element))
+  if (const Leaf* leaf = intervals_.leaf_of_load(u, &element))
     return fresh_value(leaf->node, d, intervals_.interval_of(u, 0), element);
   UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
@@ -235,7 +236,7 @@ SmtValue Encoder::load(UOp u) {
   DType at_dtype = at.dtype();
   std::string term = offset.term, domain = smt_sort(at_dtype);
   if (senses_.int_sense == IntSense::Bits)
-    term = extended(term, at_dtype, senses_.index_width), domain = smt_sort(dtypes::index);
+    term = extended_term(term, at_dtype, senses_.index_width_bits), domain = smt_sort(dtypes::index);
   size_t number = memory_numbers_.try_emplace(index.src(0).id(), memory_numbers_.size()).first->second;
   bool was = has_unknown_;
   std::string f = function("m" + std::to_string(number), domain, smt_sort(d));
@@ -244,11 +245,11 @@ SmtValue Encoder::load(UOp u) {
   if (dtypes::is_int(d)) assert_interval(name, intervals_.interval_of(u, 0), d);
   if (is_ieee() && has_ieee_sort(d) && intervals_.is_number(u)) assume_finite(name, {});
   variables_.push_back({name, u, 0, term});
-  const std::string is_inside = in_bounds(offset, at_dtype, intervals_.elements_of(index));
+  const std::string is_inside = bounds_formula(offset, at_dtype, intervals_.num_elements_of(index));
   return {name, intervals_.interval_of(u, 0), both(offset.definedness, is_inside)};
 }
 
-std::string Encoder::in_bounds(const SmtValue& offset, DType d, int64_t size) const {
+std::string Encoder::bounds_formula(const SmtValue& offset, DType d, int64_t size) const {
   const Interval& i = offset.interval;
   if (size < 0 || (i.lower_bound && *i.lower_bound >= 0 && i.upper_bound && *i.upper_bound < size)) return "";
   const bool is_bits = senses_.int_sense == IntSense::Bits;
@@ -298,7 +299,7 @@ SmtValue Encoder::wrapped_value(const std::string& term, UOp u, int lane) {
   return {define(d, out), i, definedness(u, lane), unwrapped};
 }
 
-SmtValue Encoder::integer_op(UOp u, int lane) {
+SmtValue Encoder::integer_op_value(UOp u, int lane) {
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
   DType d = u.dtype().scalar();
   Interval i = intervals_.interval_of(u, lane);
@@ -311,7 +312,7 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
     case Op::MULACC:
       return wrapped_value(
           "(+ (* " + a.exact_term() + " " + b.exact_term() + ") " + source(u, 2, lane).exact_term() + ")", u, lane);
-    case Op::MAX: return made(ite(call("<", a.term, b.term), b.term, a.term));
+    case Op::MAX: return made(smt_if(call("<", a.term, b.term), b.term, a.term));
     case Op::TRUNC: return a;
     case Op::IDIV:
     case Op::MOD: {
@@ -322,18 +323,18 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
       auto magnitude = [&](const SmtValue& v) {
         return is_natural(v.interval)
                    ? v.term
-                   : define(dtypes::index, ite("(< " + v.term + " 0)", "(- " + v.term + ")", v.term));
+                   : define(dtypes::index, smt_if("(< " + v.term + " 0)", "(- " + v.term + ")", v.term));
       };
       const bool any_sign = !b.interval.lower_bound ||
                             (*b.interval.lower_bound < 0 && !(b.interval.upper_bound && *b.interval.upper_bound < 0));
       std::string q = natural ? call("div", a.term, b.term)
                       : any_sign
-                          ? ite("(= (< " + a.term + " 0) (< " + b.term + " 0))",
+                          ? smt_if("(= (< " + a.term + " 0) (< " + b.term + " 0))",
                                 call("div", magnitude(a), magnitude(b)),
                                 "(- (div " + magnitude(a) + " " + magnitude(b) + "))")
-                              : ite(call(">=", a.term, "0"), call("div", a.term, b.term),
+                              : smt_if(call(">=", a.term, "0"), call("div", a.term, b.term),
                                     "(- (div (- " + a.term + ") " + b.term + "))");
-      if (may_be_zero) q = ite(call("=", b.term, "0"), "0", q);
+      if (may_be_zero) q = smt_if(call("=", b.term, "0"), "0", q);
       std::string r = natural ? call("mod", a.term, b.term)
                               : "(- " + a.term + " (* " + define(dtypes::index, q) + " " + b.term + "))";
       SmtValue out = u.is(Op::MOD) ? made(r) : wrapped_value(q, u, lane);
@@ -344,7 +345,7 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
     case Op::SHL:
     case Op::SHR: {
       auto by = single(b.interval);
-      if (!by || *by < 0 || *by >= width_of(d)) break;
+      if (!by || *by < 0 || *by >= bit_width_of(d)) break;
       std::string power = Int::pow2(uint32_t(by->small_value())).str();
       return u.is(Op::SHL) ? wrapped_value(call("*", a.exact_term(), power), u, lane)
                            : made(call("div", a.term, power));
@@ -362,13 +363,13 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
   has_bit_ops_ = true;
   SmtValue out = unknown_value(u, lane);
   if (u.in({Op::SHL, Op::SHR})) {
-    std::string w = std::to_string(width_of(d));
+    std::string w = std::to_string(bit_width_of(d));
     out.definedness = both(out.definedness, "(and (<= 0 " + b.term + ") (< " + b.term + " " + w + "))");
   }
   return out;
 }
 
-SmtValue Encoder::bits_op(UOp u, int lane) {
+SmtValue Encoder::bits_op_value(UOp u, int lane) {
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
   DType d = u.dtype().scalar();
   Interval i = intervals_.interval_of(u, lane);
@@ -384,7 +385,7 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
       return made(call("bvmul", a.term, b.term));
     case Op::NEG: return made(call("bvneg", a.term));
     case Op::MULACC: return made(call("bvadd", call("bvmul", a.term, b.term), source(u, 2, lane).term));
-    case Op::MAX: return made(ite(call(is_s ? "bvslt" : "bvult", a.term, b.term), b.term, a.term));
+    case Op::MAX: return made(smt_if(call(is_s ? "bvslt" : "bvult", a.term, b.term), b.term, a.term));
     case Op::AND: return made(call("bvand", a.term, b.term));
     case Op::OR: return made(call("bvor", a.term, b.term));
     case Op::XOR: return made(call("bvxor", a.term, b.term));
@@ -392,12 +393,12 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
     case Op::SHR: {
       // the count may have another dtype than the number
       DType of_count = u.src(1).dtype().scalar();
-      const int w = width(d), v = width(of_count);
+      const int w = bit_width(d), v = bit_width(of_count);
       std::string by = b.term;
       if (v > w) by = "((_ extract " + std::to_string(w - 1) + " 0) " + by + ")";
       if (v < w) by = "((_ zero_extend " + std::to_string(w - v) + ") " + by + ")";
       SmtValue out = made(call(u.is(Op::SHL) ? "bvshl" : is_s ? "bvashr" : "bvlshr", a.term, by));
-      const int most = width_of(d);
+      const int most = bit_width_of(d);
       if (auto fixed = single(b.interval); !fixed || *fixed < 0 || *fixed >= most)
         out.definedness = both(out.definedness, call("bvult", b.term, int_literal(most, of_count)));
       return out;
@@ -407,7 +408,7 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
       bool may_be_zero = !b.interval.lower_bound || !b.interval.upper_bound ||
                          (*b.interval.lower_bound <= 0 && *b.interval.upper_bound >= 0);
       std::string q = call(u.is(Op::IDIV) ? (is_s ? "bvsdiv" : "bvudiv") : is_s ? "bvsrem" : "bvurem", a.term, b.term);
-      if (may_be_zero) q = ite(call("=", b.term, zero), u.is(Op::IDIV) ? zero : a.term, q);
+      if (may_be_zero) q = smt_if(call("=", b.term, zero), u.is(Op::IDIV) ? zero : a.term, q);
       SmtValue out = made(q);
       if (may_be_zero) out.definedness = both(out.definedness, call("not", call("=", b.term, zero)));
       return out;
@@ -418,7 +419,7 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
   }
 }
 
-SmtValue Encoder::bool_op(UOp u, int lane) {
+SmtValue Encoder::bool_op_value(UOp u, int lane) {
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
   auto made = [&](const std::string& term) { return SmtValue{define(dtypes::bool_, term), {}, definedness(u, lane)}; };
   switch (u.op()) {
@@ -465,13 +466,14 @@ SmtValue Encoder::comparison(UOp u, int lane) {
 }
 
 SmtValue Encoder::where_value(UOp u, int lane) {
-  if (!dtypes::is_bool(u.src(0).dtype())) throw Unencodable{"a WHERE whose condition is no bool"};
+  if (!dtypes::is_bool(u.src(0).dtype())) throw UnencodableExpr{"a WHERE whose condition is no bool"};
   SmtValue c = source(u, 0, lane), a = source(u, 1, lane), b = source(u, 2, lane);
-  SmtValue out{define(u.dtype().scalar(), ite(c.term, a.term, b.term)), intervals_.interval_of(u, lane), c.definedness};
+  SmtValue out{define(u.dtype().scalar(), smt_if(c.term, a.term, b.term)), intervals_.interval_of(u, lane),
+               c.definedness};
   if (!a.unwrapped_term.empty() || !b.unwrapped_term.empty())
-    out.unwrapped_term = define(dtypes::index, ite(c.term, a.exact_term(), b.exact_term()));
+    out.unwrapped_term = define(dtypes::index, smt_if(c.term, a.exact_term(), b.exact_term()));
   if (!a.definedness.empty() || !b.definedness.empty())
-    out.definedness = both(out.definedness, ite(c.term, a.definedness.empty() ? "true" : a.definedness,
+    out.definedness = both(out.definedness, smt_if(c.term, a.definedness.empty() ? "true" : a.definedness,
                                                 b.definedness.empty() ? "true" : b.definedness));
   return out;
 }

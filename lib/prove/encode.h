@@ -34,7 +34,7 @@ enum class IntSense : uint8_t { Numbers, Bits };
 struct Senses {
   FloatSense float_sense = FloatSense::Uninterpreted;
   IntSense int_sense = IntSense::Numbers;
-  int index_width = 64;  // for Bits: the number of bits of an index
+  int index_width_bits = 64;  // for Bits: the number of bits of an index
 };
 
 // The smallest and the largest value of an integer, where ops wrap around as in REF (UOp::bounds() ignores wrapping).
@@ -48,7 +48,7 @@ class Intervals {
   explicit Intervals(const ExprIsolator& isolator) : isolator_(isolator) {}
   Interval interval_of(UOp u, int lane);
   // Returns the number of scalars in the memory that an INDEX of an isolated expression addresses; -1 if not known.
-  int64_t elements_of(UOp index) const;
+  int64_t num_elements_of(UOp index) const;
   // Returns true if a leaf, or an element of a memory, is finite whenever the kernel's inputs are and no arithmetic
   // operation overflows.
   bool is_number(UOp u);
@@ -56,7 +56,7 @@ class Intervals {
   void allow_infinities() { has_infinities_ = true; }
   // Returns the leaf that a LOAD reads, and sets `element` to the number of the element within the leaf; null if the
   // LOAD reads memory.
-  const Leaf* leaf_of(UOp load, int64_t* element = nullptr) const;
+  const Leaf* leaf_of_load(UOp load, int64_t* element = nullptr) const;
 
  private:
   Interval compute(UOp u, int lane);
@@ -89,13 +89,13 @@ class Encoder {
   Encoder(Intervals& intervals, Senses senses) : intervals_(intervals), senses_(senses) {}
 
   // Makes all lanes of `u` unknown values within their intervals. Must be called before the values are used.
-  void cut_at(UOp u) { cut_nodes_.insert(u.id()); }
+  void cut_at_node(UOp u) { cut_nodes_.insert(u.id()); }
   // Encodes `u` as the value of `other`.
-  void set_alias(UOp u, UOp other) { aliases_[u.id()] = other; }
+  void set_alias(UOp u, UOp other) { node_aliases_[u.id()] = other; }
 
   const SmtValue& value(UOp u, int lane);  // returns the encoded value of one lane; throws Unencodable
   std::string equality_formula(const SmtValue& a, DType da, const SmtValue& b, DType db) const;
-  std::string take_text() { return std::exchange(text_, {}); }  // returns the declarations and definitions so far
+  std::string take_text() { return std::exchange(smt_text_, {}); }  // returns the declarations and definitions so far
   const std::vector<SmtVariable>& variables() const { return variables_; }
   // Returns the terms of the floats of at least 16 bits that were encoded so far, without constants.
   const std::vector<std::string>& float_terms() const { return float_terms_; }
@@ -110,18 +110,18 @@ class Encoder {
   SmtValue encode_value(UOp u, int lane);
   SmtValue constant(UOp u, int lane);
   SmtValue load(UOp u);
-  std::string in_bounds(const SmtValue& offset, DType d, int64_t size) const;
-  SmtValue integer_op(UOp u, int lane);
-  SmtValue bits_op(UOp u, int lane);
-  SmtValue float_op(UOp u, int lane);
+  std::string bounds_formula(const SmtValue& offset, DType d, int64_t size) const;
+  SmtValue integer_op_value(UOp u, int lane);
+  SmtValue bits_op_value(UOp u, int lane);
+  SmtValue float_op_value(UOp u, int lane);
   std::string real_reciprocal(UOp u, const SmtValue& value, int lane);
   std::string float_term(Op op, DType d, const std::vector<std::string>& x);
   void add_ieee_cost(Op op, DType d, const std::vector<std::string>& x);
   std::string float_cast(DType from, DType to, const std::string& x);
   SmtValue bitcast(UOp u, int lane);
-  SmtValue exact_cast(UOp u, int lane);
+  SmtValue exact_cast_value(UOp u, int lane);
   SmtValue comparison(UOp u, int lane);
-  SmtValue bool_op(UOp u, int lane);
+  SmtValue bool_op_value(UOp u, int lane);
   SmtValue cast_value(UOp u, int lane);
   SmtValue cast_of_int(UOp u, const SmtValue& a, int lane);
   SmtValue cast_of_float(UOp u, const SmtValue& a, DType from, int lane);
@@ -136,9 +136,9 @@ class Encoder {
   std::string definedness(UOp u, int lane);
   std::string define(DType dtype, const std::string& term);
   std::string smt_sort(DType dtype);
-  int width(DType dtype) const;
+  int bit_width(DType dtype) const;
   void check_index_fits(const Interval& interval) const;
-  std::string extended(const std::string& term, DType dtype, int bits) const;
+  std::string extended_term(const std::string& term, DType dtype, int bits) const;
   std::string int_literal(const Int& value, DType dtype) const;
   std::string float_literal(double value, DType dtype);
   std::string function(const std::string& name, const std::string& arguments, const std::string& result);
@@ -151,13 +151,13 @@ class Encoder {
   Intervals& intervals_;
   const Senses senses_;
   std::set<uint32_t> cut_nodes_;
-  std::map<uint32_t, UOp> aliases_;
+  std::map<uint32_t, UOp> node_aliases_;
   LaneValues<SmtValue> encoded_values_;
-  std::set<std::string> declared_;
+  std::set<std::string> declared_names_;
   std::map<uint32_t, size_t> memory_numbers_;
   std::vector<SmtVariable> variables_;
   std::vector<std::string> float_terms_, assumptions_;
-  std::string text_;
+  std::string smt_text_;
   size_t num_names_ = 0;
   double ieee_cost_ = 0;  // estimated effort of the IEEE ops so far, which Z3's resource limit does not count
   bool has_unknown_ = false, has_floats_ = false, has_bit_ops_ = false;
@@ -167,9 +167,9 @@ class Encoder {
 std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane);
 
 // Thrown if an expression cannot be encoded in the senses.
-struct Unencodable {
+struct UnencodableExpr {
   std::string reason;
-  bool needs_wider_index = false;  // a larger Senses::index_width may suffice
+  bool needs_wider_index = false;  // a larger Senses::index_width_bits may suffice
 };
 
 }  // namespace tgc

@@ -49,7 +49,7 @@ std::string Encoder::real_reciprocal(UOp u, const SmtValue& value, int lane) {
   return call("*", real_reciprocal(u.src(0), a, lane), real_reciprocal(u.src(1), b, lane));
 }
 
-SmtValue Encoder::float_op(UOp u, int lane) {
+SmtValue Encoder::float_op_value(UOp u, int lane) {
   DType d = u.dtype().scalar();
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
   auto made = [&](const std::string& term) { return SmtValue{define(d, term), {}, definedness(u, lane)}; };
@@ -60,7 +60,7 @@ SmtValue Encoder::float_op(UOp u, int lane) {
       case Op::MUL: return made(call("*", a.term, b.term));
       case Op::NEG: return made(call("-", a.term));
       case Op::MULACC: return made(call("+", call("*", a.term, b.term), source(u, 2, lane).term));
-      case Op::MAX: return made(ite(call("<", a.term, b.term), b.term, a.term));
+      case Op::MAX: return made(smt_if(call("<", a.term, b.term), b.term, a.term));
       case Op::RECIPROCAL:
       case Op::FDIV: {  // defined only if the divisor is not zero
         SmtValue out = made(u.is(Op::FDIV) ? call("/", a.term, b.term) : real_reciprocal(u.src(0), a, lane));
@@ -94,7 +94,7 @@ void Encoder::add_ieee_cost(Op op, DType d, const std::vector<std::string>& x) {
                  : op == Op::MUL                  ? 3
                  : op == Op::ADD || op == Op::SUB ? 0.5
                                                   : 0);
-  if (ieee_cost_ > kMost) throw Unencodable{"too many products and quotients of IEEE 754"};
+  if (ieee_cost_ > kMost) throw UnencodableExpr{"too many products and quotients of IEEE 754"};
 }
 
 std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& x) {
@@ -113,7 +113,7 @@ std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& 
       case Op::SQRT: return "(fp.sqrt RNE " + x[0] + ")";
       case Op::TRUNC: return "(fp.roundToIntegral RTZ " + x[0] + ")";
       case Op::RECIPROCAL: return "(fp.div RNE " + float_literal(1, d) + " " + x[0] + ")";
-      case Op::MAX: return ite(call("fp.lt", x[0], x[1]), x[1], x[0]);
+      case Op::MAX: return smt_if(call("fp.lt", x[0], x[1]), x[1], x[0]);
       default: break;
     }
   }
@@ -139,7 +139,7 @@ std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
     if (can_lossless_cast(from, to)) return x;
     const std::string name = "CAST_" + name_of_scalar(to) + "_real";
     const std::string f = function(name, "Real", "Real"), term = define(to, call(f, x));
-    text_ += "(assert (= " + call(f, term) + " " + term + "))\n";
+    smt_text_ += "(assert (= " + call(f, term) + " " + term + "))\n";
     return term;
   }
   const DType f32 = dtypes::float32;
@@ -151,7 +151,7 @@ std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
   const std::string term = define(to, call(function(out, smt_sort(from), smt_sort(to)), x));
   if (can_lossless_cast(from, to)) {
     const std::string back = "CAST_" + name_of_scalar(from) + "_" + name_of_scalar(to);
-    text_ += "(assert (= " + call(function(back, smt_sort(to), smt_sort(from)), term) + " " + x + "))\n";
+    smt_text_ += "(assert (= " + call(function(back, smt_sort(to), smt_sort(from)), term) + " " + x + "))\n";
   }
   return term;
 }
@@ -171,7 +171,7 @@ SmtValue Encoder::bitcast(UOp u, int lane) {
   SmtValue out = unknown_value(u, lane);
   // assert the inverse, because SMT-LIB has no function from a float to its bits: a NaN has many bit patterns
   if (is_bits && is_ieee() && has_ieee_sort(from) && dtypes::is_int(to))
-    text_ += "(assert (= ((_ to_fp " + ieee_widths(from) + ") " + out.term + ") " + a.term + "))\n";
+    smt_text_ += "(assert (= ((_ to_fp " + ieee_widths(from) + ") " + out.term + ") " + a.term + "))\n";
   return out;
 }
 
@@ -188,7 +188,7 @@ bool holds_all(DType to, DType from) {
 }  // namespace
 
 // Encodes a cast of a value that was cast to a wider float before as one cast of the narrow value.
-SmtValue Encoder::exact_cast(UOp u, int lane) {
+SmtValue Encoder::exact_cast_value(UOp u, int lane) {
   UOp whole = u.src(0).src(0);
   DType to = u.dtype().scalar(), from = whole.dtype().scalar();
   SmtValue out = cast_value(u.graph().node(Op::CAST, u.dtype(), whole), lane);
@@ -205,12 +205,12 @@ SmtValue Encoder::exact_cast(UOp u, int lane) {
 
 SmtValue Encoder::cast_value(UOp u, int lane) {
   DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
-  if (UOp s = u.src(0); s.is(Op::CAST) && !cut_nodes_.contains(s.id()) && !aliases_.contains(s.id()) &&
+  if (UOp s = u.src(0); s.is(Op::CAST) && !cut_nodes_.contains(s.id()) && !node_aliases_.contains(s.id()) &&
                         !is_leaf_load(s.src(0)) && holds_all(from, s.src(0).dtype().scalar()))
-    return exact_cast(u, lane);
+    return exact_cast_value(u, lane);
   // a float leaf is stored as a double, but its value may be any of its own dtype
   if (int64_t element = 0; dtypes::is_float(to) && is_leaf_load(u.src(0)))
-    return fresh_value(intervals_.leaf_of(u.src(0), &element)->node, to, {}, element);
+    return fresh_value(intervals_.leaf_of_load(u.src(0), &element)->node, to, {}, element);
   SmtValue a = source(u, 0, lane);
   auto made = [&](const std::string& term) {
     return SmtValue{define(to, term), intervals_.interval_of(u, lane), a.definedness};
@@ -221,8 +221,8 @@ SmtValue Encoder::cast_value(UOp u, int lane) {
   if (is_narrow_float(from) && !dtypes::is_float(to) && senses_.float_sense != FloatSense::Real)
     a.term = float_cast(from, dtypes::float32, a.term), from = dtypes::float32;
   if (dtypes::is_bool(from)) {
-    if (dtypes::is_int(to)) return made(ite(a.term, int_literal(1, to), int_literal(0, to)));
-    return made(ite(a.term, float_literal(1, to), float_literal(0, to)));
+    if (dtypes::is_int(to)) return made(smt_if(a.term, int_literal(1, to), int_literal(0, to)));
+    return made(smt_if(a.term, float_literal(1, to), float_literal(0, to)));
   }
   if (dtypes::is_int(from)) return cast_of_int(u, a, lane);
   return dtypes::is_float(from) ? cast_of_float(u, a, from, lane) : unknown_value(u, lane);
@@ -236,17 +236,17 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
   const bool is_bits = senses_.int_sense == IntSense::Bits;
   if (dtypes::is_bool(to)) return made("(not (= " + a.term + " " + int_literal(0, from) + "))");
   if (dtypes::is_int(to) && is_bits) {
-    int w = width(to), v = width(from);
+    int w = bit_width(to), v = bit_width(from);
     if (w == v) return {a.term, intervals_.interval_of(u, lane), a.definedness};
     if (w < v) return made("((_ extract " + std::to_string(w - 1) + " 0) " + a.term + ")");
-    return made(extended(a.term, from, w));
+    return made(extended_term(a.term, from, w));
   }
   if (dtypes::is_int(to)) {
     Interval i = a.interval;
     bool fits = is_index(to) || (i.lower_bound && i.upper_bound && *i.lower_bound >= dtypes::min(to).to_int() &&
                                  *i.upper_bound <= dtypes::max(to).to_int());
-    if (fits) return {a.term, i, a.definedness, width_of(to) <= width_of(from) ? a.unwrapped_term : ""};
-    return wrapped_value(width_of(to) <= width_of(from) ? a.exact_term() : a.term, u, lane);
+    if (fits) return {a.term, i, a.definedness, bit_width_of(to) <= bit_width_of(from) ? a.unwrapped_term : ""};
+    return wrapped_value(bit_width_of(to) <= bit_width_of(from) ? a.exact_term() : a.term, u, lane);
   }
   if (is_real() && !is_bits) {
     const std::string real = define(to, "(to_real " + a.term + ")");
@@ -269,7 +269,7 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
     for (auto& [name, result] :
          {std::pair("CAST_" + dtypes_of, smt_sort(from)), std::pair("fits_" + dtypes_of, std::string("Bool"))})
       function(name, smt_sort(to), result);
-    text_ += "(assert (and (= (CAST_" + dtypes_of + " " + out.term + ") " + a.term + ") (fits_" + dtypes_of + " " +
+    smt_text_ += "(assert (and (= (CAST_" + dtypes_of + " " + out.term + ") " + a.term + ") (fits_" + dtypes_of + " " +
              out.term + ")))\n";
   }
   return out;
@@ -289,7 +289,7 @@ SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) 
   }
   if (!dtypes::is_int(to)) return unknown_value(u, lane);
   if (senses_.float_sense == FloatSense::Real && !is_bits && !is_index(to)) {
-    SmtValue out = made(ite("(>= " + a.term + " 0.0)", call("to_int", a.term), "(- (to_int (- " + a.term + ")))"));
+    SmtValue out = made(smt_if("(>= " + a.term + " 0.0)", call("to_int", a.term), "(- (to_int (- " + a.term + ")))"));
     out.definedness = both(out.definedness, "(and (<= " + int_literal(dtypes::min(to).to_int(), to) + " " + out.term +
                                         ") (<= " + out.term + " " + int_literal(dtypes::max(to).to_int(), to) + "))");
     return out;
@@ -305,7 +305,7 @@ SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) 
     std::string whole = define(from, "(fp.roundToIntegral RTZ " + a.term + ")");
     std::string in = "(and (fp.leq " + float_literal(low, from) + " " + whole + ") (fp.lt " + whole + " " +
                      float_literal(high, from) + "))";
-    return {define(to, ite(in,
+    return {define(to, smt_if(in,
                            "((_ " + std::string(s ? "fp.to_sbv " : "fp.to_ubv ") + std::to_string(to.bitsize()) +
                                ") RTZ " + a.term + ")",
                            out.term)),
@@ -318,15 +318,15 @@ SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) 
 std::string Encoder::equality_formula(const SmtValue& a, DType da, const SmtValue& b, DType db) const {
   if (dtypes::is_float(da) || dtypes::is_bool(da) || dtypes::is_float(db) || dtypes::is_bool(db)) {
     if (da.scalar() != db.scalar() && senses_.float_sense != FloatSense::Real)
-      throw Unencodable{"sides of different dtypes"};
+      throw UnencodableExpr{"sides of different dtypes"};
     const bool is_any_zero = senses_.float_sense == FloatSense::ButNan || senses_.float_sense == FloatSense::Finite;
     const std::string same = call("=", a.term, b.term);  // true for two NaNs, too
     if (!dtypes::is_float(da) || !is_any_zero || !has_ieee_sort(da)) return same;
     return call("or", same, call("fp.eq", a.term, b.term));
   }
   auto wide = [&](const SmtValue& v, DType d) {
-    const bool is_same = senses_.int_sense == IntSense::Numbers || width(da) == width(db);
-    return is_same ? v.term : extended(v.term, d, senses_.index_width);
+    const bool is_same = senses_.int_sense == IntSense::Numbers || bit_width(da) == bit_width(db);
+    return is_same ? v.term : extended_term(v.term, d, senses_.index_width_bits);
   };
   std::string same = call("=", wide(a, da), wide(b, db));
   if (a.unwrapped_term.empty() && b.unwrapped_term.empty()) return same;

@@ -30,7 +30,7 @@ void fill(Array& array, DType d, std::mt19937_64& random) {
     else {
       Int low = dtypes::min(d).to_int(), high = dtypes::max(d).to_int();
       Int v = i == 0 ? low : i == 1 ? high : i < 5 ? Int(int64_t(random())) : std::max(low, Int(small));
-      uint64_t bits = v.low64();
+      uint64_t bits = v.low_64_bits();
       std::memcpy(array.data() + i * d.itemsize(), &bits, size_t(d.itemsize()));
     }
   }

@@ -66,7 +66,7 @@ class Unexpander {
     if (!sides || !operands || sides->empty() || sides->size() != operands->size()) return;
     UnexpandedStage::Expansion out{.rewrite_index = number, .function = function};
     for (size_t i = 0; i < sides->size(); i++) {
-      auto a = approximation_of((*sides)[i].before, (*sides)[i].after, (*operands)[i].before);
+      auto a = find_approximation((*sides)[i].before, (*sides)[i].after, (*operands)[i].before);
       if (!a) return;
       auto [error, is_new] = errors_.try_emplace(a->key, ApproximationError());
       if (is_new) error->second = tgc::error_of(*a);

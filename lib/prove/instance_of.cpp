@@ -37,7 +37,7 @@ class SideMatcher {
     if (const auto known = bound_.find(unknown.id()); known != bound_.end()) return known->second == instance;
     // an element may be unknown by itself or by its cast, not both
     if (!binds || !elements_.insert(element.id()).second || unknown.dtype() != instance.dtype()) return false;
-    if (any_node(instance, is_invalid_constant)) return false;
+    if (has_node_where(instance, is_invalid_constant)) return false;
     bound_[unknown.id()] = instance;
     return true;
   }

@@ -66,12 +66,12 @@ Interval masked(Op op, const Interval& a, const Interval& b) {
 
 }  // namespace
 
-const Leaf* Intervals::leaf_of(UOp load, int64_t* element) const {
+const Leaf* Intervals::leaf_of_load(UOp load, int64_t* element) const {
   UOp index = load.src(0);
   if (!index.is(Op::INDEX) || !index.src(0).is(Op::DEFINE_GLOBAL) || !index.src(0).arg().is_int()) return nullptr;
   int64_t number = index.src(0).arg().small_int();
   if (number != ExprIsolator::kLeafArrayNumber && number != ExprIsolator::kLeafArrayNumber + 1) return nullptr;
-  int64_t slot = index.src(1).src(1).arg().small_int() / ExprIsolator::kPoints;
+  int64_t slot = index.src(1).src(1).arg().small_int() / ExprIsolator::kPointsPerRun;
   for (const Leaf& leaf : isolator_.leaf_list()) {
     if (leaf.first_slot < 0 || slot < leaf.first_slot || slot >= leaf.first_slot + leaf.node.dtype().count()) continue;
     if (element) *element = slot - leaf.first_slot;
@@ -106,7 +106,7 @@ Interval Intervals::compute(UOp u, int lane) {
       return {v, v};
     }
     case Op::LOAD:
-      if (const Leaf* leaf = leaf_of(u)) {
+      if (const Leaf* leaf = leaf_of_load(u)) {
         if (dtypes::is_float(leaf->node.dtype())) return {};
         Interval of_leaf = of_dtype(leaf->node.dtype());
         if (!leaf->node.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR})) return of_leaf;
@@ -176,7 +176,7 @@ Interval Intervals::compute(UOp u, int lane) {
   }
 }
 
-int64_t Intervals::elements_of(UOp index) const {
+int64_t Intervals::num_elements_of(UOp index) const {
   for (const IsolatedMemory& m : isolator_.memories()) {
     if (m.define != index.src(0)) continue;
     const DType d = m.source_node.dtype();

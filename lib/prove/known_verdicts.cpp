@@ -52,13 +52,13 @@ constexpr size_t kForm = sizeof(Sha256);
 std::string text_of(const RewriteProof& p) {
   auto method = std::ranges::find(kMethods, p.method);
   const auto number = method == std::end(kMethods) ? 0 : method - std::begin(kMethods);
-  return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.form_hash + p.reason;
+  return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.rewrite_hash + p.reason;
 }
 
 RewriteProof proof_of(const std::string& text) {
   RewriteProof out{.kind = RewriteProof::Kind(text[0]), .has_floats = text[1] != 0, .sense = FloatSense(text[2])};
   out.method = kMethods[size_t(text[3]) % std::size(kMethods)];
-  out.form_hash = text.substr(4, kForm), out.reason = text.substr(4 + kForm);
+  out.rewrite_hash = text.substr(4, kForm), out.reason = text.substr(4 + kForm);
   return out;
 }
 
@@ -67,7 +67,7 @@ size_t size_at(std::string_view bytes, size_t at) { return uint8_t(bytes[at]) | 
 
 }  // namespace
 
-std::string hash_of(std::string_view text) {
+std::string hash_of_text(std::string_view text) {
   Sha256 digest = sha256(text);
   return std::string(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
@@ -76,15 +76,15 @@ const Sha256& NodeKeys::of(UOp root) {
   if (auto it = known_keys_.find(root.id()); it != known_keys_.end()) return it->second;
   for (UOp u : toposort(root, [&](UOp x) { return !known_keys_.contains(x.id()); })) {
     if (known_keys_.contains(u.id())) continue;
-    text_.assign(1, char(u.op()));
-    text_ += u.dtype().repr();
-    text_ += ' ';
-    u.arg().append_repr(text_);
+    key_text_.assign(1, char(u.op()));
+    key_text_ += u.dtype().repr();
+    key_text_ += ' ';
+    u.arg().append_repr(key_text_);
     for (UOp s : u.src()) {
       const Sha256& key = known_keys_.at(s.id());
-      text_.append(reinterpret_cast<const char*>(key.data()), key.size());
+      key_text_.append(reinterpret_cast<const char*>(key.data()), key.size());
     }
-    known_keys_.emplace(u.id(), sha256(text_));
+    known_keys_.emplace(u.id(), sha256(key_text_));
   }
   return known_keys_.at(root.id());
 }
@@ -101,11 +101,11 @@ void KnownVerdicts::read_verdicts() {
     verdict_texts_.emplace(bytes->substr(at, kKey), bytes->substr(at + kHead, size));
     at += kHead + size;
   }
-  num_read_ = verdict_texts_.size();
+  num_cached_ = verdict_texts_.size();
 }
 
 std::optional<RewriteProof> KnownVerdicts::find_verdict(const std::string& key) {
-  std::call_once(is_read_, [this] { read_verdicts(); });
+  std::call_once(read_once_flag_, [this] { read_verdicts(); });
   std::lock_guard lock(mutex_);
   auto it = verdict_texts_.find(key);
   return it == verdict_texts_.end() ? std::nullopt : std::optional(proof_of(it->second));
@@ -121,7 +121,7 @@ void KnownVerdicts::add_verdict(const std::string& key, const RewriteProof& proo
 void KnownVerdicts::write_verdicts() {
   std::lock_guard lock(mutex_);
   auto file = key_of_verdicts();
-  if (!file || verdict_texts_.size() == num_read_) return;
+  if (!file || verdict_texts_.size() == num_cached_) return;
   std::string bytes;
   for (auto& [key, text] : verdict_texts_) bytes += key, append_size(bytes, text.size()), bytes += text;
   CompileCache::shared_cache().store_entry(*file, bytes);

@@ -14,7 +14,7 @@ namespace tgc {
 struct RewriteProof;
 
 // Returns the SHA-256 of a text, as 32 bytes.
-std::string hash_of(std::string_view text);
+std::string hash_of_text(std::string_view text);
 
 // Computes keys of nodes: the hash of op, dtype, arg and the keys of the sources.
 class NodeKeys {
@@ -23,7 +23,7 @@ class NodeKeys {
 
  private:
   std::unordered_map<uint32_t, Sha256> known_keys_;
-  std::string text_;
+  std::string key_text_;
 };
 
 // Several threads may use one object.
@@ -38,9 +38,9 @@ class KnownVerdicts {
   void read_verdicts();
 
   std::mutex mutex_;
-  std::once_flag is_read_;
+  std::once_flag read_once_flag_;
   std::unordered_map<std::string, std::string> verdict_texts_;
-  size_t num_read_ = 0;
+  size_t num_cached_ = 0;
 };
 
 }  // namespace tgc

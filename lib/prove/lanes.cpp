@@ -14,7 +14,7 @@ constexpr int64_t kMostPositions = 1024;
 int64_t expanded_size(UOp u) {
   if (!u.is(Op::RANGE) || !u.arg().is_tuple() || u.arg().items().size() != 2 || !u.src(0).is_const()) return 0;
   AxisType type = u.arg().items().back().axis_type();
-  return type == AxisType::UPCAST || type == AxisType::UNROLL ? u.vmax().to_int().low64() + 1 : 0;
+  return type == AxisType::UPCAST || type == AxisType::UNROLL ? u.vmax().to_int().low_64_bits() + 1 : 0;
 }
 
 using Axes = std::map<int64_t, int64_t>;
@@ -109,44 +109,44 @@ std::vector<std::pair<int64_t, int64_t>> list_of(Arg arg) {
 
 }  // namespace
 
-LaneForms::Form LaneForms::form_of(std::string text) {
-  return forms_.try_emplace(std::move(text), forms_.size()).first->second;
+LaneForms::Form LaneForms::form_of_text(std::string text) {
+  return form_numbers_.try_emplace(std::move(text), form_numbers_.size()).first->second;
 }
 
-const LaneForms::Axes& LaneForms::axes_of(UOp root) {
-  if (auto it = axes_.find(root.id()); it != axes_.end()) return it->second;
+const LaneForms::Axes& LaneForms::axes_of_node(UOp root) {
+  if (auto it = known_axes_.find(root.id()); it != known_axes_.end()) return it->second;
   std::vector<UOp> stack{root};
   while (!stack.empty()) {
     UOp u = stack.back();
-    if (axes_.contains(u.id())) {
+    if (known_axes_.contains(u.id())) {
       stack.pop_back();
       continue;
     }
     size_t before = stack.size();
     for (UOp s : u.src())
-      if (!axes_.contains(s.id())) stack.push_back(s);
+      if (!known_axes_.contains(s.id())) stack.push_back(s);
     if (stack.size() > before) continue;
     Axes out;
     if (int64_t size = expanded_size(u)) {
       out[u.arg()[0].small_int()] = size;
     } else if (u.is(Op::UNROLL)) {
-      out = axes_.at(u.src(0).id());
+      out = known_axes_.at(u.src(0).id());
       for (auto& [axis, size] : axes_in(u.arg())) out[axis] = size;
     } else {
-      for (UOp s : u.src()) out.insert(axes_.at(s.id()).begin(), axes_.at(s.id()).end());
+      for (UOp s : u.src()) out.insert(known_axes_.at(s.id()).begin(), known_axes_.at(s.id()).end());
       if (u.is(Op::CONTRACT))
         for (auto& [axis, size] : axes_in(u.arg())) out.erase(axis);
       if (u.in({Op::REDUCE, Op::END}))
         for (auto& [axis, size] : ended_by(u).axes) out.erase(axis);
     }
-    axes_.emplace(u.id(), std::move(out));
+    known_axes_.emplace(u.id(), std::move(out));
     stack.pop_back();
   }
-  return axes_.at(root.id());
+  return known_axes_.at(root.id());
 }
 
-LaneForms::Position LaneForms::restrict_to(UOp u, const Position& at) {
-  const Axes& axes = axes_of(u);
+LaneForms::Position LaneForms::restrict_position(UOp u, const Position& at) {
+  const Axes& axes = axes_of_node(u);
   Position out;
   for (auto& p : at)
     if (axes.contains(p.first)) out.push_back(p);
@@ -154,12 +154,12 @@ LaneForms::Position LaneForms::restrict_to(UOp u, const Position& at) {
 }
 
 LaneForms::Form LaneForms::form_of_value(UOp u, int lane, const Position& position) {
-  Position at = restrict_to(u, position);
+  Position at = restrict_position(u, position);
   std::pair<uint64_t, Position> key{uint64_t(u.id()) << 16 | uint64_t(lane), at};
   if (auto it = known_forms_.find(key); it != known_forms_.end()) return it->second;
-  depth_++;
+  nesting_depth_++;
   Form out = make_form(u, lane, at);
-  depth_--;
+  nesting_depth_--;
   known_forms_.emplace(std::move(key), out);
   return out;
 }
@@ -180,34 +180,34 @@ LaneForms::Form LaneForms::make_form(UOp u, int lane, const Position& at) {
   auto opaque = [&] {
     std::string out = "node " + std::to_string(u.id()) + " " + std::to_string(lane);
     for (auto& [axis, i] : at) out += " " + std::to_string(axis) + "=" + std::to_string(i);
-    return form_of(out);
+    return form_of_text(out);
   };
-  auto source = [&](UOp s) { return std::to_string(form_of_value(s, lanes_of(s) > 1 ? lane : 0, at)); };
+  auto source = [&](UOp s) { return std::to_string(form_of_value(s, num_lanes_of(s) > 1 ? lane : 0, at)); };
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST:
-      return form_of(text("const") + " " + (u.arg().is_tuple() ? u.arg()[size_t(lane)] : u.arg()).repr());
+      return form_of_text(text("const") + " " + (u.arg().is_tuple() ? u.arg()[size_t(lane)] : u.arg()).repr());
     case Op::RANGE:
-      if (expanded_size(u) && !at.empty()) return form_of(text("const") + " " + std::to_string(at[0].second));
+      if (expanded_size(u) && !at.empty()) return form_of_text(text("const") + " " + std::to_string(at[0].second));
       return opaque();
     case Op::UNROLL: {
       int64_t number = number_of(u.arg(), at), positions = positions_of(u.arg());
-      int64_t each = lanes_of(u.src(0)) / std::max<int64_t>(1, positions);
-      if (number < 0 || each * positions != lanes_of(u.src(0)) || lane >= each) return opaque();
+      int64_t each = num_lanes_of(u.src(0)) / std::max<int64_t>(1, positions);
+      if (number < 0 || each * positions != num_lanes_of(u.src(0)) || lane >= each) return opaque();
       return form_of_value(u.src(0), int(number * each) + lane, without(at, u.arg()));
     }
     case Op::CONTRACT: {
-      int each = lanes_of(u.src(0));
+      int each = num_lanes_of(u.src(0));
       return form_of_value(u.src(0), lane % each, with(at, u.arg(), lane / each));
     }
     case Op::GEP:
       return u.arg().is_tuple() ? form_of_value(u.src(0), int(u.arg()[size_t(lane)].small_int()), at) : opaque();
     case Op::VECTORIZE:
-      if (size_t(lane) >= u.num_src() || lanes_of(u.src(size_t(lane))) != 1) return opaque();
+      if (size_t(lane) >= u.num_src() || num_lanes_of(u.src(size_t(lane))) != 1) return opaque();
       return form_of_value(u.src(size_t(lane)), 0, at);
     case Op::CAT: {
       size_t i = 0;
-      for (; lane >= lanes_of(u.src(i)); i++) lane -= lanes_of(u.src(i));
+      for (; lane >= num_lanes_of(u.src(i)); i++) lane -= num_lanes_of(u.src(i));
       return form_of_value(u.src(i), lane, at);
     }
     case Op::REDUCE: {
@@ -215,7 +215,7 @@ LaneForms::Form LaneForms::make_form(UOp u, int lane, const Position& at) {
       std::ranges::sort(all);
       std::set<Form> loops;
       for (UOp s : ended_by(u).loops) {
-        if (!axes_of(s).empty()) return opaque();
+        if (!axes_of_node(s).empty()) return opaque();
         const auto ranges = ranges_of(s);
         if (ranges.empty()) loops.insert(form_of_value(s, 0, at));
         for (UOp r : ranges) loops.insert(form_of_value(r, 0, at));
@@ -224,36 +224,36 @@ LaneForms::Form LaneForms::make_form(UOp u, int lane, const Position& at) {
       for (Form f : all) out += " " + std::to_string(f);
       out += " over";
       for (Form f : loops) out += " " + std::to_string(f);
-      may_reorder_ |= all.size() > 1;
-      return form_of(out);
+      may_reorder_sums_ |= all.size() > 1;
+      return form_of_text(out);
     }
     default: break;
   }
   const bool is_access = u.in({Op::INDEX, Op::LOAD}) && !u.src(0).dtype().is_image();
   const bool each_lane =
-      u.in(ops::Elementwise) || (is_access && (lanes_of(u) == 1 || u.src(0).dtype().base().count() == 1));
-  if (!each_lane || depth_ > 3000) return opaque();
+      u.in(ops::Elementwise) || (is_access && (num_lanes_of(u) == 1 || u.src(0).dtype().base().count() == 1));
+  if (!each_lane || nesting_depth_ > 3000) return opaque();
   if (u.is(Op::CAST) && u.dtype().is_ptr()) return opaque();
   std::string out = text(name_of(u.op()));
   if (u.is(Op::INDEX)) out += " " + std::string(u.dtype().is_ptr() ? "ptr" : "");
   for (UOp s : u.src()) {
-    if (lanes_of(s) > 1 && lanes_of(s) != lanes_of(u)) return opaque();
+    if (num_lanes_of(s) > 1 && num_lanes_of(s) != num_lanes_of(u)) return opaque();
     out += " " + source(s);
   }
-  return form_of(out);
+  return form_of_text(out);
 }
 
 bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Effect>& out) {
   const Position at = position;
   switch (u.op()) {
     case Op::STORE: {
-      int n = std::max(lanes_of(u.src(0)), u.src(1).dtype().count());
-      if (lanes_of(u.src(0)) != n && u.src(1).dtype().count() != 1) n = 1;
-      if (lanes_of(u.src(0)) != u.src(1).dtype().count()) return false;
+      int n = std::max(num_lanes_of(u.src(0)), u.src(1).dtype().count());
+      if (num_lanes_of(u.src(0)) != n && u.src(1).dtype().count() != 1) n = 1;
+      if (num_lanes_of(u.src(0)) != u.src(1).dtype().count()) return false;
       for (int lane = 0; lane < n; lane++) {
         std::set<Form> loops;
         for (UOp s : u.src().subspan(2)) loops.insert(form_of_value(s, 0, at));
-        out.push_back({form_of("store " + std::to_string(form_of_value(u.src(0), lane, at)) + " " +
+        out.push_back({form_of_text("store " + std::to_string(form_of_value(u.src(0), lane, at)) + " " +
                                std::to_string(form_of_value(u.src(1), lane, at))),
                        loops});
       }
@@ -295,7 +295,7 @@ bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Eff
           !good)
         return false;
       for (UOp s : ended.loops) {
-        if (!axes_of(s).empty()) return false;
+        if (!axes_of_node(s).empty()) return false;
         for (UOp r : ranges_of(s))
           for (Effect& e : all) e.loops.insert(form_of_value(r, 0, at));
       }
@@ -307,8 +307,8 @@ bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Eff
 }
 
 LaneForms::Answer LaneForms::compare_forms(UOp before, UOp after) {
-  Axes axes = axes_of(before);
-  for (auto& [axis, size] : axes_of(after))
+  Axes axes = axes_of_node(before);
+  for (auto& [axis, size] : axes_of_node(after))
     if (auto it = axes.try_emplace(axis, size).first; it->second != size) return Answer::Open;
   std::vector<Position> all{{}};
   for (auto& [axis, size] : axes) {
@@ -318,10 +318,10 @@ LaneForms::Answer LaneForms::compare_forms(UOp before, UOp after) {
     all = std::move(more);
     if (all.size() > size_t(kMostPositions)) return Answer::Open;
   }
-  may_reorder_ = false;
+  may_reorder_sums_ = false;
   bool is_effect = before.dtype() == dtypes::void_;
   if (is_effect != (after.dtype() == dtypes::void_)) return Answer::Open;
-  if (!is_effect && (lanes_of(before) != lanes_of(after) || before.dtype().scalar() != after.dtype().scalar()))
+  if (!is_effect && (num_lanes_of(before) != num_lanes_of(after) || before.dtype().scalar() != after.dtype().scalar()))
     return Answer::Open;
   try {
     for (auto& p : all) {
@@ -331,12 +331,12 @@ LaneForms::Answer LaneForms::compare_forms(UOp before, UOp after) {
         std::ranges::sort(a), std::ranges::sort(b);
         if (a != b) return Answer::Open;
       } else {
-        for (int lane = 0; lane < lanes_of(before); lane++)
+        for (int lane = 0; lane < num_lanes_of(before); lane++)
           if (form_of_value(before, lane, p) != form_of_value(after, lane, p)) return Answer::Open;
       }
     }
   } catch (const TooManyPositions&) { return Answer::Open; }
-  return may_reorder_ && !is_effect && before.is(Op::REDUCE) ? Answer::SameSum : Answer::Same;
+  return may_reorder_sums_ && !is_effect && before.is(Op::REDUCE) ? Answer::SameSum : Answer::Same;
 }
 
 }  // namespace tgc

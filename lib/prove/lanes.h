@@ -37,20 +37,20 @@ class LaneForms {
   struct TooManyPositions {};
   // Returns the forms of the terms that a lane of a REDUCE adds, at the position `at` on the expanded axes.
   std::vector<Form> forms_of_terms(UOp reduce, int lane, const Position& at);
-  Form form_of(std::string text);
+  Form form_of_text(std::string text);
 
  private:
   using Axes = std::map<int64_t, int64_t>;
-  const Axes& axes_of(UOp u);
-  Position restrict_to(UOp u, const Position& at);
+  const Axes& axes_of_node(UOp u);
+  Position restrict_position(UOp u, const Position& at);
   Form make_form(UOp u, int lane, const Position& at);
-  int lanes_of(UOp u) const { return u.dtype().is_ptr() ? u.dtype().vcount() : u.dtype().count(); }
+  int num_lanes_of(UOp u) const { return u.dtype().is_ptr() ? u.dtype().vcount() : u.dtype().count(); }
 
-  std::map<uint32_t, Axes> axes_;
-  std::map<std::string, Form> forms_;
+  std::map<uint32_t, Axes> known_axes_;
+  std::map<std::string, Form> form_numbers_;
   std::map<std::pair<uint64_t, Position>, Form> known_forms_;
-  bool may_reorder_ = false;
-  int depth_ = 0;
+  bool may_reorder_sums_ = false;
+  int nesting_depth_ = 0;
 };
 
 // Computes and caches a value for each lane of nodes, from the values of the sources' lanes.

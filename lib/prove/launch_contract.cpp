@@ -34,7 +34,7 @@ UOp gate_repeated_stores(UOp root, const RangeMap& map) {
     if (index.dtype().addrspace() != AddrSpace::GLOBAL) continue;
     UOp first;
     for (auto& [range, to] : map) {
-      if (!is_local(range) || lies_in(index, range) || lies_in(store.src(1), range)) continue;
+      if (!is_local(range) || is_inside_range(index, range) || is_inside_range(store.src(1), range)) continue;
       const UOp here = range.eq(0);
       first = first ? first & here : here;
     }

@@ -33,12 +33,12 @@ TEST_CASE("wrong_iteration: the iteration that is lost or runs twice") {
   Grid grid;
   UOp a = grid.g.range(Const(4), 0, AxisType::GLOBAL), b = grid.g.range(Const(3), 1, AxisType::GLOBAL);
   UOp x = grid.special(grid.number(4), "gidx0"), y = grid.special(grid.number(3), "gidx1");
-  CHECK(!wrong_iteration({{a, x}, {b, y}}));
-  auto lost = wrong_iteration({{a, y}, {b, x}});  // a becomes y, which is never 3
+  CHECK(!find_wrong_iteration({{a, x}, {b, y}}));
+  auto lost = find_wrong_iteration({{a, y}, {b, x}});  // a becomes y, which is never 3
   REQUIRE(lost);
   CHECK(lost->is_lost);
   CHECK(lost->loop_values == std::vector<std::pair<UOp, int64_t>>{{a, 3}});
-  auto twice = wrong_iteration({{a, x}, {b, grid.special(grid.number(6), "gidx2") % grid.number(3)}});
+  auto twice = find_wrong_iteration({{a, x}, {b, grid.special(grid.number(6), "gidx2") % grid.number(3)}});
   REQUIRE(twice);
   CHECK(!twice->is_lost);
   CHECK(twice->loop_values == std::vector<std::pair<UOp, int64_t>>{{b, 0}});

@@ -63,7 +63,7 @@ Interval LinearSums::interval(const LinearSum& s) const {
   return out;
 }
 
-const LinearSums::Quotient* LinearSums::quotient_of(uint32_t atom) const {
+const LinearSums::Quotient* LinearSums::quotient_of_atom(uint32_t atom) const {
   auto it = quotients_.find(atom);
   return it == quotients_.end() ? nullptr : &it->second;
 }
@@ -96,7 +96,7 @@ LinearSum LinearSums::divide(const LinearSum& a, const Int& by) {
     return add_scaled(whole, divide(rest, divisor));
   }
   if (rest.factors.size() == 1 && rest.factors.begin()->second == 1)
-    if (const Quotient* inner = quotient_of(rest.factors.begin()->first)) {
+    if (const Quotient* inner = quotient_of_atom(rest.factors.begin()->first)) {
       const Quotient q = *inner;
       return add_scaled(whole,
                         divide(add_scaled(q.dividend, {.constant = rest.constant * q.divisor}), divisor * q.divisor));

@@ -18,7 +18,7 @@ struct LinearSum {
 };
 
 // Thrown if a form has too many parts or too large numbers.
-struct LargeForm : Unencodable {};
+struct LargeForm : UnencodableExpr {};
 
 // Computes with sums, and assigns numbers to the texts that describe atoms and other forms. Functions may throw
 // LargeForm.
@@ -41,7 +41,7 @@ class LinearSums {
     LinearSum dividend;
     Int divisor;
   };
-  const Quotient* quotient_of(uint32_t atom) const;
+  const Quotient* quotient_of_atom(uint32_t atom) const;
   // Returns the greatest common divisor of the factors of `s` and of `by`.
   static Int common_factor(const LinearSum& s, Int by = 0);
 

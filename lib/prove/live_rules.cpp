@@ -133,7 +133,7 @@ class LiveRulesProver {
       SidePairs pairs;
       auto proof = catch_failures([&] { return decide(*m, pairs); });
       const bool is_open = proof && !pairs.empty() && proof->kind != Kind::Proven && proof->kind != Kind::Refuted;
-      if (is_open && any_node(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
+      if (is_open && has_node_where(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
         rule.ignores_fp8 = true;
         continue;
       }
@@ -199,7 +199,7 @@ class LiveRulesProver {
   void list(LiveRuleProof& rule, const Rewrite& m, const SidePairs& pairs, std::string verdict) const {
     if (!lists_instances_) return;
     const UOp before = pairs.empty() ? m.before : pairs[0].before, after = pairs.empty() ? m.after : pairs[0].after;
-    rule.all_instances.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
+    rule.all_instances.push_back({text_of(before), text_of(after), leaf_bounds_text(before), std::move(verdict)});
   }
 
   void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
@@ -299,12 +299,12 @@ class LiveRulesProver {
       for (const Sides& s : pairs) numbers.push_back({s.before.cast(dtypes::int64), s.after.cast(dtypes::int64)});
       return add_condition(rule, pairs, proof, decide(numbers), "nothing is read or stored at an Invalid index");
     }
-    if (any_node(pairs, makes_float_of_bits))
+    if (has_node_where(pairs, is_float_of_bits))
       return set_unknown("its sides differ, perhaps in the payload of a NaN alone");
     SidePairs restricted;
     for (const Sides& s : pairs) {
       if (!dtypes::is_int(s.before.dtype()) && !dtypes::is_bool(s.before.dtype())) return;
-      const UOp a = has_no_overflow(s.before, true, false), b = has_no_overflow(s.after, true, false);
+      const UOp a = no_overflow_condition(s.before, true, false), b = no_overflow_condition(s.after, true, false);
       const UOp when = a && b ? a & b : a ? a : b;
       if (!when || when.is_const()) return;
       const UOp zero = s.before.const_like(0);
@@ -355,11 +355,11 @@ class LiveRulesProver {
     for (bool of_any_value : {false, true}) {
       SidePairs changed;  // `after` becomes a value that differs from `before` where only the old `after` is undefined
       for (const Sides& s : pairs) {
-        const UOp is_right = is_defined(s.after);
-        if (is_right.is_const() || any_node(s.after, is_cast_of_float)) continue;
+        const UOp is_right = defined_condition(s.after);
+        if (is_right.is_const() || has_node_where(s.after, is_cast_of_float)) continue;
         const UOp zero = s.before.const_like(0), is_zero = s.before.ne(zero).logical_not();
         const UOp other = of_any_value ? is_zero.where(s.before.const_like(1), zero) : zero;
-        changed.push_back({s.before, (is_defined(s.before).logical_not() | is_right).where(s.before, other)});
+        changed.push_back({s.before, (defined_condition(s.before).logical_not() | is_right).where(s.before, other)});
       }
       if (changed.empty()) return;
       RewriteProof found = evaluate_sides(changed);
@@ -387,7 +387,7 @@ class LiveRulesProver {
   // infinity, or a float is finite on one side and too large for a narrower dtype on the other.
   std::map<std::string, std::string> difference_of_specials(const SidePairs& pairs) {
     auto any = [&](auto is) { return std::ranges::any_of(pairs, [&](const Sides& s) { return is(s.before); }); };
-    auto has_narrowing = [](UOp root) { return any_node(root, narrows_float); };
+    auto has_narrowing = [](UOp root) { return has_node_where(root, is_float_narrowing); };
     const bool is_of_floats = any([](UOp u) { return dtypes::is_float(u.dtype()); });
     if (is_of_floats && !any(has_narrowing)) return {};
     auto found = prover_.special_counterexample(pairs);
@@ -415,7 +415,7 @@ class LiveRulesProver {
       return known->second;
     const auto of = std::ranges::find_if(general, [&](const Rewrite* g) { return is_instance_of(m, *g); });
     // the unknown values of general sides have 64 bits
-    if (of == general.end() || any_node(pairs, is_index_over_64_bits)) return decide_with_invalid(pairs);
+    if (of == general.end() || has_node_where(pairs, is_index_over_64_bits)) return decide_with_invalid(pairs);
     const auto [known, is_new] = general_proofs_.try_emplace(*of);
     if (is_new) {
       SidePairs sides;

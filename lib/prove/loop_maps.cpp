@@ -279,7 +279,7 @@ static std::vector<RangeMap> parts_of(const RangeMap& map) {
   return parts;
 }
 
-std::optional<WrongIteration> wrong_iteration(const RangeMap& map) {
+std::optional<WrongIteration> find_wrong_iteration(const RangeMap& map) {
   std::optional<WrongIteration> out;
   for (const RangeMap& part : parts_of(map))
     if (!out || !out->is_lost) (void)is_one_to_one(part, &out);

@@ -26,7 +26,7 @@ struct WrongIteration {
   bool is_lost = false;
 };
 // Returns an iteration that is lost or, if none is found, one that runs more than once; nullopt if neither is found.
-std::optional<WrongIteration> wrong_iteration(const RangeMap& map);
+std::optional<WrongIteration> find_wrong_iteration(const RangeMap& map);
 
 // Returns the value of an integer expression of constants, such as 2 * 4 + 1; nullopt for other nodes, and for Invalid.
 std::optional<int64_t> constant_integer(UOp u);

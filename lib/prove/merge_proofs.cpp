@@ -38,7 +38,7 @@ bool is_refuted(const Json& object) { return object.value("verdict", "") == "ref
 
 }  // namespace
 
-std::string end_of_shard(const Shard& shard) {
+std::string shard_end_line(const Shard& shard) {
   return Json{{"shard", shard.shard_number}, {"of", shard.num_shards}}.dump() + "\n";
 }
 

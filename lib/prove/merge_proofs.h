@@ -14,7 +14,7 @@ struct MergedProofs {
 };
 
 // Returns the last line of the report of a shard, by which merge_proofs() sees that the report is complete.
-std::string end_of_shard(const Shard& shard);
+std::string shard_end_line(const Shard& shard);
 
 // Merges the reports in `files`. Fails if a file is no complete report, if a shard is missing, or if some reports are
 // of kernels and some of rules.

@@ -26,16 +26,16 @@ TEST_CASE("merge_proofs: the kernels of shards are in the order of the whole") {
     return "{\"kernel\":\"" + name + "\",\"verdict\":\"" + verdict + "\"}\n";
   };
   const std::string a = line("a", "proven"), b = line("b", "refuted"), c = line("c", "proven");
-  const MergedProofs all = merged({a + c + end_of_shard({1, 2}), b + end_of_shard({2, 2})});
+  const MergedProofs all = merged({a + c + shard_end_line({1, 2}), b + shard_end_line({2, 2})});
   CHECK(all.json == a + b + c);
   CHECK(all.is_refuted);
 }
 
 TEST_CASE("merge_proofs: the counts of rules are added up") {
   const MergedProofs all = merged({R"({"rules":2,"proven":2,"list":[{"rule":"x","verdict":"proven"},)"
-                                   R"({"rule":"z","verdict":"proven"}]})" "\n" + end_of_shard({1, 2}),
+                                   R"({"rule":"z","verdict":"proven"}]})" "\n" + shard_end_line({1, 2}),
                                    R"({"rules":1,"proven":0,"list":[{"rule":"y","verdict":"unknown"}]})" "\n" +
-                                       end_of_shard({2, 2})});
+                                       shard_end_line({2, 2})});
   CHECK(all.json == R"({"rules":3,"proven":2,"list":[{"rule":"x","verdict":"proven"},)"
                     R"({"rule":"y","verdict":"unknown"},{"rule":"z","verdict":"proven"}]})" "\n");
   CHECK(!all.is_refuted);
@@ -43,7 +43,7 @@ TEST_CASE("merge_proofs: the counts of rules are added up") {
 
 TEST_CASE("merge_proofs: a shard without kernels is complete, and one that was stopped is not") {
   const std::string a = "{\"kernel\":\"a\",\"verdict\":\"proven\"}\n";
-  const std::string first = a + end_of_shard({1, 2}), second = end_of_shard({2, 2});
+  const std::string first = a + shard_end_line({1, 2}), second = shard_end_line({2, 2});
   CHECK(merged({first, second}).json == a);
   CHECK_THROWS_AS(merged({first, ""}), Failure);
   CHECK_THROWS_AS(merged({a, second}), Failure);
@@ -52,7 +52,7 @@ TEST_CASE("merge_proofs: a shard without kernels is complete, and one that was s
 }
 
 TEST_CASE("merge_proofs: refuses other texts, and rules with kernels") {
-  const std::string end = end_of_shard({1, 1});
+  const std::string end = shard_end_line({1, 1});
   CHECK_THROWS_AS(merged({"{\"records\":1}\n" + end}), Failure);
   const std::string kernel = "{\"kernel\":\"a\",\"verdict\":\"proven\"}\n";
   CHECK_THROWS_AS(merged({kernel + end, "{\"rules\":0,\"list\":[]}\n" + end}), Failure);

@@ -100,7 +100,7 @@ MutantReport prove_mutants(const MutantOptions& o, const std::function<void(cons
   std::vector<Mutant> all;
   for (const CatalogRule& r : catalog_rules())
     if (is_rewrite(*r.rule) && is_value_rule(*r.rule))
-      for (Mutant& m : mutants_of(*r.rule)) all.push_back(std::move(m));
+      for (Mutant& m : mutants_of_rule(*r.rule)) all.push_back(std::move(m));
   MutantReport out{.num_candidates = all.size()};
   std::mt19937_64 random(o.seed);
   for (size_t i = all.size(); i > 1; i--) std::swap(all[i - 1], all[random() % i]);
@@ -108,7 +108,7 @@ MutantReport prove_mutants(const MutantOptions& o, const std::function<void(cons
   for (const Mutant& m : all) {
     if (out.num_drawn() == o.num_to_draw) break;
     const Rule& original = *m.right->original;
-    std::string line = std::string(original.name) + "  " + location_of(original) + "  " + m.change_text;
+    std::string line = std::string(original.name) + "  " + location_of_rule(original) + "  " + m.change_text;
     auto occurs = [&](const std::string& text) { return line.find(text) != line.npos; };
     if (!o.name_filters.empty() && std::ranges::none_of(o.name_filters, occurs)) continue;
     const double begin = thread_seconds();

@@ -11,7 +11,7 @@ namespace tgc {
 namespace {
 
 using pat::PatNode;
-using Guard = MutantRight::Guard;
+using Guard = MutantRightSide::Guard;
 
 constexpr size_t kMostInstances = 600;
 
@@ -36,8 +36,8 @@ std::vector<Op> related_ops(Op op) {
 constexpr OpSet kOrdered{Op::SUB, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::CMPLT, Op::FDIV, Op::WHERE};
 
 uint64_t names_in(const PatNode* n) {
-  uint64_t out = n->alternatives ? ~uint64_t(0) : 0;
-  for (const PatNode* c : n->children) out = n->alternatives ? out & names_in(c) : out | names_in(c);
+  uint64_t out = n->has_alternatives ? ~uint64_t(0) : 0;
+  for (const PatNode* c : n->children) out = n->has_alternatives ? out & names_in(c) : out | names_in(c);
   return n->capture >= 0 ? out | uint64_t(1) << n->capture : out;
 }
 
@@ -166,7 +166,7 @@ std::string text_of(const ResultChange& c) {
 }
 
 UOp call_mutant(const Rule& rule, const Match& match) {
-  const auto& right = *static_cast<const MutantRight*>(rule.right);
+  const auto& right = *static_cast<const MutantRightSide*>(rule.right);
   const Rule& original = *right.original;
   UOp out;
   if (right.guard_change == Guard::Kept) out = original.call(original, match);
@@ -189,7 +189,7 @@ UOp call_mutant(const Rule& rule, const Match& match) {
 // Returns the right sides of a mutant as data (Rule::list). If the mutant changes the right side, which only
 // call_mutant() can compute, lists a function instead.
 std::vector<Folding> list_mutant(const Rule& rule) {
-  const auto& right = *static_cast<const MutantRight*>(rule.right);
+  const auto& right = *static_cast<const MutantRightSide*>(rule.right);
   std::vector<Folding> out = right.foldings;
   for (size_t i = 0; i < out.size(); i++) {
     const bool is_mutated = right.guard_change != Guard::Kept && i == right.folding_index;
@@ -201,9 +201,9 @@ std::vector<Folding> list_mutant(const Rule& rule) {
   return out;
 }
 
-Mutant mutant_of(const Rule& rule, MutantRight right, const PatNode* left, std::string what) {
+Mutant mutant_of(const Rule& rule, MutantRightSide right, const PatNode* left, std::string what) {
   right.original = &rule, right.foldings = foldings_of(rule), right.bound_names = names_in(rule.left);
-  Mutant out{std::make_shared<const MutantRight>(std::move(right)), rule, std::move(what)};
+  Mutant out{std::make_shared<const MutantRightSide>(std::move(right)), rule, std::move(what)};
   out.rule.left = left;
   out.rule.call = call_mutant, out.rule.list = list_mutant, out.rule.right = out.right.get();
   out.rule.may_decline = true;
@@ -252,11 +252,12 @@ void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
   if (n->capture >= 0) seen |= uint64_t(1) << n->capture;
   for (size_t i = 0; i < n->children.size(); i++) {
     uint64_t before = seen;
-    add_patterns(n->children[i], n->alternatives ? before : seen, [&](const PatNode* child, const std::string& text) {
-      std::vector<const PatNode*> children(n->children.begin(), n->children.end());
-      children[i] = child;
-      add(with_children(*n, children), text);
-    });
+    add_patterns(n->children[i], n->has_alternatives ? before : seen,
+                 [&](const PatNode* child, const std::string& text) {
+                   std::vector<const PatNode*> children(n->children.begin(), n->children.end());
+                   children[i] = child;
+                   add(with_children(*n, children), text);
+                 });
   }
 }
 
@@ -296,9 +297,9 @@ bool for_each_instance(const Rule& rule, const VisitInstance& visit) {
   return false;
 }
 
-std::vector<Mutant> mutants_of(const Rule& rule) {
+std::vector<Mutant> mutants_of_rule(const Rule& rule) {
   std::vector<Mutant> out;
-  auto add = [&](MutantRight right, const PatNode* left, std::string what) {
+  auto add = [&](MutantRightSide right, const PatNode* left, std::string what) {
     if (names_in(left) != names_in(rule.left)) return;
     Mutant m = mutant_of(rule, std::move(right), left, std::move(what));
     if (differs(m)) out.push_back(std::move(m));

@@ -27,7 +27,7 @@ struct ResultChange {
   bool operator==(const ResultChange&) const = default;
 };
 
-struct MutantRight {
+struct MutantRightSide {
   enum class Guard : uint8_t { Kept, Dropped, Negated };
   const Rule* original = nullptr;
   std::vector<Folding> foldings = {};
@@ -40,14 +40,14 @@ struct MutantRight {
 };
 
 struct Mutant {
-  std::shared_ptr<const MutantRight> right;
+  std::shared_ptr<const MutantRightSide> right;
   Rule rule;
   std::string change_text;  // the change as text, such as "guard products_match(c1, c2, c3) dropped"
 };
 
 // Returns the mutants of a rule. Each makes a node that the rule does not make, for at least one instance of its
 // pattern.
-std::vector<Mutant> mutants_of(const Rule& rule);
+std::vector<Mutant> mutants_of_rule(const Rule& rule);
 
 // Calls visit(before, after, match) for each instance of the pattern that the rule rewrites, until `visit` returns
 // false. Visits only the first instances if there are very many. Returns true if all were visited.

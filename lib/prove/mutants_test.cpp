@@ -19,7 +19,7 @@ bool is_positive(UOp c) { return c.arg().to_const().to_int() > 0; }
 class Mutants {
  public:
   explicit Mutants(const Rule& rule) {
-    for (Mutant& m : mutants_of(rule)) all_.emplace(m.change_text, m);
+    for (Mutant& m : mutants_of_rule(rule)) all_.emplace(m.change_text, m);
   }
   Kind verdict(const std::string& what) {
     auto it = all_.find(what);
@@ -60,7 +60,8 @@ MutantReport report_of(const std::string& name, const std::string& what) {
   for (const CatalogRule& r : catalog_rules())
     if (r.rule->name == name) rule = r.rule;
   REQUIRE(rule);
-  return prove_mutants({.name_filters = {name + "  " + location_of(*rule) + "  " + what}}, [](const std::string&) {});
+  return prove_mutants({.name_filters = {name + "  " + location_of_rule(*rule) + "  " + what}},
+                       [](const std::string&) {});
 }
 
 TEST_CASE("mutants: rules that stay right are equivalent, another dtype is not") {

@@ -218,7 +218,7 @@ bool has_discontinuous_op(UOp root) {
 
 bool has_quotient(UOp root) { return std::ranges::any_of(toposort(root), is_inverse); }
 
-std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense, bool has_quotients) {
+std::optional<std::string> find_deciding_op(UOp root, UOp weak, FloatSense sense, bool has_quotients) {
   const bool may_divide = has_quotients && sense == FloatSense::Finite;
   std::unordered_set<UOp> depends{weak};
   Users users;

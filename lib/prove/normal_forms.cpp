@@ -23,7 +23,7 @@ void add(std::set<uint32_t>& to, const std::set<uint32_t>& more) { to.insert(mor
 }  // namespace
 
 bool NormalForms::are_equal(const ComparedValues& v, int lane) {
-  if (v.compares_bounds_only) return false;
+  if (v.is_bounds_comparison) return false;
   auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };
   try {
     const Value a = value(v.before, lane_of(v.before)), b = value(v.after, lane_of(v.after));
@@ -39,9 +39,9 @@ bool NormalForms::are_equal(const ComparedValues& v, int lane) {
     }
     const bool are_alike = v.before.dtype().scalar() == v.after.dtype().scalar() ||
                            (dtypes::is_int(v.before.dtype()) && dtypes::is_int(v.after.dtype()));
-    return are_alike && a_valid == b_valid && where_valid(a.form, a_valid) == where_valid(b.form, a_valid) &&
+    return are_alike && a_valid == b_valid && form_where_valid(a.form, a_valid) == form_where_valid(b.form, a_valid) &&
            std::ranges::includes(given, needed);
-  } catch (const Unencodable&) {
+  } catch (const UnencodableExpr&) {
     return false;
   }
 }
@@ -78,7 +78,7 @@ NormalForms::Value NormalForms::value_of(const std::string& text, UOp u, int lan
   return {form(text), {}, std::move(conditions)};
 }
 
-std::set<NormalForms::Form> NormalForms::conditions_of(UOp u, int lane) {
+std::set<NormalForms::Form> NormalForms::conditions_of_lane(UOp u, int lane) {
   std::set<Form> out;
   for (size_t i = 0; i < u.num_src(); i++) add(out, source(u, i, lane).conditions);
   return out;
@@ -96,8 +96,8 @@ NormalForms::Value NormalForms::make_value(UOp u, int lane) {
     default: break;
   }
   if (u.in(ops::Comparison)) return comparison(u, lane);
-  if (u.in(ops::ALU) && dtypes::is_bool(u.dtype())) return bool_op(u, lane);
-  if (u.in(ops::ALU) && dtypes::is_int(u.dtype())) return integer_op(u, lane);
+  if (u.in(ops::ALU) && dtypes::is_bool(u.dtype())) return bool_op_value(u, lane);
+  if (u.in(ops::ALU) && dtypes::is_int(u.dtype())) return integer_op_value(u, lane);
   if (u.in(ops::ALU)) return function(u, lane);
   if (u.is(Op::BITCAST) && u.src(0).dtype().count() == u.dtype().count()) {
     const DType from = u.src(0).dtype(), to = u.dtype();
@@ -112,7 +112,7 @@ NormalForms::Value NormalForms::make_value(UOp u, int lane) {
 NormalForms::Value NormalForms::constant(UOp u, int lane) {
   const DType d = u.dtype().scalar();
   const Const c = u.arg().is_tuple() ? u.arg()[size_t(lane)].to_const() : u.arg().to_const();
-  if (c.is_invalid()) throw Unencodable{"Invalid as a number"};
+  if (c.is_invalid()) throw UnencodableExpr{"Invalid as a number"};
   if (dtypes::is_bool(d)) return {c.truthy() ? true_form_ : false_form_};
   if (dtypes::is_int(d)) return value_of(LinearSum{truncate(c, d).to_int()}, {});
   const auto bits = std::bit_cast<uint64_t>(truncate(c, d).to_double());
@@ -122,7 +122,7 @@ NormalForms::Value NormalForms::constant(UOp u, int lane) {
 NormalForms::Value NormalForms::load(UOp u) {
   int64_t element = 0;
   const std::string dtype = " " + name_of_scalar(u.dtype());
-  if (const Leaf* leaf = intervals_.leaf_of(u, &element))
+  if (const Leaf* leaf = intervals_.leaf_of_load(u, &element))
     return value_of("leaf" + text_of(leaf->node.id()) + " " + std::to_string(element) + dtype, u, 0, {});
   const UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
@@ -134,7 +134,7 @@ NormalForms::Value NormalForms::load(UOp u) {
   const Value& offset = value(at, 0);
   const std::string element_of = text_of(index.src(0).id()) + text_of(offset.form);
   std::set<Form> conditions = offset.conditions;
-  const int64_t size = intervals_.elements_of(index);
+  const int64_t size = intervals_.num_elements_of(index);
   const Interval i = intervals_.interval_of(at, 0), exact = sums_.interval(offset.sum);
   auto is_inside = [&](const Interval& x) {
     return x.lower_bound && *x.lower_bound >= 0 && x.upper_bound && *x.upper_bound < size;
@@ -165,7 +165,7 @@ NormalForms::Value NormalForms::function(UOp u, int lane) {
   const bool has_floats = dtypes::is_float(u.dtype());
   if (has_floats ? u.in({Op::ADD, Op::MUL}) : u.in({Op::AND, Op::OR, Op::XOR, Op::MAX})) std::ranges::sort(operands);
   for (Form f : operands) text += text_of(f);
-  return value_of(text, u, lane, conditions_of(u, lane));
+  return value_of(text, u, lane, conditions_of_lane(u, lane));
 }
 
 NormalForms::Value NormalForms::wrapped_value(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions) {
@@ -178,7 +178,7 @@ NormalForms::Value NormalForms::wrapped_value(const LinearSum& sum, UOp u, int l
 
 // Returns the result of an AND, OR or XOR as a sum: for an AND with a constant that keeps or clears the low bits, and
 // for an OR or XOR of operands in which no bit can be set in both; else nullopt.
-std::optional<LinearSum> NormalForms::bit_op(UOp u, const LinearSum& a, const LinearSum& b) {
+std::optional<LinearSum> NormalForms::bit_op_sum(UOp u, const LinearSum& a, const LinearSum& b) {
   for (bool first : {false, true}) {
     const LinearSum &x = first ? b : a, &other = first ? a : b;
     const Int mask = other.constant;
@@ -200,10 +200,10 @@ std::optional<LinearSum> NormalForms::bit_op(UOp u, const LinearSum& a, const Li
   return std::nullopt;
 }
 
-NormalForms::Value NormalForms::integer_op(UOp u, int lane) {
+NormalForms::Value NormalForms::integer_op_value(UOp u, int lane) {
   const DType d = u.dtype().scalar();
   const Value a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : Value{};
-  std::set<Form> conditions = conditions_of(u, lane);
+  std::set<Form> conditions = conditions_of_lane(u, lane);
   const Interval of_b =
       u.num_src() > 1 ? intervals_.interval_of(u.src(1), u.src(1).dtype().count() > 1 ? lane : 0) : Interval();
   const std::optional<Int> by = only_number(of_b);
@@ -225,25 +225,25 @@ NormalForms::Value NormalForms::integer_op(UOp u, int lane) {
         return value_of(u.is(Op::IDIV) ? sums_.divide(a.sum, *by) : sums_.remainder_by(a.sum, *by), conditions);
       const bool may_be_zero =
           !of_b.lower_bound || !of_b.upper_bound || (*of_b.lower_bound <= 0 && *of_b.upper_bound >= 0);
-      if (may_be_zero) conditions.insert(negated_form(is_zero(b.sum)));
+      if (may_be_zero) conditions.insert(negated_form(zero_form(b.sum)));
       Value out = function(u, lane);
       return out.conditions = conditions, out;
     }
     case Op::SHL:
     case Op::SHR: {
-      if (by && *by >= 0 && *by < width_of(d)) {
+      if (by && *by >= 0 && *by < bit_width_of(d)) {
         const Int power = Int::pow2(uint32_t(by->small_value()));
         if (u.is(Op::SHR)) return value_of(sums_.divide(a.sum, power), conditions);
         return wrapped_value(sums_.scale(a.sum, power), u, lane, conditions);
       }
       Value out = function(u, lane);
-      out.conditions.insert(form("count" + text_of(b.form) + text_of(uint32_t(width_of(d)))));
+      out.conditions.insert(form("count" + text_of(b.form) + text_of(uint32_t(bit_width_of(d)))));
       return out;
     }
     case Op::AND:
     case Op::OR:
     case Op::XOR:
-      if (auto sum = bit_op(u, a.sum, b.sum)) return value_of(std::move(*sum), conditions);
+      if (auto sum = bit_op_sum(u, a.sum, b.sum)) return value_of(std::move(*sum), conditions);
       break;
     default: break;
   }
@@ -255,7 +255,7 @@ NormalForms::Value NormalForms::cast(UOp u, int lane) {
   const DType to = u.dtype().scalar(), from = s.dtype().scalar();
   int64_t element = 0;
   const bool may_be_leaf = s.is(Op::LOAD) && dtypes::is_float(from) && dtypes::is_float(to);
-  const Leaf* leaf = may_be_leaf ? intervals_.leaf_of(s, &element) : nullptr;
+  const Leaf* leaf = may_be_leaf ? intervals_.leaf_of_load(s, &element) : nullptr;
   if (leaf) {
     const std::string of_leaf = text_of(leaf->node.id()) + " " + std::to_string(element);
     return value_of("leaf" + of_leaf + " " + name_of_scalar(to), u, lane, {});
@@ -270,7 +270,7 @@ NormalForms::Value NormalForms::cast(UOp u, int lane) {
                     a.conditions);
   }
   const bool is_from_int = dtypes::is_int(from);
-  if (is_from_int && dtypes::is_bool(to)) return {negated_form(is_zero(a.sum)), {}, a.conditions};
+  if (is_from_int && dtypes::is_bool(to)) return {negated_form(zero_form(a.sum)), {}, a.conditions};
   if (is_from_int && dtypes::is_int(to)) return wrapped_value(a.sum, u, lane, a.conditions);
   if (is_from_int)  // the float depends only on the number, and not on the dtype of the integer
     return {form("CAST " + name_of_scalar(to) + " integer" + text_of(a.form)), {}, a.conditions};
@@ -282,9 +282,9 @@ NormalForms::Value NormalForms::cast(UOp u, int lane) {
 
 NormalForms::Form NormalForms::negated_form(Form f) {
   if (f == true_form_ || f == false_form_) return f == true_form_ ? false_form_ : true_form_;
-  if (auto it = negations_.find(f); it != negations_.end()) return it->second;
+  if (auto it = negated_forms_.find(f); it != negated_forms_.end()) return it->second;
   const Form out = form("not" + text_of(f));
-  negations_[f] = out, negations_[out] = f;
+  negated_forms_[f] = out, negated_forms_[out] = f;
   return out;
 }
 
@@ -299,7 +299,7 @@ NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
   }
   // use that floor(x / n) + k >= 0 means x + k * n >= 0, and k - floor(x / n) >= 0 means k * n + n - 1 - x >= 0
   if (const Int factor = by.factors.begin()->second; by.factors.size() == 1 && factor.abs() == 1)
-    if (const LinearSums::Quotient* found = sums_.quotient_of(by.factors.begin()->first)) {
+    if (const LinearSums::Quotient* found = sums_.quotient_of_atom(by.factors.begin()->first)) {
       const LinearSums::Quotient q = *found;
       const Int constant = by.constant * q.divisor + (factor > 0 ? Int(0) : q.divisor - 1);
       return is_natural(sums_.add_scaled({.constant = constant}, q.dividend, factor));
@@ -309,7 +309,7 @@ NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
   return form("natural" + text_of(sums_.number_of(by)));
 }
 
-NormalForms::Form NormalForms::is_zero(const LinearSum& s) {
+NormalForms::Form NormalForms::zero_form(const LinearSum& s) {
   const Interval i = sums_.interval(s);
   if (s.is_constant()) return s.constant == 0 ? true_form_ : false_form_;
   if ((i.lower_bound && *i.lower_bound > 0) || (i.upper_bound && *i.upper_bound < 0)) return false_form_;
@@ -335,19 +335,19 @@ NormalForms::Form NormalForms::and_or_form(bool is_and, Form a, Form b) {
   return out;
 }
 
-NormalForms::Value NormalForms::bool_op(UOp u, int lane) {
+NormalForms::Value NormalForms::bool_op_value(UOp u, int lane) {
   if (u.num_src() != 2) return u.is(Op::TRUNC) ? source(u, 0, lane) : function(u, lane);
   const Form a = source(u, 0, lane).form, b = source(u, 1, lane).form;
   switch (u.op()) {
     case Op::ADD:
     case Op::MAX:
-    case Op::OR: return {and_or_form(false, a, b), {}, conditions_of(u, lane)};
+    case Op::OR: return {and_or_form(false, a, b), {}, conditions_of_lane(u, lane)};
     case Op::MUL:
-    case Op::AND: return {and_or_form(true, a, b), {}, conditions_of(u, lane)};
+    case Op::AND: return {and_or_form(true, a, b), {}, conditions_of_lane(u, lane)};
     case Op::XOR:
       for (auto [x, y] : {std::pair(a, b), std::pair(b, a)})
         if (y == true_form_ || y == false_form_)
-          return {y == true_form_ ? negated_form(x) : x, {}, conditions_of(u, lane)};
+          return {y == true_form_ ? negated_form(x) : x, {}, conditions_of_lane(u, lane)};
       break;
     default: break;
   }
@@ -357,7 +357,7 @@ NormalForms::Value NormalForms::bool_op(UOp u, int lane) {
 NormalForms::Value NormalForms::comparison(UOp u, int lane) {
   const DType d = u.src(0).dtype().scalar();
   const Value &a = source(u, 0, lane), &b = source(u, 1, lane);
-  std::set<Form> conditions = conditions_of(u, lane);
+  std::set<Form> conditions = conditions_of_lane(u, lane);
   if (dtypes::is_bool(d)) {
     if (u.is(Op::CMPLT)) return {and_or_form(true, negated_form(a.form), b.form), {}, conditions};
     for (auto [x, y] : {std::pair(a.form, b.form), std::pair(b.form, a.form)})
@@ -368,12 +368,12 @@ NormalForms::Value NormalForms::comparison(UOp u, int lane) {
   if (!dtypes::is_int(d)) return function(u, lane);
   const LinearSum difference = sums_.add_scaled(b.sum, a.sum, -1);
   if (u.is(Op::CMPLT)) return {is_natural(sums_.add_scaled(difference, {.constant = -1})), {}, conditions};
-  const Form zero = is_zero(difference);
+  const Form zero = zero_form(difference);
   return {u.is(Op::CMPEQ) ? zero : negated_form(zero), {}, conditions};
 }
 
 NormalForms::Value NormalForms::where(UOp u, int lane) {
-  if (!dtypes::is_bool(u.src(0).dtype())) throw Unencodable{"a WHERE whose condition is no bool"};
+  if (!dtypes::is_bool(u.src(0).dtype())) throw UnencodableExpr{"a WHERE whose condition is no bool"};
   const Value &c = source(u, 0, lane), &a = source(u, 1, lane), &b = source(u, 2, lane);
   std::set<Form> conditions = c.conditions;
   if (c.form == true_form_ || c.form == false_form_) {
@@ -390,7 +390,7 @@ NormalForms::Value NormalForms::where(UOp u, int lane) {
   }
   if (a.form == b.form) return {a.form, a.sum, conditions};
   Form condition = c.form, first = a.form, second = b.form;
-  if (auto it = negations_.find(condition); it != negations_.end() && it->second < condition)
+  if (auto it = negated_forms_.find(condition); it != negated_forms_.end() && it->second < condition)
     condition = it->second, std::swap(first, second);
   const std::string text = "where" + text_of(condition) + text_of(first) + text_of(second);
   Value out = value_of(text, u, lane, conditions);
@@ -398,16 +398,16 @@ NormalForms::Value NormalForms::where(UOp u, int lane) {
   return out;
 }
 
-NormalForms::Form NormalForms::where_valid(Form f, Form valid) const {
+NormalForms::Form NormalForms::form_where_valid(Form f, Form valid) const {
   auto holds = [&](Form condition) {
     auto it = conjunction_parts_.find(valid);
     return condition == valid || (it != conjunction_parts_.end() && it->second.contains(condition));
   };
   for (auto it = choices_by_form_.find(f); it != choices_by_form_.end(); it = choices_by_form_.find(f)) {
     const Choice& c = it->second;
-    auto negation = negations_.find(c.condition);
+    auto negation = negated_forms_.find(c.condition);
     if (holds(c.condition)) f = c.first;
-    else if (negation != negations_.end() && holds(negation->second)) f = c.second;
+    else if (negation != negated_forms_.end() && holds(negation->second)) f = c.second;
     else break;
   }
   return f;

@@ -32,23 +32,23 @@ class NormalForms {
   Value reduce(UOp u, int lane);
   Value where(UOp u, int lane);
   Value cast(UOp u, int lane);
-  Value integer_op(UOp u, int lane);
-  std::optional<LinearSum> bit_op(UOp u, const LinearSum& a, const LinearSum& b);
-  Value bool_op(UOp u, int lane);
+  Value integer_op_value(UOp u, int lane);
+  std::optional<LinearSum> bit_op_sum(UOp u, const LinearSum& a, const LinearSum& b);
+  Value bool_op_value(UOp u, int lane);
   Value comparison(UOp u, int lane);
   Value function(UOp u, int lane);
   Value value_of(LinearSum sum, std::set<Form> conditions) const;
   Value value_of(const std::string& text, UOp u, int lane, std::set<Form> conditions);
   Value wrapped_value(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions);
-  std::set<Form> conditions_of(UOp u, int lane);
+  std::set<Form> conditions_of_lane(UOp u, int lane);
 
   Form form(const std::string& text) { return sums_.number_of(text); }
   Form is_natural(const LinearSum& s);
-  Form is_zero(const LinearSum& s);
+  Form zero_form(const LinearSum& s);
   Form negated_form(Form f);
   Form and_or_form(bool is_and, Form a, Form b);
   // Returns the form of `f` where `valid` is true: if `f` is a choice that `valid` decides, the form that is chosen.
-  Form where_valid(Form f, Form valid) const;
+  Form form_where_valid(Form f, Form valid) const;
 
   Intervals& intervals_;
   mutable LinearSums sums_;
@@ -57,7 +57,7 @@ class NormalForms {
   };
   LaneValues<Value> known_values_;
   std::unordered_map<Form, Choice> choices_by_form_;
-  std::unordered_map<Form, Form> negations_;
+  std::unordered_map<Form, Form> negated_forms_;
   std::unordered_map<Form, std::set<Form>> conjunction_parts_;  // by conjunction: its conditions
   const Form true_form_ = sums_.number_of("true"), false_form_ = sums_.number_of("false");
 };

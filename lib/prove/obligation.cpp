@@ -12,15 +12,15 @@
 
 namespace tgc {
 std::optional<SmtAnswer> ProofCache::find_answer(const std::string& text) {
-  if (is_kept_) std::call_once(is_read_, [this] { read_answers(); });
+  if (keeps_verdicts_) std::call_once(read_once_flag_, [this] { read_answers(); });
   std::lock_guard lock(mutex_);
-  auto it = answers_.find(hash_of(text));
-  return it == answers_.end() ? std::nullopt : std::optional(it->second);
+  auto it = known_answers_.find(hash_of_text(text));
+  return it == known_answers_.end() ? std::nullopt : std::optional(it->second);
 }
 
 void ProofCache::add_answer(const std::string& text, SmtAnswer answer) {
   std::lock_guard lock(mutex_);
-  answers_.emplace(hash_of(text), answer);
+  known_answers_.emplace(hash_of_text(text), answer);
 }
 
 namespace {
@@ -35,20 +35,20 @@ Sha256 key_of_answers() { return cache_key({"proofs", kEncoding, z3_version()});
 // The entry has the key and one byte for each answer.
 void ProofCache::read_answers() {
   auto bytes = CompileCache::shared_cache().load_entry(key_of_answers());
-  if (!bytes || bytes->size() % kEntry) return;
+  if (!bytes || bytes->size() % kEntryBytes) return;
   std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < bytes->size(); i += kEntry)
-    if (uint8_t answer = uint8_t((*bytes)[i + kEntry - 1]); answer <= uint8_t(SmtAnswer::Unknown))
-      answers_.emplace(bytes->substr(i, kEntry - 1), SmtAnswer(answer));
-  num_read_ = answers_.size();
+  for (size_t i = 0; i < bytes->size(); i += kEntryBytes)
+    if (uint8_t answer = uint8_t((*bytes)[i + kEntryBytes - 1]); answer <= uint8_t(SmtAnswer::Unknown))
+      known_answers_.emplace(bytes->substr(i, kEntryBytes - 1), SmtAnswer(answer));
+  num_cached_ = known_answers_.size();
 }
 
 void ProofCache::write_answers() {
-  verdicts_.write_verdicts();
+  known_verdicts_.write_verdicts();
   std::lock_guard lock(mutex_);
-  if (answers_.size() == num_read_) return;
+  if (known_answers_.size() == num_cached_) return;
   std::string bytes;
-  for (auto& [key, answer] : answers_) bytes += key, bytes += char(answer);
+  for (auto& [key, answer] : known_answers_) bytes += key, bytes += char(answer);
   CompileCache::shared_cache().store_entry(key_of_answers(), bytes);
 }
 
@@ -64,8 +64,9 @@ struct Prover::Frontier {
 };
 
 // Returns the frontier of one lane. Cuts at the nodes that both sides contain, but expands the first `more` of these.
-// Also cuts at nodes deeper than `most_depth` below the sides, and at all nodes after the first limits_.max_nodes.
-Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth) const {
+// Also cuts at nodes deeper than `most_depth` below the sides, and at all nodes after the first
+// proof_limits_.max_nodes.
+Prover::Frontier Prover::make_frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth) const {
   // Visits nodes from the highest id down, so that a node comes after all its users.
   struct Item {
     UOp node;
@@ -88,11 +89,11 @@ Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more
     auto [u, at, sides, own_depth] = todo.begin()->second;
     todo.erase(todo.begin());
     if (u.in({Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::RANGE})) continue;
-    if (u.is(Op::LOAD) && intervals_.leaf_of(u)) continue;
-    if (u.is(Op::CAST) && u.src(0).is(Op::LOAD) && intervals_.leaf_of(u.src(0))) continue;
+    if (u.is(Op::LOAD) && intervals_.leaf_of_load(u)) continue;
+    if (u.is(Op::CAST) && u.src(0).is(Op::LOAD) && intervals_.leaf_of_load(u.src(0))) continue;
     const bool is_shared = sides == 3;
     depth = own_depth + 1;
-    if ((is_shared && expanded >= more) || visited > limits_.max_nodes || own_depth > most_depth) {
+    if ((is_shared && expanded >= more) || visited > proof_limits_.max_nodes || own_depth > most_depth) {
       out.cuts.push_back(u), out.is_whole = false;
       continue;
     }
@@ -119,11 +120,12 @@ void Prover::match_reductions(Frontier& cuts) {
     if (known == equal_reductions_.end()) {
       std::pair<UOp, FloatSense> found{{}, FloatSense::Uninterpreted};
       for (UOp b : cuts.before_reductions) {
-        if (!(b.arg() == a.arg()) || b.dtype() != a.dtype() || b.num_src() != a.num_src() || depth_ > 3) continue;
+        if (!(b.arg() == a.arg()) || b.dtype() != a.dtype() || b.num_src() != a.num_src() || nesting_depth_ > 3)
+          continue;
         if (!std::ranges::is_permutation(b.src().subspan(1), a.src().subspan(1))) continue;
-        depth_++;
+        nesting_depth_++;
         ProofOutcome same = prove_values({b.src(0), a.src(0)});
-        depth_--;
+        nesting_depth_--;
         if (same.kind != ProofOutcome::Kind::Proven) continue;
         found = {b, same.sense};
         const bool is_reordered = !std::ranges::equal(b.src().subspan(1), a.src().subspan(1));
@@ -143,14 +145,14 @@ void Prover::match_reductions(Frontier& cuts) {
 // takes longer than most questions. In a new context, the answer does not depend on earlier questions. There, an
 // older solver is asked first about numbers, because it respects its resource limit. The newer one proves more, but may
 // compute with ever larger numbers, which Z3 does not count.
-SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit) {
+SmtAnswer Prover::z3_answer(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit) {
   const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
   const std::string limited_key = std::to_string(rlimit) + " " + key;  // the key of Unknown, which depends on rlimit
   for (const std::string* k : {&key, &limited_key})
-    if (auto known = cache_.find_answer(*k)) return counts_.num_cached++, *known;
+    if (auto known = proof_cache_.find_answer(*k)) return proof_counts_.num_cached++, *known;
   if (is_time_over()) return SmtAnswer::Unknown;
   auto begin = Clock::now();
-  counts_.num_questions++;
+  proof_counts_.num_questions++;
   struct Shared {
     std::unique_ptr<Z3Session> session;
     size_t questions = 0;
@@ -176,14 +178,14 @@ SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense int
   SmtAnswer out = SmtAnswer::Unknown;
   if (effort <= Effort::Usual) {
     out = ask(*shared.session,
-              "(set-option :rlimit " + std::to_string(limits_.shared_rlimit) + ")(push)" + text + "(check-sat)\n",
-              limits_.brief_seconds);
+              "(set-option :rlimit " + std::to_string(proof_limits_.shared_rlimit) + ")(push)" + text + "(check-sat)\n",
+              proof_limits_.brief_seconds);
     if (shared.session) (void)shared.session->ask_z3("(pop)");
   }
   if (out == SmtAnswer::Unknown && effort != Effort::Light) {
-    counts_.num_hard_questions++;
+    proof_counts_.num_hard_questions++;
     Z3Session session;
-    const bool is_brief = effort == Effort::Brief && text.size() > limits_.max_small_text_bytes;
+    const bool is_brief = effort == Effort::Brief && text.size() > proof_limits_.max_small_text_bytes;
     const double wall_seconds = std::min(current_deadline().seconds_left(), 1e6);
     const std::string timeout = "(set-option :timeout " + std::to_string(int(wall_seconds * 1000) + 1) + ")\n";
     auto limited = [&](uint64_t limit) { return "(set-option :rlimit " + std::to_string(limit) + ")" + timeout; };
@@ -191,25 +193,26 @@ SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense int
     if (ints == IntSense::Numbers) {
       constexpr uint64_t kOlderSolver = 300'000;
       question = limited(std::min(rlimit, kOlderSolver)) + text;
-      out = ask(session, question + "(check-sat-using (using-params smt :arith.solver 2))\n", limits_.question_seconds);
+      out = ask(session, question + "(check-sat-using (using-params smt :arith.solver 2))\n",
+                proof_limits_.question_seconds);
       question.clear();
     }
     if (out == SmtAnswer::Unknown && !session.is_over()) {
-      const std::string options = limited(is_brief ? limits_.brief_rlimit : rlimit);
-      out = ask(session, options + question + "(check-sat)\n", limits_.question_seconds);
+      const std::string options = limited(is_brief ? proof_limits_.brief_rlimit : rlimit);
+      out = ask(session, options + question + "(check-sat)\n", proof_limits_.question_seconds);
     }
     // restore the option that `text` sets, because it is global
     if (text.starts_with("(set-option")) (void)session.ask_z3("(set-option :rewriter.flat true)");
   }
   const double seconds = seconds_since(begin);
-  counts_.z3_seconds += seconds;
+  proof_counts_.z3_seconds += seconds;
   if (seconds > 1)
     log_debug(LogTopic::Prove, [&] {
       return std::to_string(seconds) + " s for a question of " + std::to_string(text.size()) + " bytes, effort " +
              std::to_string(int(effort)) + ", answer " + std::to_string(int(out));
     });
   if (out == SmtAnswer::Unknown && is_time_over()) return out;  // do not cache it: another run may have more time
-  cache_.add_answer(out == SmtAnswer::Unknown ? limited_key : key, out);
+  proof_cache_.add_answer(out == SmtAnswer::Unknown ? limited_key : key, out);
   return out;
 }
 
@@ -217,7 +220,7 @@ static bool is_cipher(const ComparedValues& v) {
   return v.before.is(Op::THREEFRY) && v.before.dtype() == dtypes::uint64;
 }
 
-Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats) {
+Obligation obligation_of_lane(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats) {
   auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };
   SmtValue a = encoder.value(v.before, lane_of(v.before)), b, a_valid, b_valid;
   if (v.before_valid) a_valid = encoder.value(v.before_valid, lane_of(v.before_valid));
@@ -258,23 +261,23 @@ static bool is_approximation(const ComparedValues& v) {
 
 // Returns true if Z3 finds values for which the assumptions of a proof hold: else, the proof is vacuous.
 bool Prover::is_satisfiable(const std::string& assumptions) {
-  return answer_of(assumptions, Effort::Hard, IntSense::Bits, limits_.ieee_rlimit) == SmtAnswer::Sat;
+  return z3_answer(assumptions, Effort::Hard, IntSense::Bits, proof_limits_.ieee_rlimit) == SmtAnswer::Sat;
 }
 
 ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first) {
   using Kind = ProofOutcome::Kind;
   Encoder encoder(intervals_, senses);
-  for (UOp u : cuts.cuts) encoder.cut_at(u);
+  for (UOp u : cuts.cuts) encoder.cut_at_node(u);
   for (auto& [from, to] : cuts.aliases) encoder.set_alias(from, to);
   ProofOutcome out;
   out.sense = std::max(cuts.sense, senses.float_sense);
   Obligation obligation;
   try {
-    obligation = obligation_of(encoder, v, lane, senses.float_sense);
-  } catch (const Unencodable& e) {
+    obligation = obligation_of_lane(encoder, v, lane, senses.float_sense);
+  } catch (const UnencodableExpr& e) {
     constexpr int kWideIndex = 144;
-    if (e.needs_wider_index && senses.index_width < kWideIndex) {
-      senses.index_width = kWideIndex;
+    if (e.needs_wider_index && senses.index_width_bits < kWideIndex) {
+      senses.index_width_bits = kWideIndex;
       return ask_z3(v, lane, cuts, senses, is_first);
     }
     out.open_reason = e.reason;
@@ -282,11 +285,11 @@ ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const Frontier& c
   }
   out.has_floats = encoder.has_floats();
   if (obligation.is_trivial) {
-    counts_.num_trivial++;
+    proof_counts_.num_trivial++;
     out.kind = Kind::Proven;
     return out;
   }
-  out.form = hash_of(obligation.text);
+  out.form = hash_of_text(obligation.text);
   if (is_approximation(v)) {
     out.open_reason = "an approximation of " + std::string(name_of(v.before.op()));
     return out;
@@ -300,12 +303,12 @@ ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const Frontier& c
                         : is_first && encoder.has_bit_ops()                             ? Effort::Light
                                                                                         : Effort::Usual;
   const bool is_ieee = out.has_floats && tgc::is_ieee(senses.float_sense);
-  const bool is_long = obligation.text.size() > limits_.min_long_text_bytes;
-  const uint64_t rlimit = is_ieee                            ? limits_.ieee_rlimit
-                          : senses.int_sense != IntSense::Numbers ? limits_.bits_rlimit
-                          : is_long                          ? limits_.brief_rlimit
-                                                             : limits_.numbers_rlimit;
-  switch (answer_of(obligation.text, effort, senses.int_sense, rlimit)) {
+  const bool is_long = obligation.text.size() > proof_limits_.min_long_text_bytes;
+  const uint64_t rlimit = is_ieee                            ? proof_limits_.ieee_rlimit
+                          : senses.int_sense != IntSense::Numbers ? proof_limits_.bits_rlimit
+                          : is_long                          ? proof_limits_.brief_rlimit
+                                                             : proof_limits_.numbers_rlimit;
+  switch (z3_answer(obligation.text, effort, senses.int_sense, rlimit)) {
     case SmtAnswer::Unsat:
       out.kind = Kind::Proven;
       if (obligation.assumptions.empty() || is_satisfiable(obligation.assumptions)) break;
@@ -351,12 +354,12 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   constexpr size_t kNear = 2;
   // IEEE arithmetic takes much time, and a rule's operands are near the root
   auto attempt_near_root = [&] {
-    const Frontier shallow = frontier(v, lane, 0, kNear);
+    const Frontier shallow = make_frontier(v, lane, 0, kNear);
     return attempt_ieee([&](FloatSense sense) { return attempt(shallow, sense, IntSense::Bits, true); });
   };
   if (!is_cipher(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers, true)) return out;
   if (is_approximation(v)) return out;
-  const bool is_large = near.nodes > limits_.many_nodes_limit && has_floats && !over_reals;
+  const bool is_large = near.nodes > proof_limits_.many_nodes_limit && has_floats && !over_reals;
   if (is_large && attempt_near_root()) return out;
   if (!are_settled || is_cipher(v)) {
     if (attempt_all(FloatSense::Uninterpreted, IntSense::Bits)) return out;
@@ -365,7 +368,7 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   if (!has_floats) return out;
   if (!over_reals && !is_large && attempt_near_root()) return out;
   if (!over_reals && dtypes::is_float(v.before.dtype()) &&
-      attempt(frontier(v, lane, 0, kNear), FloatSense::Real, IntSense::Numbers, true))
+      attempt(make_frontier(v, lane, 0, kNear), FloatSense::Real, IntSense::Numbers, true))
     return out;
   // only floats can be proven over the reals, because rounding may change comparisons and integers
   if (dtypes::is_float(v.before.dtype()) && attempt_all(FloatSense::Real, IntSense::Numbers)) return out;
@@ -375,16 +378,16 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
 
 ProofOutcome Prover::prove_values(const ComparedValues& v, bool over_reals) {
   ProofOutcome out{.kind = ProofOutcome::Kind::Proven};
-  if (v.compares_bounds_only) return {.open_reason = "the size of a loop depends on other loops"};
+  if (v.is_bounds_comparison) return {.open_reason = "the size of a loop depends on other loops"};
   for (int lane = 0; lane < v.before.dtype().count(); lane++) {
-    if (forms_.are_equal(v, lane)) {
-      counts_.num_trivial++, out.has_floats |= dtypes::is_float(v.before.dtype());
+    if (normal_forms_.are_equal(v, lane)) {
+      proof_counts_.num_trivial++, out.has_floats |= dtypes::is_float(v.before.dtype());
       continue;
     }
-    Frontier near = frontier(v, lane, 0), far = frontier(v, lane, limits_.max_expanded_nodes);
+    Frontier near = make_frontier(v, lane, 0), far = make_frontier(v, lane, proof_limits_.max_expanded_nodes);
     match_reductions(near), match_reductions(far);
     ProofOutcome one = prove_lane(v, lane, near, far, over_reals);
-    out.form = out.form.empty() ? one.form : hash_of(out.form + one.form);
+    out.form = out.form.empty() ? one.form : hash_of_text(out.form + one.form);
     if (one.kind != ProofOutcome::Kind::Proven) return one.form = out.form, one;
     out.sense = std::max(out.sense, one.sense);
     out.has_floats |= one.has_floats;

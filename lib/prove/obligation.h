@@ -23,20 +23,20 @@ class ProofCache {
   std::optional<SmtAnswer> find_answer(const std::string& text);
   void add_answer(const std::string& text, SmtAnswer answer);
   // Makes the cache use the compile cache.
-  void keep_verdicts() { is_kept_ = true; }
+  void keep_verdicts() { keeps_verdicts_ = true; }
   void write_answers();
-  KnownVerdicts* verdicts() { return is_kept_ ? &verdicts_ : nullptr; }  // null before keep_verdicts()
+  KnownVerdicts* verdicts() { return keeps_verdicts_ ? &known_verdicts_ : nullptr; }  // null before keep_verdicts()
 
  private:
   void read_answers();
 
-  bool is_kept_ = false;
-  KnownVerdicts verdicts_;
-  std::once_flag is_read_;
+  bool keeps_verdicts_ = false;
+  KnownVerdicts known_verdicts_;
+  std::once_flag read_once_flag_;
   std::mutex mutex_;
-  std::unordered_map<std::string, SmtAnswer> answers_;
-  size_t num_read_ = 0;
-  static constexpr size_t kEntry = 33;
+  std::unordered_map<std::string, SmtAnswer> known_answers_;
+  size_t num_cached_ = 0;
+  static constexpr size_t kEntryBytes = 33;
 };
 
 struct Obligation {
@@ -46,7 +46,7 @@ struct Obligation {
 };
 
 // Returns the obligation for one lane of `v`, with floats in the sense `floats`. Throws Unencodable.
-Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats);
+Obligation obligation_of_lane(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats);
 
 struct ProofOutcome {
   enum class Kind : uint8_t { Proven, Open };
@@ -90,11 +90,11 @@ struct ProofCounts {
 class Prover {
  public:
   Prover(const ExprIsolator& isolator, ProofCache& cache, ProofLimits limits = {})
-      : intervals_(isolator), cache_(cache), limits_(limits) {}
+      : intervals_(isolator), proof_cache_(cache), proof_limits_(limits) {}
 
   // Proves all lanes of the pair. With `over_reals`, does not try the IEEE senses, only Uninterpreted and Real.
   ProofOutcome prove_values(const ComparedValues& values, bool over_reals = false);
-  const ProofCounts& proof_counts() const { return counts_; }
+  const ProofCounts& proof_counts() const { return proof_counts_; }
   // Must be called if registers and shared memory of the kernel may contain infinities.
   void allow_infinities() { intervals_.allow_infinities(); }
 
@@ -111,19 +111,19 @@ class Prover {
   };
   // Asks Z3 in one pair of senses. With `is_first`, spends less effort, because the caller asks again in other senses.
   ProofOutcome ask_z3(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first);
-  Frontier frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth = SIZE_MAX) const;
-  SmtAnswer answer_of(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit);
+  Frontier make_frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth = SIZE_MAX) const;
+  SmtAnswer z3_answer(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit);
   void match_reductions(Frontier& cuts);
   bool is_satisfiable(const std::string& assumptions);
 
   Intervals intervals_;
-  NormalForms forms_{intervals_};
-  ProofCache& cache_;
-  ProofLimits limits_;
-  ProofCounts counts_;
+  NormalForms normal_forms_{intervals_};
+  ProofCache& proof_cache_;
+  ProofLimits proof_limits_;
+  ProofCounts proof_counts_;
   // By node id of a reduction: an equal reduction of the other side, and the sense in which it is equal.
   std::map<uint32_t, std::pair<UOp, FloatSense>> equal_reductions_;
-  int depth_ = 0;
+  int nesting_depth_ = 0;
 };
 
 }  // namespace tgc

@@ -57,7 +57,7 @@ std::vector<Counted> weak_rewrites(const KernelProof& proof) {
 
 std::string reasons_text(const KernelProof& proof) {
   constexpr size_t kMost = 3;
-  std::string out = proof.schedule_check.empty() ? "" : "  " + proof.schedule_check + "\n";
+  std::string out = proof.schedule_check_text.empty() ? "" : "  " + proof.schedule_check_text + "\n";
   std::map<std::string_view, size_t> counts;
   for (const auto* list : {&proof.findings, &proof.rewrites})
     for (const RewriteProof& r : *list)
@@ -74,7 +74,7 @@ std::string reasons_text(const KernelProof& proof) {
 
 size_t distinct(const KernelProof& proof) {
   size_t out = 0;
-  for (Kind kind : kKinds) out += proof.num_distinct(kind);
+  for (Kind kind : kKinds) out += proof.num_distinct_proofs(kind);
   return out;
 }
 
@@ -101,7 +101,7 @@ std::string proof_text(const KernelProof& proof) {
   if (!proof.producer.empty()) out += " of " + proof.producer;
   out += ", " + std::to_string(distinct(proof)) + " distinct";
   for (Kind kind : {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unknown})
-    if (size_t n = proof.num_distinct(kind); n && (kind != Kind::Proven || proof.is_schedule))
+    if (size_t n = proof.num_distinct_proofs(kind); n && (kind != Kind::Proven || proof.is_schedule))
       out += ", " + std::to_string(n) + " " + std::string(name_of(kind));
   if (const auto error = proof.largest_error(); error && proof.weakest_sense() == FloatSense::Real) {
     char text[64];
@@ -125,7 +125,7 @@ std::string proof_text(const KernelProof& proof) {
     out += "  " + std::string(name_of(r.kind)) + ": ";
     if (a.rule.empty()) out += "stage '" + std::string(a.stage) + "'";
     else
-      out += "number " + std::to_string(a.number_of_rule) + " of " + std::string(a.rule) + " in '" +
+      out += "number " + std::to_string(a.rule_rewrite_number) + " of " + std::string(a.rule) + " in '" +
              std::string(a.stage) + "'";
     if (!a.file.empty()) out += ", " + std::string(a.file) + ":" + std::to_string(a.line);
     if (r.kind != Kind::Refuted || a.rule.empty()) out += ": " + r.reason;
@@ -147,7 +147,8 @@ std::string proof_json(const KernelProof& proof) {
           .member("verdict", name_of(proof.verdict))
           .member("rewrites", distinct(proof))
           .member("applications", proof.rewrites.size());
-      json.member("proven", proof.num_distinct(Kind::Proven)).member("sampled", proof.num_distinct(Kind::Sampled));
+      json.member("proven", proof.num_distinct_proofs(Kind::Proven))
+          .member("sampled", proof.num_distinct_proofs(Kind::Sampled));
       auto list = [&](std::string_view key, Kind kind) {
         json.key(key).array([&] {
           for (auto& [of, count] : open) {
@@ -156,7 +157,7 @@ std::string proof_json(const KernelProof& proof) {
             json.object([&] {
               json.member("stage", r.place.stage)
                   .member("rule", r.place.rule)
-                  .member("rewrite", r.place.number_of_rule);
+                  .member("rewrite", r.place.rule_rewrite_number);
               if (!r.place.branch.empty()) json.member("branch", r.place.branch);
               if (kind == Kind::Refuted) json.member("counterexample", r.counterexample);
               if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
@@ -173,7 +174,7 @@ std::string proof_json(const KernelProof& proof) {
           json.object([&] {
             json.member("stage", of->place.stage)
                 .member("rule", of->place.rule)
-                .member("rewrite", of->place.number_of_rule);
+                .member("rewrite", of->place.rule_rewrite_number);
             json.member("floats", name_of(of->sense)).member("count", count);
             if (of->largest_error) json.key("ulp").number(*of->largest_error, "%.3g");
           });
@@ -188,8 +189,8 @@ std::string proof_json(const KernelProof& proof) {
             });
         });
       json.member("floats", sense_name(proof)).member("schedule", proof.is_schedule);
-      json.member("checked_stages", proof.checked_stages);
-      if (!proof.schedule_check.empty()) json.member("checked", proof.schedule_check);
+      json.member("checked_stages", proof.num_checked_stages);
+      if (!proof.schedule_check_text.empty()) json.member("checked", proof.schedule_check_text);
       proof.program.add_members(json);
       if (proof.error) json.member("error", proof.error->message);
       json.key("seconds").number(proof.proof_seconds, "%.4f");

@@ -33,8 +33,9 @@ class ProcessorLimit {
 // call `should_stop`.
 class StopScope {
  public:
-  explicit StopScope(std::function<bool()> should_stop) : outer_(std::exchange(check(), std::move(should_stop))) {}
-  ~StopScope() { check() = std::move(outer_); }
+  explicit StopScope(std::function<bool()> should_stop)
+      : outer_check_(std::exchange(check(), std::move(should_stop))) {}
+  ~StopScope() { check() = std::move(outer_check_); }
   StopScope(const StopScope&) = delete;
   static const std::function<bool()>& current_check() { return check(); }
   static bool is_stopped() { return check() && check()(); }
@@ -44,7 +45,7 @@ class StopScope {
     thread_local std::function<bool()> should_stop;
     return should_stop;
   }
-  std::function<bool()> outer_;
+  std::function<bool()> outer_check_;
 };
 
 inline bool is_time_over() {

@@ -37,7 +37,7 @@ class KernelProver {
     const std::vector<Sides> sides = history_.all_sides(wrong);
     ListProver rewrites(history_.applications(), history_.graph_rewrites(), prover_,
                         [&](const Sides& s) { return history_.import_sides(s); });
-    out_.rewrites = rewrites.decide_all(sides);
+    out_.rewrites = rewrites.decide_rewrites(sides);
     for (RewriteProof& r : out_.rewrites) r.place = history_.place(r.application_index);
     for (size_t i = 0; i < stages().size(); i++) settle_expansions(i);
     settle_parts();
@@ -48,10 +48,12 @@ class KernelProver {
         add_finding(out_, stages().size() - 1, Kind::Unknown,
                     "a thread reads what others store, without a barrier between");
     check_arguments();
-    auto checked = catch_failures([&] { return !ast_ || (check_stages(out_, ast_, options_.checks_stages), true); });
+    auto checked =
+        catch_failures([&] { return !ast_ || (check_stages(out_, ast_, options_.should_check_stages), true); });
     if (!checked) {  // REF has not run the stages, and only such a run refutes a rewrite
       for (RewriteProof& r : out_.rewrites)
-        if (r.kind == Kind::Refuted && !r.counterexample.contains("stored")) set_unknown(r, checked.diag().message);
+        if (r.kind == Kind::Refuted && !r.counterexample.contains("stored"))
+          set_verdict_unknown(r, checked.diag().message);
       throw Failure(checked.diag());
     }
     doubt_isolated_sides(out_, bool(ast_));
@@ -92,7 +94,8 @@ class KernelProver {
       const bool is_changed = s.before != list()[k].before || s.after != list()[k].after;
       RewriteProof proof = is_changed ? decide(s) : out_.rewrites[k];
       if (proof.kind != Kind::Proven && out_.rewrites[k].kind == Kind::Proven) return;
-      proof.application_index = k, proof.place = out_.rewrites[k].place, proof.form_hash = out_.rewrites[k].form_hash;
+      proof.application_index = k, proof.place = out_.rewrites[k].place,
+      proof.rewrite_hash = out_.rewrites[k].rewrite_hash;
       proofs.emplace(k, std::move(proof));
     }
     for (const UnexpandedStage::Expansion& e : without->expansions) {
@@ -102,7 +105,8 @@ class KernelProver {
                          .method = "approximation",
                          .largest_error = e.approximation_error.max_ulp,
                          .application_index = e.rewrite_index};
-      proof.place = out_.rewrites[e.rewrite_index].place, proof.form_hash = out_.rewrites[e.rewrite_index].form_hash;
+      proof.place = out_.rewrites[e.rewrite_index].place,
+      proof.rewrite_hash = out_.rewrites[e.rewrite_index].rewrite_hash;
       proofs.emplace(e.rewrite_index, std::move(proof));
       const UOp function = e.approximation.function;
       out_.approximations[e.approximation.key] = {
@@ -127,7 +131,7 @@ class KernelProver {
         continue;
       }
       size_t whole = i + 1;
-      while (whole < list().size() && history_.stage_of(whole) == history_.stage_of(i) &&
+      while (whole < list().size() && history_.stage_index_of(whole) == history_.stage_index_of(i) &&
              list()[whole].depth >= list()[i].depth)
         whole++;
       const bool has_whole = whole < list().size() && history_.is_part_of(i, whole);
@@ -202,8 +206,8 @@ class KernelProver {
     const HistoryStage& stage = stages()[number];
     const UOp input = history_.imported_graph(stage.input), result = history_.imported_graph(stage.result);
     if (!input || !result || input == result || parallel_axes(input) == parallel_axes(result)) return;
-    const int64_t threads = parallel_iterations(result);
-    const bool has_more = threads < 0 || threads != parallel_iterations(input);
+    const int64_t threads = num_parallel_iterations(result);
+    const bool has_more = threads < 0 || threads != num_parallel_iterations(input);
     if (find_store_race(result) && (has_more || !find_store_race(input)))
       add_finding(out_, number, Kind::Unknown, "several threads may store to one element").method = "races";
   }
@@ -247,10 +251,10 @@ class KernelProver {
   // difference into a large one; else nullopt. Sets r.sense to Finite if the only such ops are divisions by a zero of
   // either sign, and the AST divides, too: Finite does not cover infinities that a kernel makes of finite numbers.
   std::optional<std::string> weaken(RewriteProof& r, UOp graph, UOp value) {
-    auto op = decision_on(graph, value, r.sense);
+    auto op = find_deciding_op(graph, value, r.sense);
     if (!op || r.sense > FloatSense::Finite) return op;
     if (!divides_) divides_ = ast_ && has_quotient(ast_);
-    if (!*divides_ || decision_on(graph, value, FloatSense::Finite, true)) return op;
+    if (!*divides_ || find_deciding_op(graph, value, FloatSense::Finite, true)) return op;
     r.sense = FloatSense::Finite;
     return std::nullopt;
   }
@@ -338,11 +342,11 @@ size_t KernelProof::num_with_verdict(Kind kind) const {
   return size_t(std::ranges::count(rewrites, kind, &RewriteProof::kind));
 }
 
-size_t KernelProof::num_distinct(Kind kind) const {
+size_t KernelProof::num_distinct_proofs(Kind kind) const {
   std::set<std::string_view> forms;
   size_t out = 0;
   for (const RewriteProof& r : rewrites)
-    out += r.kind == kind && (r.form_hash.empty() || forms.insert(r.form_hash).second);
+    out += r.kind == kind && (r.rewrite_hash.empty() || forms.insert(r.rewrite_hash).second);
   return out;
 }
 

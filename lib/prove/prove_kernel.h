@@ -24,12 +24,12 @@ struct KernelProof {
   double proof_seconds = 0;
   std::optional<Diag> error;                               // set if a part of the proof failed, for example a stage
   bool is_schedule = false;
-  size_t checked_stages = 0;
-  std::string schedule_check = {};                         // for a schedule: the result of its run in REF, as text
+  size_t num_checked_stages = 0;
+  std::string schedule_check_text = {};                    // for a schedule: the result of its run in REF, as text
   ShownProgram program = {};
   size_t num_with_verdict(RewriteProof::Kind kind) const;
   // returns the number of rewrites with this verdict, counting those that are equal up to renaming once
-  size_t num_distinct(RewriteProof::Kind kind) const;
+  size_t num_distinct_proofs(RewriteProof::Kind kind) const;
   FloatSense weakest_sense() const;
   bool has_floats() const;
   // Returns the largest error at samples of the rewrites over the reals; nullopt if none was measured.
@@ -42,7 +42,7 @@ struct KernelProof {
 };
 
 struct KernelProofOptions {
-  bool checks_stages = true;  // run the graphs of stages in REF, also if all rewrites are proven
+  bool should_check_stages = true;  // run the graphs of stages in REF, also if all rewrites are proven
   // Time limit for one kernel in seconds of wall time; 0 for no limit. Unset: 30 s of processor time and 1500 s of wall
   // time.
   std::optional<double> timeout_seconds = {};

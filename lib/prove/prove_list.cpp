@@ -17,7 +17,7 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-struct ById {
+struct CompareById {
   bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
 };
 RewriteProof timed(const Application& a, const std::function<RewriteProof()>& decide) {
@@ -33,7 +33,7 @@ RewriteProof timed(const Application& a, const std::function<RewriteProof()>& de
   return out;
 }
 
-using Ranges = std::set<UOp, ById>;
+using Ranges = std::set<UOp, CompareById>;
 
 Ranges ranges_in(UOp root) {
   Ranges out;
@@ -81,7 +81,7 @@ RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIterati
 
 }  // namespace
 
-std::vector<RewriteProof> ListProver::decide_all(std::span<const Sides> sides) {
+std::vector<RewriteProof> ListProver::decide_rewrites(std::span<const Sides> sides) {
   std::vector<RewriteProof> out;
   std::vector<SidePairs> pairs;
   std::vector<std::string> keys;
@@ -94,14 +94,14 @@ std::vector<RewriteProof> ListProver::decide_all(std::span<const Sides> sides) {
       continue;
     }
     Result<SidePairs> imported = import_sides_(is_replaced ? Sides{a.before, a.after} : sides[i]);
-    std::string key = imported && !(is_replaced && a.before.is(Op::RANGE)) ? prover_.key_of(*imported) : "";
+    std::string key = imported && !(is_replaced && a.before.is(Op::RANGE)) ? prover_.cache_key_of(*imported) : "";
     const bool is_kept = prover_.known_verdicts() && !key.empty();
     bool is_of_list = false;
     if (auto known = is_kept ? prover_.known_verdicts()->find_verdict(key) : std::nullopt)
       out.push_back(*known), key = "";
     else out.push_back(timed(a, [&] { return decide(i, sides[i], imported, is_of_list); }));
-    if (std::string& form = out.back().form_hash; form.empty()) form = key;
-    else if (form.size() != sizeof(Sha256)) form = hash_of(form);
+    if (std::string& form = out.back().rewrite_hash; form.empty()) form = key;
+    else if (form.size() != sizeof(Sha256)) form = hash_of_text(form);
     out.back().application_index = i;
     keys.push_back(is_of_list || is_time_over() ? "" : std::move(key));
     pairs.push_back(imported ? std::move(*imported) : SidePairs());
@@ -131,9 +131,9 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   const bool is_replaced = a.substitution_target && a.depth == 0;  // by the stage, not by a rule
   RewriteProof out = decide(pairs);
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE))
-    return is_of_list = true, decide_loops(top_of(i));
+    return is_of_list = true, decide_loops(top_rewrite_of(i));
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::STORE) && a.after.is(Op::STORE))
-    return is_of_list = true, decide_stores(top_of(i), a.after);
+    return is_of_list = true, decide_stores(top_rewrite_of(i), a.after);
   if (is_replaced || out.kind == Kind::Proven || !s.before || !s.after) return out;
   RangeMap map = replaced_loops(i);
   if (map.empty()) return out;
@@ -157,7 +157,7 @@ bool ListProver::has_same_iterations_as(const RangeMap& map, std::optional<Wrong
     imported.emplace_back((*pairs)[0].before, (*pairs)[0].after);
   }
   if (has_same_iterations(imported)) return true;
-  wrong = wrong_iteration(imported);
+  wrong = find_wrong_iteration(imported);
   return false;
 }
 
@@ -175,13 +175,13 @@ RangeMap ListProver::replaced_loops(size_t i) const {
   for (UOp u : ranges_in(applications_[i].before)) {
     if (after.contains(u) || !targets.contains(u.id())) continue;
     UOp to = resolved(u, targets, after, 0);
-    if (!to || lies_in(applications_[i].before, u)) return {};  // a loop around the node must keep its index
+    if (!to || is_inside_range(applications_[i].before, u)) return {};  // a loop around the node must keep its index
     out.emplace_back(u, to);
   }
   return out;
 }
 
-const TopRewrite& ListProver::top_of(size_t i) const {
+const TopRewrite& ListProver::top_rewrite_of(size_t i) const {
   return *std::ranges::find_if(
       graph_rewrites_, [&](const TopRewrite& t) { return std::ranges::binary_search(t.application_indices, i); });
 }

@@ -22,7 +22,7 @@ class ListProver {
       : applications_(list), graph_rewrites_(graph_rewrites), prover_(prover), import_sides_(std::move(import)) {}
 
   // Decides each application by a proof, or else at sample points. sides[i] are the sides of application i.
-  std::vector<RewriteProof> decide_all(std::span<const Sides> sides);
+  std::vector<RewriteProof> decide_rewrites(std::span<const Sides> sides);
 
  private:
   RewriteProof decide(size_t i, const Sides& s, const Result<SidePairs>& pairs, bool& is_of_list);
@@ -31,7 +31,7 @@ class ListProver {
   RewriteProof decide_stores(const TopRewrite& top, UOp after);
   RangeMap replaced_loops(size_t i) const;
   bool has_same_iterations_as(const RangeMap& map, std::optional<WrongIteration>& wrong) const;
-  const TopRewrite& top_of(size_t i) const;
+  const TopRewrite& top_rewrite_of(size_t i) const;
 
   std::span<const Application> applications_;
   std::span<const TopRewrite> graph_rewrites_;

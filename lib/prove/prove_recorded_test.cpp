@@ -67,7 +67,7 @@ TEST_CASE("prove_schedule: a wrong schedule is refuted by what it computes, and 
       INFO(proof_text(*proof));
       CHECK(proof->verdict == RewriteProof::Kind::Refuted);
       CHECK(proof_text(*proof).find(shown) != std::string::npos);
-      auto open = prove_schedule(session, in, cache, {.checks_stages = false});
+      auto open = prove_schedule(session, in, cache, {.should_check_stages = false});
       CHECK(open->verdict == RewriteProof::Kind::Unknown);
       return Status(Unit{});
     }));

@@ -33,7 +33,7 @@ std::vector<Condition> conditions_for(const Rule& rule) {
   std::vector<Condition> out;
   for (bool is_exact : {true, false})
     out.push_back({"no integer overflows", [is_exact](UOp before, UOp after, const Captured&) {
-                     return has_no_overflow(before, is_exact) & has_no_overflow(after, is_exact);
+                     return no_overflow_condition(before, is_exact) & no_overflow_condition(after, is_exact);
                    }});
   std::vector<int> names;
   std::function<void(const pat::PatNode*)> visit = [&](const pat::PatNode* n) {
@@ -99,7 +99,7 @@ class RuleProver {
       if (is_covered) find_condition(specs, is_general);
     } else if (is_general && is_covered && limit_.empty()) {
       out_.kind = Kind::Proven, out_.reason.clear(), out_.before.clear(), out_.after.clear();
-      out_.assumes_bounds = std::ranges::any_of(specs, [](const Rule* s) { return depends_on_bounds(*s); });
+      out_.assumes_bounds = std::ranges::any_of(specs, [](const Rule* s) { return has_bounds_guard(*s); });
     } else if (open_ || !out_.num_instances) {
       if (!out_.num_instances && out_.reason.empty()) out_.reason = "no instance of the pattern could be made";
     } else {
@@ -155,7 +155,7 @@ class RuleProver {
 
   // Two sides without leaves have one value each. They count as equal if the left one is undefined.
   Answer compare_numbers(const Sides& sides) {
-    const UOp defined = is_defined(sides.before);
+    const UOp defined = defined_condition(sides.before);
     const Sides checked = defined.is_const() ? sides : restricted(sides.before, sides.after, defined);
     auto results = compare_sides({&checked, 1}, {}, {}, 1);
     if (!results) return {false, "REF cannot evaluate the sides: " + results.diag().message};
@@ -217,7 +217,7 @@ class RuleProver {
           if (!more) return false;
           when = conjunction(when, more);
         }
-        UOp defined = is_defined(*before);
+        UOp defined = defined_condition(*before);
         if ((when || !defined.is_const()) && !is_possible(graph, conjunction(when, defined))) continue;
         if (side.right_node.dtype() != before->dtype())
           return fails("the sides have different dtypes", *before, side.right_node);
@@ -270,7 +270,7 @@ class RuleProver {
       if (!agrees && is_general && is_taken_earlier(*before)) continue;
       if (!agrees && covers && is_general) out_.before = describe(*before), out_.after = describe(after);
       covers &= agrees;
-      if (is_general && agrees && !depends_on_bounds(rule_)) continue;
+      if (is_general && agrees && !has_bounds_guard(rule_)) continue;
       decide(graph, *before, after, !is_general || !agrees);
       if (out_.kind == Kind::Refuted) return covers;
       if (open_ > limits_.max_open_instances) break;
@@ -356,7 +356,7 @@ class RuleProver {
 
   void decide(Graph& graph, UOp before, UOp after, bool must_prove) {
     // compare only where the left side is defined: elsewhere, the right side may have any value
-    UOp defined = is_defined(before);
+    UOp defined = defined_condition(before);
     const Sides numbers = with_one_dtype({before, after});
     Sides sides = restricted(numbers.before, numbers.after, defined.is_const() ? UOp() : defined);
     const bool can_compare = !exceeds_index(before) && !exceeds_index(after);

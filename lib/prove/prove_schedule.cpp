@@ -19,7 +19,7 @@ std::string difference_in(const ModelReport& run) {
 // Adds the result of a run in REF to the proof, and returns it as text.
 std::string settle(const ModelReport& run, KernelProof& proof) {
   const size_t stages = run.stage_difference ? run.stage_difference->num_stages_run : 0;
-  proof.checked_stages = stages;
+  proof.num_checked_stages = stages;
   if (run.result() == RunReport::Result::Failed) {
     const std::string stage = run.stage_difference ? run.stage_difference->stage : "";
     proof.findings.push_back(
@@ -47,11 +47,12 @@ std::string settle(const ModelReport& run, KernelProof& proof) {
 std::unique_ptr<KernelProof> prove_schedule(const Session& session, const InputGraph& in, ProofCache& cache,
                                             const KernelProofOptions& options) {
   auto out = prove_recording(in, cache, options);
-  if (!options.checks_stages || out->error || out->verdict == Kind::Refuted || out->verdict == Kind::Proven) return out;
+  if (!options.should_check_stages || out->error || out->verdict == Kind::Refuted || out->verdict == Kind::Proven)
+    return out;
   const RunOptions run{.device = {.name = "REF", .timeout_seconds = options.timeout_seconds},
-                       .compare = {.runs_each_stage = true}};
+                       .compare = {.should_run_each_stage = true}};
   const auto report = catch_failures([&] { return run_recorded_schedule(session, in, run); });
-  out->schedule_check = report ? settle(*report, *out) : "REF does not run it: " + report.diag().message;
+  out->schedule_check_text = report ? settle(*report, *out) : "REF does not run it: " + report.diag().message;
   out->set_verdict();
   return out;
 }

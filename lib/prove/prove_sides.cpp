@@ -58,8 +58,8 @@ RewriteProof SidesProver::decide_sides(const SidePairs& pairs) {
   RewriteProof out{.kind = Kind::Proven, .method = "same"};
   for (const Sides& s : pairs) {
     RewriteProof one = decide_sides(s);
-    out.form_hash += one.form_hash;
-    if (one.kind != Kind::Proven) return one.form_hash = out.form_hash, one;
+    out.rewrite_hash += one.rewrite_hash;
+    if (one.kind != Kind::Proven) return one.rewrite_hash = out.rewrite_hash, one;
     add(out, one.has_floats, one.sense);
     if (out.method == "same") out.method = one.method;
   }
@@ -70,7 +70,7 @@ RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
   if (!s.before || !s.after) return {.reason = "the sides cannot be compared"};
   RewriteProof out{.kind = Kind::Proven, .method = "same"};
   if (s.before == s.after) return out;
-  switch (lanes_.compare_forms(s.before, s.after)) {
+  switch (lane_forms_.compare_forms(s.before, s.after)) {
     case LaneForms::Answer::Same: return out.method = "lanes", out;
     case LaneForms::Answer::SameSum: return over_the_reals(s.before, "lanes");
     case LaneForms::Answer::Open: break;
@@ -79,7 +79,7 @@ RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
   if (is_loop_split_into_parts(s.before, s.after)) return out.method = "loops", out;
   if (is_reduced_by_groups(s.before, s.after)) return over_the_reals(s.before, "groups");
   if (is_shared_by_group(s.before, s.after)) return out.method = "groups", out;
-  if (is_accumulator_of(s.before, s.after, lanes_)) return over_the_reals(s.before, "accumulator");
+  if (is_accumulator_of(s.before, s.after, lane_forms_)) return over_the_reals(s.before, "accumulator");
   if (auto terms = terms_times_factors(s.before, s.after)) return prove_equal_sums(terms->first, terms->second);
   if (auto terms = terms_over_same_loops(s.before, s.after)) {
     RewriteProof proof = decide_sides(Sides{terms->first, terms->second}, over_reals);
@@ -99,16 +99,16 @@ RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
   switch (e.kind) {
     case SideExpressions::Kind::Same: return out;
     case SideExpressions::Kind::Unlike: return {.reason = "the sides have different dtypes"};
-    case SideExpressions::Kind::Open: return decide_parts(s);
+    case SideExpressions::Kind::Open: return decide_by_parts(s);
     default: break;
   }
   out.method = "values";
   for (const ComparedValues& v : e.compared_values) {
     ProofOutcome one = prover_.prove_values(v, over_reals);
     add(out, one.has_floats, one.sense);
-    out.form_hash += one.form;
+    out.rewrite_hash += one.form;
     if (one.kind != ProofOutcome::Kind::Proven)
-      return {.method = "values", .reason = one.open_reason, .form_hash = out.form_hash};
+      return {.method = "values", .reason = one.open_reason, .rewrite_hash = out.rewrite_hash};
   }
   return out;
 }
@@ -120,7 +120,7 @@ RewriteProof SidesProver::prove_equal_sums(UOp before, UOp after) {
 
 // Decides nodes without values: ENDs of the same loops by the nodes inside, SINKs and GROUPs source by source, and
 // other nodes by decide_around_reduces().
-RewriteProof SidesProver::decide_parts(const Sides& s) {
+RewriteProof SidesProver::decide_by_parts(const Sides& s) {
   RewriteProof out{.kind = Kind::Proven, .method = "stores"}, open{.reason = "no values to compare"};
   if (ends_same_loops(s.before, s.after)) return decide_sides(Sides{remove_ends(s.before), remove_ends(s.after)});
   const bool holds =
@@ -177,7 +177,7 @@ std::map<std::string, std::string> SidesProver::special_counterexample(const Sid
   return {};
 }
 
-std::string SidesProver::key_of(const SidePairs& pairs) {
+std::string SidesProver::cache_key_of(const SidePairs& pairs) {
   std::string out;
   for (const Sides& s : pairs) {
     if (!s.before || !s.after) return "";
@@ -185,7 +185,7 @@ std::string SidesProver::key_of(const SidePairs& pairs) {
       out.append(reinterpret_cast<const char*>(key->data()), key->size());
   }
   if (has_infinities_ && !out.empty()) out += "may be infinite";
-  return out.empty() ? out : hash_of(out);
+  return out.empty() ? out : hash_of_text(out);
 }
 
 void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs,
@@ -211,7 +211,7 @@ void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, st
     const EquivalenceResult& e = (*results)[i];
     RewriteProof& r = *of[i];
     const bool differs = e.kind == EquivalenceResult::Kind::Differ;
-    is_open[&r] |= (e.kind != EquivalenceResult::Kind::Same && !differs) || compares_bounds_only(all[i]);
+    is_open[&r] |= (e.kind != EquivalenceResult::Kind::Same && !differs) || is_bounds_comparison(all[i]);
     if (r.kind == Kind::Refuted) continue;
     if (differs && !e.is_beyond_rounding) continue;
     // prefer this counterexample to the sample point, because it is easier to read
@@ -232,9 +232,9 @@ void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, st
 }
 
 // Returns true if only the first and the last index of the loop can be compared.
-bool SidesProver::compares_bounds_only(const Sides& s) {
+bool SidesProver::is_bounds_comparison(const Sides& s) {
   if (!s.before || !s.before.is(Op::RANGE) || s.before == s.after) return false;
-  return std::ranges::any_of(isolator_.expressions_of(s).compared_values, &ComparedValues::compares_bounds_only);
+  return std::ranges::any_of(isolator_.expressions_of(s).compared_values, &ComparedValues::is_bounds_comparison);
 }
 
 // Proves those rewrites of constants for which REF computes the same value up to rounding: a folded constant is rounded
@@ -254,7 +254,7 @@ void SidesProver::evaluate_constants(std::span<const Sides> sides, std::span<Rew
   }
   for (auto& [r, proof] : proofs)
     if (proof.kind == Kind::Proven)
-      proof.application_index = r->application_index, proof.form_hash = r->form_hash, *r = proof;
+      proof.application_index = r->application_index, proof.rewrite_hash = r->rewrite_hash, *r = proof;
 }
 
 }  // namespace tgc

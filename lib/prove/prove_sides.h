@@ -18,7 +18,7 @@ struct RewritePlace {
   std::string_view stage, rule, branch = {};
   std::string_view file = {};
   size_t line = 0;
-  uint64_t number_of_rule = 0;  // number of the rewrite among those of the rule in the stage, from 1
+  uint64_t rule_rewrite_number = 0;  // number of the rewrite among those of the rule in the stage, from 1
 };
 
 struct RewriteProof {
@@ -34,7 +34,7 @@ struct RewriteProof {
   std::string_view method = {};  // the deciding method: "values", "same", the name of a contract, ...
   std::string reason = {};
   std::optional<double> largest_error = {};  // of a proof over the reals (at sample points) or an approximation, in ulp
-  std::string form_hash = {};  // a hash that is equal for rewrites that are equal up to renaming; empty if not known
+  std::string rewrite_hash = {};  // a hash that is equal for rewrites that are equal up to renaming; empty if not known
   size_t application_index = 0;
   RewritePlace place = {};
   std::string before = {}, after = {};  // if Refuted: the sides as expressions, if they have values
@@ -69,7 +69,7 @@ class SidesProver {
 
   // Returns the key of a rewrite in KnownVerdicts: a hash of its sides' structure, and of whether values may be
   // infinite. Returns "" if a side has no node, or if there are no pairs.
-  std::string key_of(const SidePairs& pairs);
+  std::string cache_key_of(const SidePairs& pairs);
   KnownVerdicts* known_verdicts() { return known_verdicts_; }  // null if no verdicts are kept
   // Must be called if registers and shared memory of the kernel may contain infinities.
   void allow_infinities() { prover_.allow_infinities(), has_infinities_ = true; }
@@ -84,15 +84,15 @@ class SidesProver {
   const ProofCounts& counts() const { return prover_.proof_counts(); }
 
  private:
-  RewriteProof decide_parts(const Sides& s);
+  RewriteProof decide_by_parts(const Sides& s);
   RewriteProof decide_around_reduces(const Sides& s);
   RewriteProof prove_equal_sums(UOp before, UOp after);
-  bool compares_bounds_only(const Sides& s);
+  bool is_bounds_comparison(const Sides& s);
   void evaluate_constants(std::span<const Sides> sides, std::span<RewriteProof* const> of);
 
   SideIsolator isolator_;
   Prover prover_;
-  LaneForms lanes_;
+  LaneForms lane_forms_;
   KnownVerdicts* known_verdicts_;
   NodeKeys node_keys_;
   bool has_infinities_ = false;

@@ -12,14 +12,14 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-std::map<std::string, std::unique_ptr<KernelProof>> proofs_of(const std::string& file, bool checks_stages) {
+std::map<std::string, std::unique_ptr<KernelProof>> proofs_of(const std::string& file, bool should_check_stages) {
   std::map<std::string, std::unique_ptr<KernelProof>> out;
   static std::map<std::string, ProofCache> caches;
   ProofCache& cache = caches[file];
   Session session;
   REQUIRE(for_each_graph(session, test_path(file), "", [&](InputGraph in) {
             std::string name = in.info.name.substr(0, in.info.name.find('.'));
-            out[name] = prove_recording(in, cache, {.checks_stages = checks_stages});
+            out[name] = prove_recording(in, cache, {.should_check_stages = should_check_stages});
             return Status(Unit{});
           }));
   return out;

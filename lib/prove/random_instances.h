@@ -10,20 +10,20 @@ namespace tgc {
 
 class RandomInstances : public RuleInstances {
  public:
-  RandomInstances(const Rule& rule, uint64_t seed) : RuleInstances(rule, false), random_(seed) {}
+  RandomInstances(const Rule& rule, uint64_t seed) : RuleInstances(rule, false), random_engine_(seed) {}
   // Makes the next instance. Returns the empty UOp if the random choices make no valid node.
   UOp make_instance(Graph& graph);
 
  protected:
-  size_t pick_alternative(size_t n) override { return random_() % n; }
-  UOp leaf(DType d) override { return expression(d, int(random_() % 3)); }
-  Const number(DType d) override;
+  size_t pick_alternative(size_t n) override { return random_engine_() % n; }
+  UOp make_leaf(DType d) override { return make_expression(d, int(random_engine_() % 3)); }
+  Const make_number(DType d) override;
 
  private:
-  UOp expression(DType d, int depth);
-  bool one_in(size_t n) { return random_() % n == 0; }
+  UOp make_expression(DType d, int depth);
+  bool one_in(size_t n) { return random_engine_() % n == 0; }
 
-  std::mt19937_64 random_;
+  std::mt19937_64 random_engine_;
   std::vector<Int> constants_;
 };
 

@@ -103,14 +103,14 @@ class NativeHistory : public RewriteHistory {
       graph_rewrites_.push_back(top);
     }
     for (const Application& a : applications_) {
-      stage_of_.push_back(number_of(a.stage));
-      places_.push_back({.stage_number = stage_of_.back(),
+      stage_indices_.push_back(number_of(a.stage));
+      rewrite_places_.push_back({.stage_number = stage_indices_.back(),
                          .stage = a.stage ? a.stage->name : std::string_view("before the stages"),
                          .rule = a.rule->name,
                          .branch = a.branch ? a.branch : std::string_view(),
-                         .file = short_file(*a.rule),
+                         .file = short_file_name(*a.rule),
                          .line = a.rule->line,
-                         .number_of_rule = a.number_in_stage});
+                         .rule_rewrite_number = a.number_in_stage});
     }
   }
 
@@ -166,7 +166,8 @@ class NativeHistory : public RewriteHistory {
 }  // namespace
 
 bool RewriteHistory::is_part_of(size_t part, size_t whole) const {
-  if (stage_of_[part] != stage_of_[whole] || applications_[part].depth <= applications_[whole].depth) return false;
+  if (stage_indices_[part] != stage_indices_[whole] || applications_[part].depth <= applications_[whole].depth)
+    return false;
   return applications_[part].num_nodes_before >= applications_[whole].num_nodes_before;
 }
 
@@ -234,9 +235,9 @@ class RecordedHistory : public RewriteHistory {
   std::vector<Sides> all_sides(std::vector<size_t>&) override { return sides_of_list(pipeline_->ast(), applications_); }
 
   bool is_used(size_t rewrite) override {
-    const HistoryStage& stage = stages_[stage_of_[rewrite]];
+    const HistoryStage& stage = stages_[stage_indices_[rewrite]];
     if (!stage.result || stage.graph_rewrites.empty() || !applications_[rewrite].substitution_target) return true;
-    return !plan_of(stage).skipped.contains(places_[rewrite].rule);
+    return !plan_of(stage).skipped.contains(rewrite_places_[rewrite].rule);
   }
 
   UOp replay_stage(const HistoryStage& stage, size_t count) override { return replay(stage, count, nullptr); }
@@ -255,9 +256,9 @@ class RecordedHistory : public RewriteHistory {
     std::vector<ReplayedRewrite> first;
     const Plan& plan = plan_of(stage);
     for (size_t k : std::span(own).first(std::min(count, own.size())))
-      if (!plan.skipped.contains(places_[k].rule))
+      if (!plan.skipped.contains(rewrite_places_[k].rule))
         first.push_back({sink_of(applications_[k].before), sink_of(applications_[k].after),
-                         applications_[k].substitution_target ? places_[k].rule : std::string_view()});
+                         applications_[k].substitution_target ? rewrite_places_[k].rule : std::string_view()});
     return replay_rewrites(stage.input, first, plan.order, retyped);
   }
 
@@ -280,9 +281,9 @@ class RecordedHistory : public RewriteHistory {
                                .before = before,
                                .after = after,
                                .substitution_target = is_substitution(row, m) ? after : UOp()});
-      places_.push_back({.stage_number = stage, .stage = row.stage->name, .rule = m.source_place,
-                         .number_of_rule = ++numbers_[{stage, m.source_place}]});
-      stage_of_.push_back(stage);
+      rewrite_places_.push_back({.stage_number = stage, .stage = row.stage->name, .rule = m.source_place,
+                         .rule_rewrite_number = ++numbers_[{stage, m.source_place}]});
+      stage_indices_.push_back(stage);
     }
     stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
     graph_rewrites_.push_back(std::move(top));
@@ -307,7 +308,7 @@ class RecordedHistory : public RewriteHistory {
     constexpr size_t kMostPlaces = 10;
     std::set<std::string_view> calls;
     for (size_t k : graph_rewrites_[stage.graph_rewrites[0]].application_indices)
-      if (applications_[k].substitution_target) calls.insert(places_[k].rule);
+      if (applications_[k].substitution_target) calls.insert(rewrite_places_[k].rule);
     const std::vector<std::string_view> all(calls.begin(), calls.end());
     for (size_t set = 1; all.size() <= kMostPlaces && set < size_t(1) << all.size(); set++) {
       Plan plan{RewriteOrder::Groups};

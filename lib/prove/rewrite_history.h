@@ -30,8 +30,8 @@ class RewriteHistory {
   std::span<const Application> applications() const { return applications_; }
   std::span<const TopRewrite> graph_rewrites() const { return graph_rewrites_; }
   std::span<const HistoryStage> stages() const { return stages_; }
-  size_t stage_of(size_t rewrite) const { return stage_of_[rewrite]; }  // SIZE_MAX if before the first stage
-  const RewritePlace& place(size_t rewrite) const { return places_[rewrite]; }
+  size_t stage_index_of(size_t rewrite) const { return stage_indices_[rewrite]; }  // SIZE_MAX if before the first stage
+  const RewritePlace& place(size_t rewrite) const { return rewrite_places_[rewrite]; }
   // Returns true if the rewrite `part` may be nested in the rewrite `whole`.
   bool is_part_of(size_t part, size_t whole) const;
 
@@ -59,8 +59,8 @@ class RewriteHistory {
   std::vector<Application> applications_;
   std::vector<TopRewrite> graph_rewrites_;
   std::vector<HistoryStage> stages_;
-  std::vector<size_t> stage_of_;
-  std::vector<RewritePlace> places_;
+  std::vector<size_t> stage_indices_;
+  std::vector<RewritePlace> rewrite_places_;
 };
 
 // Compiles the kernel by tgc's own stages, and returns the history. Throws Failure if a stage fails.

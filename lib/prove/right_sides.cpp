@@ -41,7 +41,7 @@ struct Number {
 class Builder {
  public:
   Builder(const Rule& rule, UOp root, const UOp* captured, bool is_wide)
-      : rule_(rule), root_(root), captured_(captured), graph_(root.graph()), is_wide_(is_wide) {}
+      : rule_(rule), root_(root), captured_nodes_(captured), graph_(root.graph()), is_wide_(is_wide) {}
 
   std::vector<RightSide> all() {
     std::vector<RightSide> out;
@@ -69,8 +69,8 @@ class Builder {
 
  private:
   UOp bound(const PatNode* n) const {
-    if (n->capture < 0 || !captured_[n->capture]) throw NotData();
-    return captured_[n->capture];
+    if (n->capture < 0 || !captured_nodes_[n->capture]) throw NotData();
+    return captured_nodes_[n->capture];
   }
 
   UOp node(const PatNode* n) {
@@ -293,7 +293,7 @@ class Builder {
 
   const Rule& rule_;
   const UOp root_;
-  const UOp* captured_;
+  const UOp* captured_nodes_;
   Graph& graph_;
   const bool is_wide_;
   bool used_bounds_ = false;
@@ -335,8 +335,8 @@ bool has_guard(const Rule& rule, std::span<const std::string_view> names) {
 }
 }  // namespace
 
-bool depends_on_bounds(const Rule& rule) { return has_guard(rule, kGuardsOnBounds); }
-bool needs_shapes(const Rule& rule) { return depends_on_bounds(rule) || has_guard(rule, kGuardsOnForm); }
+bool has_bounds_guard(const Rule& rule) { return has_guard(rule, kGuardsOnBounds); }
+bool needs_shapes(const Rule& rule) { return has_bounds_guard(rule) || has_guard(rule, kGuardsOnForm); }
 
 namespace {
 
@@ -367,7 +367,7 @@ UOp for_all(UOp u, const std::function<UOp(UOp)>& own) {
 
 }  // namespace
 
-UOp is_defined(UOp u) {
+UOp defined_condition(UOp u) {
   return for_all(u, [](UOp n) {
     const DType d = n.dtype();
     if (n.in({Op::IDIV, Op::MOD}) && dtypes::is_int(d)) return n.src(1).is_const() && n.src(1).arg().to_const().truthy()
@@ -386,7 +386,7 @@ UOp is_defined(UOp u) {
   });
 }
 
-UOp has_no_overflow(UOp u, bool is_exact, bool has_casts) {
+UOp no_overflow_condition(UOp u, bool is_exact, bool has_casts) {
   return for_all(u, [&](UOp n) {
     const DType d = n.dtype();
     auto never = [&] { return n.graph().constant(dtypes::bool_, false); };

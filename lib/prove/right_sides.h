@@ -22,17 +22,17 @@ struct RightSide {
 std::optional<std::vector<RightSide>> right_sides_of(const Rule& rule, UOp root, const UOp* captured);
 
 // Returns true if a guard of the rule depends on the bounds of a node (vmin, vmax).
-bool depends_on_bounds(const Rule& rule);
+bool has_bounds_guard(const Rule& rule);
 // Returns true if a guard of the rule depends on the bounds of a node or on its form.
 bool needs_shapes(const Rule& rule);
 
 inline UOp conjunction(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }
 
 // Returns a node of dtype bool that is true where the value of `u` is defined (lib/prove/README.md).
-UOp is_defined(UOp u);
+UOp defined_condition(UOp u);
 // Returns a node of dtype bool that is true only where no checked op in `u` wraps around. With `is_exact`, computes
 // with unbounded integers, and checks most integer ops and, with `has_casts`, casts of integers. Else computes in the
 // dtypes, and checks only left shifts and products by a constant.
-UOp has_no_overflow(UOp u, bool is_exact, bool has_casts = true);
+UOp no_overflow_condition(UOp u, bool is_exact, bool has_casts = true);
 
 }  // namespace tgc

@@ -24,8 +24,8 @@ bool has_op(Op op, DType d) {
   return (!kFloatOps.contains(op) || op == Op::TRUNC) && op != Op::POW;
 }
 
-bool any_node(const PatNode* n, const std::function<bool(const PatNode*)>& test) {
-  return n && (test(n) || std::ranges::any_of(n->children, [&](const PatNode* c) { return any_node(c, test); }));
+bool has_node_where(const PatNode* n, const std::function<bool(const PatNode*)>& test) {
+  return n && (test(n) || std::ranges::any_of(n->children, [&](const PatNode* c) { return has_node_where(c, test); }));
 }
 
 bool is_constant(const PatNode* n) { return !n->ops.empty() && kConstants.contains_all(n->ops) && n->form.empty(); }
@@ -35,8 +35,8 @@ bool is_invalid(const PatNode* n) { return is_constant(n) && n->has_arg && n->ar
 
 bool has_values_only(const Rule& rule) {
   constexpr OpSet kValues = ops::Elementwise | kConstants | OpSet{Op::RANGE, Op::INDEX, Op::LOAD} | ops::Defines;
-  return !any_node(rule.left, [&](const PatNode* n) {
-    return !n->ops.empty() && !n->alternatives && !kValues.contains_all(n->ops) && !(n->ops == OpSet{Op::AFTER});
+  return !has_node_where(rule.left, [&](const PatNode* n) {
+    return !n->ops.empty() && !n->has_alternatives && !kValues.contains_all(n->ops) && !(n->ops == OpSet{Op::AFTER});
   });
 }
 
@@ -48,8 +48,8 @@ RuleInstances::RuleInstances(const Rule& rule, bool is_symbolic, bool has_shapes
 }
 
 size_t RuleInstances::pick_alternative(size_t n) {
-  if (choice_ == choices_.size()) choices_.emplace_back(0, n);
-  return choices_[choice_++].first;
+  if (choice_index_ == choices_.size()) choices_.emplace_back(0, n);
+  return choices_[choice_index_++].first;
 }
 
 DType RuleInstances::pick_dtype(DTypeSet among) {
@@ -61,8 +61,8 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
   return all.empty() ? dtypes::void_ : all[pick_alternative(all.size())];
 }
 
-UOp RuleInstances::leaf(DType d) {
-  if (has_shapes_) return shaped_leaf(d);
+UOp RuleInstances::make_leaf(DType d) {
+  if (has_shapes_) return make_shaped_leaf(d);
   if (d.is(Scalar::Index)) return variable(-Int::pow2(40), Int::pow2(40));
   return loaded(d, ++num_leaves_);
 }
@@ -79,7 +79,7 @@ UOp RuleInstances::loaded(DType d, int64_t n) {
 }
 
 // Returns a constant, or an expression of new values and of the variables i and j, which several names may contain.
-UOp RuleInstances::shaped_leaf(DType d) {
+UOp RuleInstances::make_shaped_leaf(DType d) {
   int64_t n = ++num_leaves_;
   auto variable = [&](int64_t least, int64_t most) {
     return graph_->variable("v" + std::to_string(n), Const(least), Const(most));
@@ -135,13 +135,13 @@ UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
     if (!dtypes::is_int(d) || d.is(Scalar::Index)) return {};
     return graph_->constant(d, Int::pow2(uint32_t(pick_alternative(size_t(d.bitsize() - !dtypes::is_unsigned(d))))));
   }
-  if (is_symbolic_) return leaf(d);
-  const Const v = number(d);
+  if (is_symbolic_) return make_leaf(d);
+  const Const v = make_number(d);
   if (!dtypes::is_bool(d) && !d.is(Scalar::Index) && !py_equal(truncate(v, d), v)) return {};
   return graph_->constant(d, v);
 }
 
-Const RuleInstances::number(DType d) {
+Const RuleInstances::make_number(DType d) {
   static constexpr int64_t kValues[] = {3, -2, 1, 0, 4, -1, 7, 2, 100, (int64_t(1) << 54) + 1};
   if (dtypes::is_bool(d)) return Const(pick_alternative(2) == 0);
   const int64_t v = kValues[pick_alternative(std::size(kValues))];
@@ -151,7 +151,7 @@ Const RuleInstances::number(DType d) {
 UOp RuleInstances::index(const PatNode* n, DType d, bool is_pointer) {
   if (n->children.size() < 2 || n->children.size() > 3 || d.is(Scalar::Index)) return {};
   UOp memory = graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, ++num_leaves_);
-  if (n->children[0]->capture >= 0) captured_[size_t(n->children[0]->capture)] = memory;
+  if (n->children[0]->capture >= 0) captured_nodes_[size_t(n->children[0]->capture)] = memory;
   UOp at = build_pattern(n->children[1], dtypes::index), gate;
   if (n->children.size() > 2 && !(gate = build_pattern(n->children[2], dtypes::bool_))) return {};
   if (!at) return {};
@@ -163,35 +163,35 @@ UOp RuleInstances::index(const PatNode* n, DType d, bool is_pointer) {
 UOp RuleInstances::load(const PatNode* n, std::optional<DType> want) {
   if (n->children.empty()) return {};
   const PatNode* place = n->children[0];
-  while (place->alternatives) place = place->children[0];
+  while (place->has_alternatives) place = place->children[0];
   if (!(place->ops == OpSet{Op::INDEX})) return {};
   DType d = want ? *want : pick_dtype(n->dtypes);
   UOp pointer = index(place, d, true);
   if (!pointer) return {};
   if (n->sources != PatNode::Sources::Prefix || pointer.num_src() < 3 || pick_alternative(2) == 0)
     return pointer.load();
-  return pointer.load(leaf(d), d);
+  return pointer.load(make_leaf(d), d);
 }
 
 UOp RuleInstances::range(const PatNode* n) {
   if (n->children.size() != 1) return {};
   const PatNode* size = n->children[0];
-  UOp end = size->capture >= 0 ? captured_[size_t(size->capture)] : UOp();
+  UOp end = size->capture >= 0 ? captured_nodes_[size_t(size->capture)] : UOp();
   if (!end && is_constant(size)) end = graph_->constant(dtypes::index, int64_t(1 + 4 * pick_alternative(2)));
   if (!end) end = graph_->variable("n" + std::to_string(++num_leaves_), Const(int64_t(1)), Const(int64_t(1) << 20));
-  if (size->capture >= 0) captured_[size_t(size->capture)] = end;
+  if (size->capture >= 0) captured_nodes_[size_t(size->capture)] = end;
   return graph_->range(end, std::vector<Arg>{Arg(++num_leaves_), Arg(AxisType::LOOP)});
 }
 
 UOp RuleInstances::build_pattern(const PatNode* n, std::optional<DType> want) {
-  if (n->capture >= 0 && captured_[size_t(n->capture)]) {
-    UOp u = captured_[size_t(n->capture)];
+  if (n->capture >= 0 && captured_nodes_[size_t(n->capture)]) {
+    UOp u = captured_nodes_[size_t(n->capture)];
     return want && u.dtype() != *want ? UOp() : u;
   }
   if (want && !n->dtypes.empty() && !n->dtypes.contains(*want)) return {};
   UOp out;
-  if (n->alternatives) out = build_pattern(n->children[pick_alternative(n->children.size())], want);
-  else if (n->ops.empty()) out = leaf(want ? *want : pick_dtype(n->dtypes));
+  if (n->has_alternatives) out = build_pattern(n->children[pick_alternative(n->children.size())], want);
+  else if (n->ops.empty()) out = make_leaf(want ? *want : pick_dtype(n->dtypes));
   else if (is_constant(n)) out = constant(n, want);
   else if (n->ops == OpSet{Op::RANGE}) out = want && *want != dtypes::index ? UOp() : range(n);
   else if (n->ops == OpSet{Op::INDEX}) out = index(n, want ? *want : pick_dtype(n->dtypes), false);
@@ -201,17 +201,17 @@ UOp RuleInstances::build_pattern(const PatNode* n, std::optional<DType> want) {
     n->ops.for_each([&](Op op) {
       if (ops::Elementwise.contains(op)) ops.push_back(op);
     });
-    if (!ops.empty()) out = elementwise(n, ops[pick_alternative(ops.size())], want);
+    if (!ops.empty()) out = make_elementwise(n, ops[pick_alternative(ops.size())], want);
   }
-  if (n->capture >= 0) captured_[size_t(n->capture)] = out;
+  if (n->capture >= 0) captured_nodes_[size_t(n->capture)] = out;
   return out;
 }
 
-UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> want) {
+UOp RuleInstances::make_elementwise(const PatNode* n, Op op, std::optional<DType> want) {
   const bool compares = ops::Comparison.contains(op), casts = op == Op::CAST || op == Op::BITCAST;
   if (compares && want && *want != dtypes::bool_) return {};
   // if an operand is Invalid, the op must compute an index
-  const bool on_invalid = any_node(n, [](const PatNode* c) { return is_invalid(c); }) && !casts;
+  const bool on_invalid = has_node_where(n, [](const PatNode* c) { return is_invalid(c); }) && !casts;
   DTypeSet among = n->dtypes;
   if (among.empty() && !casts && !compares)
     for (size_t i = op == Op::WHERE; i < n->children.size() && among.empty(); i++) among = n->children[i]->dtypes;
@@ -236,7 +236,7 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
       if (n->children.empty()) need = pick_dtype({});
       else need = std::nullopt;
     }
-    UOp s = n->children.empty() ? leaf(*need) : build_pattern(n->children[i], need);
+    UOp s = n->children.empty() ? make_leaf(*need) : build_pattern(n->children[i], need);
     if (!s || s.dtype() == dtypes::void_) return {};
     if (compares) of_sources = s.dtype();
     src[i] = s;
@@ -249,15 +249,15 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
 }
 
 void RuleInstances::start_instance(Graph& graph) {
-  graph_ = &graph, choice_ = 0, num_leaves_ = 0;
-  captured_ = {};
+  graph_ = &graph, choice_index_ = 0, num_leaves_ = 0;
+  captured_nodes_ = {};
 }
 
 std::optional<UOp> RuleInstances::next_instance(Graph& graph) {
   if (is_done_) return std::nullopt;
   start_instance(graph);
   auto advance = [&] {
-    choices_.resize(choice_);
+    choices_.resize(choice_index_);
     while (!choices_.empty() && ++choices_.back().first == choices_.back().second) choices_.pop_back();
     is_done_ = choices_.empty();
   };

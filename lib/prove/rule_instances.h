@@ -19,7 +19,7 @@ class RuleInstances {
   // Makes the next instance, a node in `graph` that the pattern matches. Returns nullopt after the last instance, and
   // the empty UOp if the next combination of choices makes no valid node.
   std::optional<UOp> next_instance(Graph& graph);
-  const std::array<UOp, pat::kNumCaptures>& captured() const { return captured_; }
+  const std::array<UOp, pat::kNumCaptures>& captured() const { return captured_nodes_; }
 
  protected:
   void start_instance(Graph& graph);
@@ -27,20 +27,20 @@ class RuleInstances {
   Graph& graph() { return *graph_; }
   UOp variable(const Int& least, const Int& most);
   virtual size_t pick_alternative(size_t n);  // chooses one of n alternatives: returns a number below n
-  virtual UOp leaf(DType d);
-  virtual Const number(DType d);
+  virtual UOp make_leaf(DType d);
+  virtual Const make_number(DType d);
 
  private:
   using PatNode = pat::PatNode;
 
   UOp build_pattern(const PatNode* n, std::optional<DType> want);
-  UOp elementwise(const PatNode* n, Op op, std::optional<DType> want);
+  UOp make_elementwise(const PatNode* n, Op op, std::optional<DType> want);
   UOp constant(const PatNode* n, std::optional<DType> want);
   UOp index(const PatNode* n, DType d, bool is_pointer);
   UOp load(const PatNode* n, std::optional<DType> want);
   UOp range(const PatNode* n);
   UOp loaded(DType d, int64_t n);
-  UOp shaped_leaf(DType d);
+  UOp make_shaped_leaf(DType d);
   DType pick_dtype(DTypeSet among);
 
   const Rule& rule_;
@@ -49,10 +49,10 @@ class RuleInstances {
   bool is_done_ = false;
   std::vector<std::pair<size_t, size_t>>
       choices_;  // pairs of a choice and its number of alternatives, in the order in which they are made
-  size_t choice_ = 0;
+  size_t choice_index_ = 0;
   Graph* graph_ = nullptr;
   int64_t num_leaves_ = 0;
-  std::array<UOp, pat::kNumCaptures> captured_;
+  std::array<UOp, pat::kNumCaptures> captured_nodes_;
 };
 
 // Returns true if the rule's left side has only values, and the loops, memory and AFTERs that values may use.

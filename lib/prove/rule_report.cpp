@@ -36,7 +36,7 @@ std::string rule_proof_text(const RuleProof& r) {
   if (r.is_by_specification) out += ", by specification";
   if (!r.reason.empty()) out += ": " + r.reason;
   if (!r.counterexample.empty() && !is_conditional) out += ", " + point_text(r.counterexample);
-  out += "  " + location_of(*r.rule) + "\n";
+  out += "  " + location_of_rule(*r.rule) + "\n";
   if (!r.before.empty()) out += r.before + "\n  ->\n" + r.after + "\n";
   return out;
 }
@@ -61,7 +61,7 @@ std::string rule_proofs_json(const std::vector<RuleProof>& all) {
         for (const RuleProof& r : all)
           json.object([&] {
             json.member("rule", r.rule->name).member("set", r.rule->rule_set_name).member("verdict", name_of(r.kind));
-            json.member("location", location_of(*r.rule)).member("instances", r.num_instances);
+            json.member("location", location_of_rule(*r.rule)).member("instances", r.num_instances);
             json.member("floats", sense_name(r));
             if (!r.condition.empty()) json.member("condition", r.condition);
             if (r.assumes_bounds) json.member("by_bounds", true);

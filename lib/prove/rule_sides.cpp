@@ -6,18 +6,18 @@
 
 namespace tgc {
 
-bool any_node(UOp root, bool (*test)(UOp)) {
-  return any_below(root, [](UOp) { return true; }, test);
+bool has_node_where(UOp root, bool (*test)(UOp)) {
+  return is_found_below(root, [](UOp) { return true; }, test);
 }
 
-bool any_node(const SidePairs& pairs, bool (*test)(UOp)) {
-  auto has = [&](const Sides& s) { return any_node(s.before, test) || any_node(s.after, test); };
+bool has_node_where(const SidePairs& pairs, bool (*test)(UOp)) {
+  auto has = [&](const Sides& s) { return has_node_where(s.before, test) || has_node_where(s.after, test); };
   return std::ranges::any_of(pairs, has);
 }
 
-bool makes_float_of_bits(UOp u) { return u.is(Op::BITCAST) && dtypes::is_float(u.dtype()); }
+bool is_float_of_bits(UOp u) { return u.is(Op::BITCAST) && dtypes::is_float(u.dtype()); }
 
-bool narrows_float(UOp u) {
+bool is_float_narrowing(UOp u) {
   return u.is(Op::CAST) && dtypes::is_float(u.dtype()) && dtypes::is_float(u.src(0).dtype()) &&
          u.dtype().itemsize() < u.src(0).dtype().itemsize();
 }
@@ -38,7 +38,7 @@ SidePairs invalid_sides(const SidePairs& pairs) {
   for (const Sides& s : pairs) {
     const DType d = s.before.dtype();
     if (!d.is_value() || d.scalar().is(Scalar::Index) || !(d == s.after.dtype())) continue;
-    if (!any_node(s.before, is_invalid_constant)) continue;
+    if (!has_node_where(s.before, is_invalid_constant)) continue;
     auto zero_or_invalid = [&](UOp side) {
       const UOp is_less = side.graph().node(Op::CMPLT, dtypes::bool_.vec(d.count()), std::vector<UOp>{side, side});
       return is_less.cast(dtypes::index.vec(d.count()));

@@ -5,12 +5,12 @@
 namespace tgc {
 
 // Return true if a node of the expression, or of the sides, satisfies `test`.
-bool any_node(UOp root, bool (*test)(UOp));
-bool any_node(const SidePairs& pairs, bool (*test)(UOp));
+bool has_node_where(UOp root, bool (*test)(UOp));
+bool has_node_where(const SidePairs& pairs, bool (*test)(UOp));
 
 // Returns true for a BITCAST to a float: REF may change the payload of a NaN that it makes.
-bool makes_float_of_bits(UOp u);
-bool narrows_float(UOp u);
+bool is_float_of_bits(UOp u);
+bool is_float_narrowing(UOp u);
 bool is_cast_of_float(UOp u);
 bool is_index_over_64_bits(UOp u);
 bool is_invalid_constant(UOp u);

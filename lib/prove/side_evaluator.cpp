@@ -49,18 +49,19 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
     DType stored = in.load.dtype();
     UOp memory = graph_.node(Op::DEFINE_GLOBAL, stored.ptr(num_points_), {}, kInputs + int64_t(i));
     map.emplace_back(in.load, memory.index_ptr(point_range_).load());
-    arrays_.emplace_back(stored, std::vector<int64_t>{num_points_});
+    input_arrays_.emplace_back(stored, std::vector<int64_t>{num_points_});
   }
   auto with_inputs = [&](UOp u) { return u && !map.empty() ? substitute(u, map) : u; };
   const UOp before = with_inputs(v.before), after = with_inputs(v.after);
   const UOp before_valid = with_inputs(v.before_valid), after_valid = with_inputs(v.after_valid);
   // a power of two turns the rounding error of its exponent into a larger relative error
   for (UOp root : roots)
-    if (op_in_backward_slice_with_self(root, {Op::EXP2, Op::POW})) enlarges_rounding_ = dtype_.itemsize() < 4;
+    if (op_in_backward_slice_with_self(root, {Op::EXP2, Op::POW})) has_enlarged_rounding_ = dtype_.itemsize() < 4;
   for (UOp root : roots)
-    for (UOp u : toposort(root)) rounds_to_fp8_ |= u.in(ops::ALU | OpSet{Op::CAST}) && dtypes::fp8s.contains(u.dtype());
+    for (UOp u : toposort(root))
+      has_fp8_rounding_ |= u.in(ops::ALU | OpSet{Op::CAST}) && dtypes::fp8s.contains(u.dtype());
   auto lane_of = [](UOp u, int lane) { return u.dtype().count() > 1 ? u.gep(lane) : u; };
-  auto output_of = [&](UOp u, int lane) { return u ? add_output(lane_of(u, lane)) : kNone; };
+  auto output_of = [&](UOp u, int lane) { return u ? add_output(lane_of(u, lane)) : kNoOutput; };
   for (int lane = 0; lane < v.before.dtype().count(); lane++)
     lanes_.push_back({output_of(before, lane), output_of(after, lane), output_of(before_valid, lane),
                       output_of(after_valid, lane)});
@@ -69,7 +70,7 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
   if (is_defined) defined_output_ = add_output(is_defined);
   UOp is_after = both(definedness(after), after_valid ? definedness(after_valid) : UOp());
   if (is_after) after_defined_output_ = add_output(is_after);
-  program_.emplace(
+  ref_program_.emplace(
       std::move(RefProgram::from_graph(graph_.sink(graph_.group(stores_).end(point_range_))).value_or_throw()));
 }
 
@@ -77,7 +78,7 @@ void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp
   Intervals intervals(isolator);
   std::map<uint32_t, std::set<uint32_t>> loads;
   std::set<uint32_t> in_loop;
-  auto is_memory = [&](UOp u) { return u.is(Op::LOAD) && !intervals.leaf_of(u); };
+  auto is_memory = [&](UOp u) { return u.is(Op::LOAD) && !intervals.leaf_of_load(u); };
   for (UOp root : roots)
     for (UOp u : toposort(root)) {
       const bool is_number = u.is_const() && u.dtype().is(Scalar::Index) && !u.is_invalid();
@@ -100,7 +101,7 @@ void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp
     UOp u = stack.back();
     stack.pop_back();
     if (!seen.insert(u.id()).second) continue;
-    const bool is_leaf = u.is(Op::LOAD) && intervals.leaf_of(u);
+    const bool is_leaf = u.is(Op::LOAD) && intervals.leaf_of_load(u);
     if (is_leaf || is_element(u)) {
       add_input(isolator, u);
       continue;
@@ -118,7 +119,7 @@ void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp
 void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
   Intervals intervals(isolator);
   Input in{.load = u, .dtype = u.dtype()};
-  if (const Leaf* leaf = intervals.leaf_of(u)) {
+  if (const Leaf* leaf = intervals.leaf_of_load(u)) {
     in.leaf = leaf->node, in.dtype = leaf->node.dtype().scalar();
     in.name = name_of_leaf(leaf->node);
   } else {
@@ -207,13 +208,13 @@ void put_element(Array& a, size_t i, const Const& c) {
     else if (d.is(Scalar::BFloat16)) copy(float_to_bf16_bits(float(v)));
     else copy(float_to_fp8(v, d.scalar_kind()));
   } else {
-    const uint64_t bits = dtypes::is_bool(d) ? uint64_t(c.truthy()) : c.to_int().low64();
+    const uint64_t bits = dtypes::is_bool(d) ? uint64_t(c.truthy()) : c.to_int().low_64_bits();
     std::memcpy(to, &bits, size_t(d.itemsize()));
   }
 }
 
 void SideEvaluator::fill_input(size_t input, std::span<const Point> points) {
-  for (size_t i = 0; i < points.size(); i++) put_element(arrays_[input], i, points[i][input]);
+  for (size_t i = 0; i < points.size(); i++) put_element(input_arrays_[input], i, points[i][input]);
 }
 
 // Fills the random arrays: with small numbers in the first run, and with integers of all magnitudes in later runs.
@@ -232,20 +233,20 @@ void SideEvaluator::fill_memories() {
 
 // Returns the kind of the difference at point `i`; nullopt if there is none, if rounding explains it, or if `before` is
 // Invalid there and may become any value.
-std::optional<Counterexample::Kind> SideEvaluator::difference(const Lane& lane, size_t i) const {
+std::optional<Counterexample::Kind> SideEvaluator::difference(const LaneOutputs& lane, size_t i) const {
   using Kind = Counterexample::Kind;
   const bool before_valid = is_true_at(lane.before_valid, i), after_valid = is_true_at(lane.after_valid, i);
   if (!before_valid && !(after_valid && dtype_.is(Scalar::Index))) return std::nullopt;
   if (before_valid != after_valid) return Kind::Value;
   if (!dtypes::is_float(dtype_))
-    return integer(lane.before, i) != integer(lane.after, i) ? std::optional(Kind::Value) : std::nullopt;
+    return output_integer(lane.before, i) != output_integer(lane.after, i) ? std::optional(Kind::Value) : std::nullopt;
   const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
   if (std::isnan(a) && std::isnan(b)) return std::nullopt;
   if (a == b) return std::signbit(a) != std::signbit(b) ? std::optional(Kind::Special) : std::nullopt;
   if (!std::isfinite(a) || !std::isfinite(b)) return Kind::Special;
   const double apart = std::fabs(a - b);
-  if (rounds_to_fp8_ && (largest_magnitude_ > kMostFp8 || least_magnitude_ < kLeastFp8)) return std::nullopt;
-  const double clear = rounds_to_fp8_ ? kClearFp8 : enlarges_rounding_ ? 5 * kClear : kClear;
+  if (has_fp8_rounding_ && (largest_magnitude_ > kMostFp8 || least_magnitude_ < kLeastFp8)) return std::nullopt;
+  const double clear = has_fp8_rounding_ ? kClearFp8 : has_enlarged_rounding_ ? 5 * kClear : kClear;
   const bool is_clear =
       apart >= least_clear(dtype_, largest_magnitude_) && apart >= clear * std::max(std::fabs(a), std::fabs(b));
   return is_clear ? std::optional(Kind::Value) : std::nullopt;
@@ -256,11 +257,11 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std:
   fill_memories();
   std::vector<RefBuffer> buffers;
   for (auto& [number, a] : memories_) buffers.push_back({number, a.data(), a.nbytes()});
-  for (size_t i = 0; i < arrays_.size(); i++)
-    buffers.push_back({kInputs + int64_t(i), arrays_[i].data(), arrays_[i].nbytes()});
+  for (size_t i = 0; i < input_arrays_.size(); i++)
+    buffers.push_back({kInputs + int64_t(i), input_arrays_[i].data(), input_arrays_[i].nbytes()});
   for (size_t i = 0; i < outputs_.size(); i++)
     buffers.push_back({kOutputs + int64_t(i), outputs_[i].data(), outputs_[i].nbytes()});
-  program_->run(buffers).value_or_throw();
+  ref_program_->run(buffers).value_or_throw();
   std::vector<std::optional<Counterexample::Kind>> out(points.size());
   for (size_t i = 0; i < points.size(); i++) {
     if (!is_true_at(defined_output_, i)) continue;
@@ -272,7 +273,7 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std:
       largest_magnitude_ = std::max(largest_magnitude_, magnitude);
       if (magnitude != 0) least_magnitude_ = std::min(least_magnitude_, magnitude);
     }
-    for (const Lane& lane : lanes_)
+    for (const LaneOutputs& lane : lanes_)
       // if only `after` is undefined, it differs only if it is Invalid
       if (auto kind = difference(lane, i); kind && (is_after || !is_true_at(lane.after_valid, i)))
         if (out[i] != Counterexample::Kind::Value) out[i] = kind;
@@ -284,7 +285,7 @@ double SideEvaluator::relative_error(size_t i, double least) const {
   if (!dtypes::is_float(dtype_) || !is_true_at(defined_output_, i) || !is_true_at(after_defined_output_, i)) return 0;
   double out = 0;
   const double floor = least < 0 ? least_clear(dtype_) : least;
-  for (const Lane& lane : lanes_) {
+  for (const LaneOutputs& lane : lanes_) {
     if (!is_true_at(lane.before_valid, i) || !is_true_at(lane.after_valid, i)) continue;
     const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
     if (std::isfinite(a) && std::isfinite(b) && a != b)
@@ -298,7 +299,7 @@ double SideEvaluator::units_in_last_place(size_t i) const {
   const auto info = dtypes::finfo(dtype_);
   const int least_exponent = 2 - (1 << (info.exponent_bits - 1));
   double out = 0;
-  for (const Lane& lane : lanes_) {
+  for (const LaneOutputs& lane : lanes_) {
     if (!is_true_at(lane.before_valid, i) || !is_true_at(lane.after_valid, i)) continue;
     const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
     if (!std::isfinite(a) || !std::isfinite(b) || a == b) continue;
@@ -328,11 +329,12 @@ Counterexample SideEvaluator::counterexample_at(std::span<const Point> points, s
     for (int64_t k = 0; k < shown; k++) text += (k ? ", " : "[") + element_text(a, k);
     text += a.size() > shown ? ", ...]" : "]";
   }
-  auto lane = std::ranges::find_if(lanes_, [&](const Lane& l) { return difference(l, i) == kind; });
+  auto lane = std::ranges::find_if(lanes_, [&](const LaneOutputs& l) { return difference(l, i) == kind; });
   if (lane == lanes_.end()) lane = lanes_.begin();
   auto text = [&](size_t output, size_t valid) {
     if (!is_true_at(valid, i)) return std::string("Invalid");
-    return dtypes::is_float(dtype_) ? Arg(outputs_[output].as<double>()[i]).repr() : Arg(integer(output, i)).repr();
+    return dtypes::is_float(dtype_) ? Arg(outputs_[output].as<double>()[i]).repr()
+                                    : Arg(output_integer(output, i)).repr();
   };
   out.point["before"] = text(lane->before, lane->before_valid);
   out.point["after"] = text(lane->after, lane->after_valid);

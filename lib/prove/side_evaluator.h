@@ -17,7 +17,7 @@ void put_element(Array& a, size_t i, const Const& c);
 
 class SideEvaluator {
  public:
-  static constexpr size_t kPoints = 512;  // most points of one run
+  static constexpr size_t kPointsPerRun = 512;  // most points of one run
   // A leaf, or the element that the only load of a memory reads. Other memories are arrays of random numbers.
   struct Input {
     UOp load;
@@ -28,13 +28,13 @@ class SideEvaluator {
   };
   using Point = std::vector<Const>;  // one value for each input; for a float, an integer is its bits
 
-  SideEvaluator(const ExprIsolator& isolator, const ComparedValues& values, size_t points = kPoints);
+  SideEvaluator(const ExprIsolator& isolator, const ComparedValues& values, size_t points = kPointsPerRun);
 
   bool can_run() const { return can_run_; }
   bool has_arrays() const { return !memories_.empty(); }
   std::span<const Input> inputs() const { return inputs_; }
-  // Evaluates both sides at up to kPoints points (or as many as the constructor was given). Returns the kind of the
-  // difference at each point; nullopt where none counts.
+  // Evaluates both sides at up to kPointsPerRun points (or as many as the constructor was given). Returns the kind of
+  // the difference at each point; nullopt where none counts.
   std::vector<std::optional<Counterexample::Kind>> differences(std::span<const Point> points);
   // Returns the first counterexample of this kind (nullopt: of any kind) among the points; nullopt if there is none.
   std::optional<Counterexample> first_difference(std::span<const Point> points,
@@ -56,33 +56,33 @@ class SideEvaluator {
   UOp definedness(UOp root);
   UOp own_definedness(UOp u) const;
   void fill_input(size_t input, std::span<const Point> points);
-  int64_t integer(size_t output, size_t i) const { return outputs_[output].as<int64_t>()[i]; }
-  bool is_true_at(size_t output, size_t i) const { return output == kNone || integer(output, i); }
+  int64_t output_integer(size_t output, size_t i) const { return outputs_[output].as<int64_t>()[i]; }
+  bool is_true_at(size_t output, size_t i) const { return output == kNoOutput || output_integer(output, i); }
 
   Graph& graph_;
   const int64_t num_points_;
   std::vector<Input> inputs_;
-  std::vector<Array> arrays_;
+  std::vector<Array> input_arrays_;
   std::vector<std::pair<int64_t, Array>> memories_;  // the random arrays, with the numbers of their DEFINE_GLOBALs
   uint64_t num_runs_ = 0;
   // the largest (at least 1) and the least (at most 1) magnitude of a point's floats, without zeros
   double largest_magnitude_ = 1, least_magnitude_ = 1;
-  bool rounds_to_fp8_ = false;      // a side has arithmetic on floats of 8 bits, or a cast to them
-  bool enlarges_rounding_ = false;  // an intermediate rounding error may become a large one
-  struct Lane {
-    size_t before, after, before_valid, after_valid;  // indices of outputs; kNone if the value is always valid
+  bool has_fp8_rounding_ = false;   // a side has arithmetic on floats of 8 bits, or a cast to them
+  bool has_enlarged_rounding_ = false;  // an intermediate rounding error may become a large one
+  struct LaneOutputs {
+    size_t before, after, before_valid, after_valid;  // indices of outputs; kNoOutput if the value is always valid
   };
-  static constexpr size_t kNone = size_t(-1);
-  std::optional<Counterexample::Kind> difference(const Lane& lane, size_t i) const;
-  std::vector<Lane> lanes_;
+  static constexpr size_t kNoOutput = size_t(-1);
+  std::optional<Counterexample::Kind> difference(const LaneOutputs& lane, size_t i) const;
+  std::vector<LaneOutputs> lanes_;
   DType dtype_;
   bool is_sine_;  // the value is a sine, whose magnitude does not depend on the leaves
-  size_t defined_output_ = kNone, after_defined_output_ = kNone;
+  size_t defined_output_ = kNoOutput, after_defined_output_ = kNoOutput;
   UOp point_range_;
   std::vector<UOp> stores_;
   std::vector<DType> output_dtypes_;
   std::vector<Array> outputs_;
-  std::optional<RefProgram> program_;
+  std::optional<RefProgram> ref_program_;
   bool can_run_ = true;
 };
 

@@ -21,7 +21,7 @@ std::string text_of(UOp u) {
   return out.size() > kMost ? out.substr(0, kMost) + "..." : out;
 }
 
-std::string leaves_of(UOp root) {
+std::string leaf_bounds_text(UOp root) {
   std::string out;
   for (UOp u : toposort(root)) {
     if (!u.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR, Op::RANGE})) continue;

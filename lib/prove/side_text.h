@@ -11,6 +11,6 @@ std::string text_of(UOp u);
 
 // Returns the dtypes and bounds of the memories, variables and loops that an expression reads, such as
 // "data1 int, v2 -5..6".
-std::string leaves_of(UOp root);
+std::string leaf_bounds_text(UOp root);
 
 }  // namespace tgc

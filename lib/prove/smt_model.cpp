@@ -85,7 +85,8 @@ std::optional<Const> value_of(const SExpr& e, DType d) {
     return v ? std::optional(Const(*v)) : std::nullopt;
   }
   if (auto bits = bits_of(e.word)) {
-    if (is_signed(d) && *bits >= Int::pow2(uint32_t(width_of(d) - 1))) *bits = *bits - Int::pow2(uint32_t(width_of(d)));
+    if (is_signed(d) && *bits >= Int::pow2(uint32_t(bit_width_of(d) - 1)))
+      *bits = *bits - Int::pow2(uint32_t(bit_width_of(d)));
     return Const(*bits);
   }
   const bool is_negative = e.list.size() == 2 && e.list[0].word == "-";
@@ -98,8 +99,8 @@ std::string small_formula(const SmtVariable& v, DType d, Senses senses, int most
   if (!dtypes::is_int(d)) return "";
   std::string number = std::to_string(most);
   if (senses.int_sense == IntSense::Numbers) return "(<= (- " + number + ") " + v.name + " " + number + ")";
-  std::string literal = "(_ bv" + number + " " + std::to_string(width_of(d)) + ")";
-  if (width_of(d) <= 8) return "";
+  std::string literal = "(_ bv" + number + " " + std::to_string(bit_width_of(d)) + ")";
+  if (bit_width_of(d) <= 8) return "";
   if (!is_signed(d)) return call("bvule", v.name, literal);
   return call("and", call("bvsle", call("bvneg", literal), v.name), call("bvsle", v.name, literal));
 }
@@ -124,8 +125,8 @@ void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
       Encoder encoder(intervals, senses);
       Obligation obligation;
       try {
-        obligation = obligation_of(encoder, values, lane, senses.float_sense);
-      } catch (const Unencodable&) {
+        obligation = obligation_of_lane(encoder, values, lane, senses.float_sense);
+      } catch (const UnencodableExpr&) {
         continue;
       }
       if (obligation.is_trivial || encoder.variables().empty()) continue;

@@ -8,14 +8,14 @@
 namespace tgc::smt {
 
 inline bool is_index(DType d) { return d.is(Scalar::Index); }
-inline int width_of(DType d) { return is_index(d) ? 64 : d.scalar().bitsize(); }
+inline int bit_width_of(DType d) { return is_index(d) ? 64 : d.scalar().bitsize(); }
 inline bool is_signed(DType d) { return !dtypes::is_unsigned(d); }
 
 inline std::string call(std::string_view f, const std::string& a) { return "(" + std::string(f) + " " + a + ")"; }
 inline std::string call(std::string_view f, const std::string& a, const std::string& b) {
   return "(" + std::string(f) + " " + a + " " + b + ")";
 }
-inline std::string ite(const std::string& c, const std::string& a, const std::string& b) {
+inline std::string smt_if(const std::string& c, const std::string& a, const std::string& b) {
   return "(ite " + c + " " + a + " " + b + ")";
 }
 inline std::string both(const std::string& a, const std::string& b) {
@@ -35,10 +35,10 @@ inline std::string ieee_widths(DType d) {
 }
 
 inline std::string name_of_scalar(DType d) {
-  std::string out(d.scalar().name());
-  for (char& c : out)
+  std::string scalar_name(d.scalar().name());
+  for (char& c : scalar_name)
     if (c == ' ') c = '_';
-  return out;
+  return scalar_name;
 }
 
 }  // namespace tgc::smt

@@ -44,7 +44,7 @@ void copy_elements(Array& to, const Array& from, int64_t begin, int64_t end) {
 
 SpecialInputs::SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> sides,
                              std::vector<std::map<std::string, std::string>> points)
-    : runner_(runner), ast_(ast), points_(std::move(points)), may_round_(computes_floats(ast)) {
+    : stage_runner_(runner), ast_(ast), points_(std::move(points)), may_round_(computes_floats(ast)) {
   constexpr size_t kMost = 48;
   for (UOp side : sides)
     for (UOp u : toposort(side)) {
@@ -53,7 +53,7 @@ SpecialInputs::SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> 
       if (std::ranges::none_of(side_constants_, [&](const Const& n) { return py_equal(n, c); }))
         side_constants_.push_back(c);
     }
-  if (const StageTrial* usual = runner_.default_trial())
+  if (const StageTrial* usual = stage_runner_.default_trial())
     for (const NamedArray& a : usual->inputs) num_elements_ += a.array.size();
 }
 
@@ -101,7 +101,7 @@ std::vector<Const> SpecialInputs::value_pool(DType d, bool is_wild) const {
 }
 
 std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
-  const StageTrial& usual = *runner_.default_trial();
+  const StageTrial& usual = *stage_runner_.default_trial();
   Arrays inputs = copy_of(usual.inputs);
   auto variables = usual.variables;
   if (number < points_.size()) {
@@ -115,15 +115,15 @@ std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
     for (auto& [name, value] : variables)
       if (const auto v = points_[number].find(name); v != points_[number].end())
         value = std::strtoll(v->second.c_str(), nullptr, 10), is_changed = true;
-    return is_changed ? runner_.trial_of(std::move(inputs), std::move(variables)) : std::nullopt;
+    return is_changed ? stage_runner_.trial_of(std::move(inputs), std::move(variables)) : std::nullopt;
   }
   const uint64_t n = number - points_.size();
   constexpr InputSet kSets[] = {InputSet::AboveZero, InputSet::BelowZero, InputSet::AllSizes};
   if (n < std::size(kSets)) {
-    InputDistribution draw = runner_.distribution();
+    InputDistribution draw = stage_runner_.distribution();
     draw.seed = 11 + n;
     (void)redraw_inputs(ast_, kSets[n], draw, {}, inputs);
-    return runner_.trial_of(std::move(inputs), std::move(variables));
+    return stage_runner_.trial_of(std::move(inputs), std::move(variables));
   }
   // The bits of the number of the draw select: whether numbers near the limits of the dtype are drawn; whether arrays
   // that are used in addresses keep their usual values; whether all elements of an array get the same number.
@@ -137,8 +137,8 @@ std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
     for (int64_t i = 0; i < a.array.size(); i++)
       if (random() % 8) put_element(a.array, size_t(i), is_uniform ? all : numbers[random() % numbers.size()]);
   }
-  if (variables.empty()) return runner_.trial_of(std::move(inputs), std::move(variables));
-  const Executable kernel = std::move(Executable::for_ref(ast_).value_or_throw());
+  if (variables.empty()) return stage_runner_.trial_of(std::move(inputs), std::move(variables));
+  const Executable kernel = std::move(Executable::make_for_ref(ast_).value_or_throw());
   for (auto& [name, value] : variables)
     for (const VariableSpec& v : kernel.variables()) {
       if (v.name != name || v.max <= v.min) continue;
@@ -148,21 +148,21 @@ std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
       value = drawn;
       if (n % 3 && near.is_int()) value = std::clamp(near.as_int(), Int(v.min), Int(v.max)).to_int64().value_or(drawn);
     }
-  return runner_.trial_of(std::move(inputs), std::move(variables));
+  return stage_runner_.trial_of(std::move(inputs), std::move(variables));
 }
 
 std::map<std::string, std::string> SpecialInputs::narrowed_point(
     const StageTrial& trial, const std::function<bool(const StageTrial&)>& differs) const {
   constexpr int kMostRuns = 60;
   constexpr int64_t kFew = 4;
-  const Arrays& usual = runner_.default_trial()->inputs;
+  const Arrays& usual = stage_runner_.default_trial()->inputs;
   Arrays inputs = copy_of(trial.inputs);
   int runs = 0;
   auto drop = [&](size_t array, int64_t begin, int64_t end) {
     if (runs++ >= kMostRuns) return false;
     Arrays changed = copy_of(inputs);
     copy_elements(changed[array].array, usual[array].array, begin, end);
-    const auto t = runner_.trial_of(copy_of(changed), trial.variables);
+    const auto t = stage_runner_.trial_of(copy_of(changed), trial.variables);
     if (!t || !differs(*t)) return false;
     return inputs = std::move(changed), true;
   };

@@ -13,7 +13,7 @@ namespace tgc {
 
 class SpecialInputs {
  public:
-  static constexpr size_t kDraws = 20;
+  static constexpr size_t kNumDraws = 20;
 
   // `points` are values of leaves for which `sides` differ (RewriteProof::counterexample).
   SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> sides,
@@ -23,7 +23,7 @@ class SpecialInputs {
   // them; nullopt if the inputs show nothing.
   std::optional<StageTrial> draw_trial(size_t number) const;
   size_t num_draws() const {
-    return runner_.default_trial() && num_elements_ <= kMaxElements ? points_.size() + kDraws : 0;
+    return stage_runner_.default_trial() && num_elements_ <= kMaxElements ? points_.size() + kNumDraws : 0;
   }
 
   // Replaces elements by usual numbers as long as `differs` returns true. Returns the values of the variables and, for
@@ -35,7 +35,7 @@ class SpecialInputs {
   static constexpr int64_t kMaxElements = 1 << 21;
   std::vector<Const> value_pool(DType d, bool is_wild) const;
 
-  StageRunner& runner_;
+  StageRunner& stage_runner_;
   const UOp ast_;
   const std::vector<std::map<std::string, std::string>> points_;
   std::vector<Const> side_constants_;

@@ -24,11 +24,11 @@ RewriteProof& add_finding(KernelProof& proof, size_t stage, Kind kind, std::stri
 std::vector<RewriteProof*> rewrites_of(KernelProof& proof, size_t stage) {
   std::vector<RewriteProof*> out;
   for (RewriteProof& r : proof.rewrites)
-    if (proof.history->stage_of(r.application_index) == stage) out.push_back(&r);
+    if (proof.history->stage_index_of(r.application_index) == stage) out.push_back(&r);
   return out;
 }
 
-void set_unknown(RewriteProof& r, std::string_view reason) {
+void set_verdict_unknown(RewriteProof& r, std::string_view reason) {
   r.kind = Kind::Unknown, r.reason = "its sides differ";
   for (auto& [name, value] : r.counterexample)
     r.reason += (name == r.counterexample.begin()->first ? " where " : ", ") + name + " = " + value;
@@ -44,8 +44,8 @@ bool moves_elements(const KernelProof& proof, const RewriteProof& r) {
 
 class StageCheck {
  public:
-  StageCheck(KernelProof& out, UOp ast, bool checks_stages)
-      : out_(out), history_(*out.history), checks_stages_(checks_stages), ast_(ast), runner_(ast) {}
+  StageCheck(KernelProof& out, UOp ast, bool should_check_stages)
+      : out_(out), history_(*out.history), checks_stages_(should_check_stages), ast_(ast), runner_(ast) {}
 
   // Runs the graphs after stages in REF at sample inputs. If all rewrites are proven and the kernel is not small, runs
   // the last graph first and, if it is right, only the linear list after it.
@@ -53,7 +53,7 @@ class StageCheck {
     const bool is_open = std::ranges::any_of(out_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
                          std::ranges::any_of(out_.findings, [](auto& r) { return r.kind != Kind::Proven; });
     const bool runs_stages = is_open || checks_stages_;
-    if (!is_open) runner_.limit_work();
+    if (!is_open) runner_.limit_evaluations();
     if (!is_open && runs_stages && !runner_.is_small())
       if (is_last_right()) return (void)check_list();
     size_t right = SIZE_MAX;  // the last stage that REF could run and that is right; SIZE_MAX is the AST
@@ -63,7 +63,7 @@ class StageCheck {
       if (is_time_over()) throw Failure("the time is over");
       const auto difference = runner_.difference_from_ast(history_.imported_graph(stages()[i].result), kTrials);
       if (!difference) continue;
-      out_.checked_stages++;
+      out_.num_checked_stages++;
       if (!difference->empty()) return mark_wrong_stages(first(), i, *difference);
       search_inputs(first(), i, right, history_.imported_graph(stages()[i].result));
       for (size_t k = first(); k <= i; k++) mark_right_stage(k);
@@ -158,7 +158,7 @@ class StageCheck {
       if (!stages()[i].changes_graph() || !stages()[i].result) continue;
       const auto difference = runner_.difference_from_ast(history_.imported_graph(stages()[i].result), kTrials);
       if (!difference) continue;
-      out_.checked_stages += difference->empty();
+      out_.num_checked_stages += difference->empty();
       return difference->empty();
     }
     return false;
@@ -196,7 +196,7 @@ class StageCheck {
     for (RewriteProof* r : rewrites_of(out_, stage)) {
       if (r->kind == Kind::Unknown) r->kind = Kind::Sampled;
       if (r->kind != Kind::Refuted || r->counterexample.contains("stored")) continue;
-      set_unknown(*r, "the stage computes the same at sample inputs");
+      set_verdict_unknown(*r, "the stage computes the same at sample inputs");
       if (moves_elements(out_, *r) || has_only_loops(list()[r->application_index])) r->kind = Kind::Sampled;
     }
   }
@@ -232,7 +232,8 @@ class StageCheck {
     auto is_innocent = [&](RewriteProof* r) { return difference_at(*r) == ""; };
     const auto guilty_end = std::ranges::stable_partition(known, std::not_fn(is_innocent)).begin();
     if (guilty_end == known.begin()) return;
-    for (RewriteProof* r : std::span(guilty_end, known.end())) set_unknown(*r, "the graphs around it store the same");
+    for (RewriteProof* r : std::span(guilty_end, known.end()))
+      set_verdict_unknown(*r, "the graphs around it store the same");
     known.erase(guilty_end, known.end());
   }
 
@@ -262,7 +263,7 @@ class StageCheck {
   // Returns the graphs before and after a rewrite; for a nested rewrite, before and after the one that contains it.
   // Returns nullopt if repeating the rewrites does not give the stage's result.
   std::optional<std::pair<UOp, UOp>> graphs_around(const RewriteProof& r) {
-    const size_t number = history_.stage_of(r.application_index);
+    const size_t number = history_.stage_index_of(r.application_index);
     if (number == SIZE_MAX || !replays(number)) return std::nullopt;
     size_t count = 0;
     for (size_t top : stages()[number].graph_rewrites)
@@ -287,14 +288,17 @@ class StageCheck {
 
 }  // namespace
 
-void check_stages(KernelProof& proof, UOp ast, bool checks_stages) { StageCheck(proof, ast, checks_stages).run(); }
+void check_stages(KernelProof& proof, UOp ast, bool should_check_stages) {
+  StageCheck(proof, ast, should_check_stages).run();
+}
 
 void doubt_isolated_sides(KernelProof& proof, bool has_run) {
   for (RewriteProof& r : proof.rewrites) {
     if (r.kind != Kind::Refuted || r.counterexample.contains("stored")) continue;
     const auto before = r.counterexample.find("before");
     const bool is_invalid = before != r.counterexample.end() && before->second == "Invalid";
-    if (moves_elements(proof, r) || (!has_run && is_invalid)) set_unknown(r, "REF does not run the graph of the stage");
+    if (moves_elements(proof, r) || (!has_run && is_invalid))
+      set_verdict_unknown(r, "REF does not run the graph of the stage");
   }
 }
 

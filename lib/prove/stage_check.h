@@ -9,8 +9,8 @@ namespace tgc {
 
 // Runs the graphs after stages, and the linear list, in REF and updates the verdicts: open rewrites of right stages
 // become sampled or unknown; a rewrite or finding of a wrong stage becomes refuted, and its counterexample gets the
-// stored values. With `checks_stages`, also runs stages if all rewrites are proven. Throws Failure.
-void check_stages(KernelProof& proof, UOp ast, bool checks_stages);
+// stored values. With `should_check_stages`, also runs stages if all rewrites are proven. Throws Failure.
+void check_stages(KernelProof& proof, UOp ast, bool should_check_stages);
 
 // Sets a refuted rewrite to unknown if its sides may differ although the stage is right, unless a run of the stage
 // refuted it. Such a rewrite moves elements between loops or, unless check_stages() ran (`has_run`), replaces Invalid
@@ -18,7 +18,7 @@ void check_stages(KernelProof& proof, UOp ast, bool checks_stages);
 void doubt_isolated_sides(KernelProof& proof, bool has_run);
 
 // Sets a refuted rewrite to unknown. Its reason becomes a text with the counterexample and `reason`.
-void set_unknown(RewriteProof& r, std::string_view reason);
+void set_verdict_unknown(RewriteProof& r, std::string_view reason);
 
 RewriteProof& add_finding(KernelProof& proof, size_t stage, RewriteProof::Kind kind, std::string why);
 std::vector<RewriteProof*> rewrites_of(KernelProof& proof, size_t stage);

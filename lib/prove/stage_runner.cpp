@@ -102,7 +102,7 @@ bool may_be_undefined(UOp root) {
 bool has_large_arrays(UOp ast) {
   constexpr int64_t kMostBytes = 64 << 20;
   int64_t bytes = 0;
-  for (const BufferSpec& b : buffers_of(toposort(ast)))
+  for (const BufferSpec& b : buffers_of_nodes(toposort(ast)))
     if (b.num_elements < 0 || __builtin_add_overflow(bytes, b.num_elements * b.dtype.itemsize(), &bytes)) return true;
   return bytes > kMostBytes;
 }
@@ -122,7 +122,7 @@ const StageRunner::Trial* StageRunner::make_trial(size_t number) {
     auto made = catch_failures([&] {
       const size_t n = trials_.size();
       Trial t;
-      auto kernel = std::move(Executable::for_ref(ast_).value_or_throw());
+      auto kernel = std::move(Executable::make_for_ref(ast_).value_or_throw());
       InputDistribution draw = distribution();
       draw.seed = n;
       t.inputs = std::move(input_arrays(kernel.buffers(), {}, "", draw).value_or_throw());
@@ -139,7 +139,7 @@ const StageRunner::Trial* StageRunner::make_trial(size_t number) {
       }
       for (const VariableSpec& v : kernel.variables())
         t.variables[v.name] = n == 0 ? v.max : n == 1 ? v.min : v.min + (v.max - v.min) / 2;
-      if (n > 0 || work_of(ast_) <= max_work_) run_ast(t);
+      if (n > 0 || work_of(ast_) <= max_evaluations_) run_ast(t);
       return t;
     });
     if (!made) return nullptr;
@@ -173,13 +173,13 @@ std::optional<std::string> StageRunner::difference_from_ast(UOp graph, size_t mo
 std::optional<std::string> StageRunner::difference_from_ast(std::span<const UOp> list, size_t most_trials) {
   if (list.empty() || !can_decide()) return std::nullopt;
   // the loops of a list cannot be shortened, so all expected values are needed
-  if (trials_[0].expected.empty() && work_of(ast_) <= kMaxWork &&
+  if (trials_[0].expected.empty() && work_of(ast_) <= kMaxEvaluations &&
       !catch_failures([&] { return run_ast(trials_[0]), 0; }))
     return std::nullopt;
   return compare_with_ast(list, most_trials);
 }
 
-bool StageRunner::is_small() const { return work_of(ast_) <= kSmallPart * max_work_; }
+bool StageRunner::is_small() const { return work_of(ast_) <= kSmallPart * max_evaluations_; }
 
 template <class Code>
 std::optional<std::string> StageRunner::compare_with_ast(const Code& code, size_t most_trials) {
@@ -199,7 +199,7 @@ std::optional<std::string> StageRunner::compare_with_ast(const Code& code, size_
 
 std::optional<StageTrial> StageRunner::trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const {
   Trial t{.inputs = std::move(inputs), .expected = {}, .variables = std::move(variables)};
-  if (work_of(ast_) > max_work_) return may_be_undefined(ast_) ? std::nullopt : std::optional(std::move(t));
+  if (work_of(ast_) > max_evaluations_) return may_be_undefined(ast_) ? std::nullopt : std::optional(std::move(t));
   constexpr std::string_view kNan = " of a negative number";  // the end of REF's note on a root or logarithm
   if (!catch_failures([&] { return run_ast(t), 0; })) return std::nullopt;
   if (t.ref_notes.empty() || (t.ref_notes.ends_with(kNan) && t.ref_notes.find(',') == std::string::npos)) return t;
@@ -210,12 +210,12 @@ template <class Code>
 std::optional<std::string> StageRunner::unexplained_difference_of(const Trial& t, const Code& code) const {
   auto found = catch_failures([&]() -> std::string {
     if constexpr (std::is_same_v<Code, UOp>)
-      if (t.expected.empty() || work_of(code) > max_work_) {
+      if (t.expected.empty() || work_of(code) > max_evaluations_) {
         Graph scratch(ast_.graph().settings());
-        const UOp shorter = truncate_loops(scratch, code, kMaxWork);
+        const UOp shorter = truncate_loops(scratch, code, kMaxEvaluations);
         auto run = sample_stores_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
         const StoredSample& stored = run.value_or_throw();
-        const Arrays& expected = expected_at(t, stored.flat_indices);
+        const Arrays& expected = expected_arrays_at(t, stored.flat_indices);
         const auto compared = compare_outputs(ast_, stored.values, expected).value_or_throw();
         if (stored.has_overlaps) return kRace;
         return first_clear_difference(compared, stored.values, expected, stored.flat_indices);
@@ -223,8 +223,9 @@ std::optional<std::string> StageRunner::unexplained_difference_of(const Trial& t
     if (t.expected.empty()) throw Failure("the kernel is too large for REF");
     const ReferenceRunner ref(t.inputs, t.variables, {.runs_in_process = true});
     Arrays settled;
-    const auto compared = ref.compare_arrays(ast_, stored_by(t, code).outputs, t.expected, {.accepts_rounding = true},
-                                             Recheck::Always, &settled).value_or_throw();
+    const auto compared = ref.compare_arrays(ast_, run_code(t, code).outputs, t.expected,
+                                             {.should_accept_rounding = true}, Recheck::Always, &settled)
+                              .value_or_throw();
     return first_clear_difference(compared, settled, t.expected);
   });
   if (found) return *found;
@@ -239,14 +240,14 @@ std::optional<std::string> StageRunner::unexplained_difference(const StageTrial&
 }
 
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
-  if (max_work_ < kMaxWork) {
-    auto few = catch_failures([&] { return difference_of_parts(t, graph, max_work_); });
+  if (max_evaluations_ < kMaxEvaluations) {
+    auto few = catch_failures([&] { return difference_of_parts(t, graph, max_evaluations_); });
     if (few || few.diag().kernel_fault) return std::move(few).value_or_throw();
   }
-  return difference_of_parts(t, graph, kMaxWork);
+  return difference_of_parts(t, graph, kMaxEvaluations);
 }
 
-const Arrays& StageRunner::expected_at(const Trial& t, const Places& places) const {
+const Arrays& StageRunner::expected_arrays_at(const Trial& t, const Places& places) const {
   if (auto known = t.computed_parts.find(places); known != t.computed_parts.end()) return known->second;
   Arrays made = std::move(values_at(ast_, t.inputs, t.variables, places, true).value_or_throw());
   return t.computed_parts.emplace(places, std::move(made)).first->second;
@@ -259,7 +260,7 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double w
     const UOp shorter = truncate_loops(scratch, graph, work, at_end);
     Result<StoredSample> stored = sample_stores_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
     if (!stored && at_end && !stored.diag().kernel_fault) break;
-    const Arrays& expected = expected_at(t, stored.value_or_throw().flat_indices);
+    const Arrays& expected = expected_arrays_at(t, stored.value_or_throw().flat_indices);
     difference =
         first_difference(compare_outputs(ast_, stored->values, expected).value_or_throw(), stored->flat_indices);
     if (difference.empty() && stored->has_overlaps) difference = kRace;  // the AST stores each element only once
@@ -270,11 +271,11 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double w
 
 // Runs a graph or a list. Returns the arrays that it stores and, for arrays that only the AST stores to, the inputs.
 template <class Code>
-Execution StageRunner::stored_by(const Trial& t, const Code& code) const {
-  const Arrays own = with_dtypes_of(t.inputs, buffers_of(nodes_of(code)));
+Execution StageRunner::run_code(const Trial& t, const Code& code) const {
+  const Arrays own = with_dtypes_of(t.inputs, buffers_of_nodes(nodes_of(code)));
   Execution done =
       std::move(ReferenceRunner(own, t.variables, {.runs_in_process = true}).run_reference(code).value_or_throw());
-  done.outputs = with_dtypes_of(done.outputs, buffers_of(toposort(ast_)));
+  done.outputs = with_dtypes_of(done.outputs, buffers_of_nodes(toposort(ast_)));
   for (const NamedArray& a : t.expected)
     if (!find_array(done.outputs, a.name)) done.outputs.push_back({a.name, find_array(t.inputs, a.name)->copy()});
   return done;
@@ -283,12 +284,12 @@ Execution StageRunner::stored_by(const Trial& t, const Code& code) const {
 template <class Code>
 std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
   if constexpr (std::is_same_v<Code, UOp>) {
-    if (t.expected.empty() || work_of(code) > max_work_) return difference_of_parts(t, code);
+    if (t.expected.empty() || work_of(code) > max_evaluations_) return difference_of_parts(t, code);
   } else if (t.expected.empty()) {
     throw Failure("the kernel is too large for REF");
   }
   const ReferenceRunner ref(t.inputs, t.variables, {.runs_in_process = true});
-  const Execution done = stored_by(t, code);
+  const Execution done = run_code(t, code);
   const Arrays& stored = done.outputs;
   for (const NamedArray& a : stored) {
     const Array* begin = find_array(t.inputs, a.name);

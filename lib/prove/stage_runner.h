@@ -27,7 +27,7 @@ class StageRunner {
   // `ast`, and the graphs and lists that the other functions take, are in tgc's IR.
   explicit StageRunner(UOp ast) : ast_(ast) {}
   // Makes REF compute only few elements of kernels that are not small. Used if all rewrites of the kernel are proven.
-  void limit_work() { max_work_ = kReducedMaxWork; }
+  void limit_evaluations() { max_evaluations_ = kReducedMaxEvaluations; }
   // Returns true if the kernel is so small that REF computes all elements for several draws of inputs.
   bool is_small() const;
 
@@ -55,8 +55,8 @@ class StageRunner {
   std::optional<std::string> unexplained_difference(const StageTrial& t, std::span<const UOp> list) const;
 
  private:
-  static constexpr double kMaxWork = 4e6;
-  static constexpr double kReducedMaxWork = 1e5;
+  static constexpr double kMaxEvaluations = 4e6;
+  static constexpr double kReducedMaxEvaluations = 1e5;
   using Trial = StageTrial;
   using Places = StageTrial::Places;
   template <class Code>
@@ -68,14 +68,14 @@ class StageRunner {
   std::string difference_of_parts(const Trial& t, UOp graph);
   std::string difference_of_parts(const Trial& t, UOp graph, double work);
   template <class Code>
-  Execution stored_by(const Trial& t, const Code& code) const;
-  const Arrays& expected_at(const Trial& t, const Places& places) const;
+  Execution run_code(const Trial& t, const Code& code) const;
+  const Arrays& expected_arrays_at(const Trial& t, const Places& places) const;
   const Trial* make_trial(size_t number);
   void run_ast(Trial& t) const;
   bool can_decide();
 
   UOp ast_;
-  double max_work_ = kMaxWork;
+  double max_evaluations_ = kMaxEvaluations;
   std::deque<Trial> trials_;
   mutable std::optional<InputDistribution> distribution_;
   std::optional<bool> can_decide_;

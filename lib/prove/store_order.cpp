@@ -215,7 +215,7 @@ std::set<std::string> parallel_axes(UOp root) {
   return out;
 }
 
-int64_t parallel_iterations(UOp root) {
+int64_t num_parallel_iterations(UOp root) {
   int64_t out = 1;
   for (UOp u : toposort(root))
     if (is_parallel(u)) {

@@ -23,7 +23,7 @@ void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Ap
 std::set<std::string> parallel_axes(UOp root);
 // Returns the number of combinations of the parallel axes' indices, with variable sizes at their largest values; -1 if
 // it is not known.
-int64_t parallel_iterations(UOp root);
+int64_t num_parallel_iterations(UOp root);
 
 // Returns a store to global memory by which several threads may store different values to one element; the empty UOp if
 // none is found. Skips stores of vectors with an index for each lane.

@@ -85,10 +85,10 @@ GoldenStage stage_of(JsonScanner& in) {
   size_t at = in.position();
   in.object([&](std::string_view key) {
     if (key == "name") s.name = name_in(in);
-    else if (key == "same") s.is_unchanged = in.boolean();
-    else if (key == "ir") s.ir = in.string_or_null();
-    else if (key == "letters") s.pyrender = in.string_or_null();
-    else if (key == "full") s.full_text = in.string_or_null();
+    else if (key == "same") s.is_unchanged = in.read_boolean();
+    else if (key == "ir") s.ir = in.read_string_or_null();
+    else if (key == "letters") s.pyrender = in.read_string_or_null();
+    else if (key == "full") s.full_text = in.read_string_or_null();
     else if (key == "at") s.call_places = strings(in);
     else if (key == "function") s.function = name_in(in);
     else if (key == "seconds") s.stage_seconds = seconds(in);
@@ -118,7 +118,7 @@ GoldenMetadata metadata_of(JsonScanner& in) {
     if (key == "name") m.name = in.string();
     else if (key == "caller") m.caller = in.string();
     else if (key == "node") m.node = in.string();
-    else if (key == "backward") m.is_backward = in.boolean();
+    else if (key == "backward") m.is_backward = in.read_boolean();
     else if (key == "nodes") in.array([&] { m.nodes.push_back(in.int64()); });
     else in.skip();
   });
@@ -135,9 +135,9 @@ GoldenStoredValue stored_of(JsonScanner& in) {
   GoldenStoredValue s;
   in.object([&](std::string_view key) {
     if (key == "node") s.node = in.string();
-    else if (key == "added_for") s.added_for = in.string();
+    else if (key == "added_for") s.added_for_op = in.string();
     else if (key == "buffers") s.num_buffers = in.int64();
-    else if (key == "reduces") s.reduces_buffer = in.boolean();
+    else if (key == "reduces") s.has_buffer_reduction = in.read_boolean();
     else if (key == "made_by") s.made_by = metadata_list(in);
     else if (key == "reasons")
       in.array([&] {
@@ -157,7 +157,7 @@ GoldenStoredValue stored_of(JsonScanner& in) {
 GoldenKernel kernel_of(JsonScanner& in) {
   GoldenKernel k;
   in.object([&](std::string_view key) {
-    if (key == "ast") k.ast = in.string_or_null().value_or("");
+    if (key == "ast") k.ast = in.read_string_or_null().value_or("");
     else if (key == "id") k.id = name_in(in);
     else if (key == "bufs") in.array([&] { k.buffer_args.push_back(buffer_of(in)); });
     else if (key == "fixedvars") k.fixed_variables = variables(in);
@@ -194,7 +194,7 @@ GoldenRecord record_of(JsonScanner& in) {
   in.object([&](std::string_view key) {
     if (key == "id") r.id = name_in(in), has_id = true;
     else if (key == "ast") r.ast = in.string(), has_ast = true;
-    else if (key == "ast_full") r.ast_full = in.string_or_null();
+    else if (key == "ast_full") r.ast_full = in.read_string_or_null();
     else if (key == "target") r.target = name_in(in);
     else if (key == "device") r.device = text_of(in);
     else if (key == "nodes") r.num_nodes = in.int64();
@@ -209,7 +209,7 @@ GoldenRecord record_of(JsonScanner& in) {
     } else if (key == "kernels") {
       if (!in.null()) in.array([&] { r.kernels.push_back(kernel_of(in)); });
     } else if (key == "var_vals") r.var_vals = variables(in);
-    else if (key == "runtime") r.is_runtime = in.boolean();
+    else if (key == "runtime") r.is_of_runtime = in.read_boolean();
     else if (key == "rewrites") r.rewrites_json = in.skip();
     else if (key == "made_by") r.made_by = in.skip();
     else if (key == "rules") r.rule_times = rules_of(in);
@@ -376,7 +376,7 @@ std::string kernel_ids_text(const GoldenRecord& record) {
   return out;
 }
 
-bool names_record(std::string_view wanted, std::string_view id, std::string_view target) {
+bool is_name_of_record(std::string_view wanted, std::string_view id, std::string_view target) {
   if (!wanted.starts_with(id)) return false;
   wanted.remove_prefix(id.size());
   if (wanted.empty()) return true;
@@ -418,7 +418,7 @@ Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_vie
 }
 
 GoldenReader::GoldenReader(std::string path, std::unique_ptr<LineReader> lines)
-    : path_(std::move(path)), lines_(std::move(lines)) {}
+    : path_(std::move(path)), line_reader_(std::move(lines)) {}
 GoldenReader::GoldenReader(GoldenReader&&) noexcept = default;
 GoldenReader& GoldenReader::operator=(GoldenReader&&) noexcept = default;
 GoldenReader::~GoldenReader() = default;
@@ -431,7 +431,7 @@ Result<GoldenReader> GoldenReader::open(const std::string& path) {
   if (!read) return read.diag();
   if (!*read) return Diag{.message = "the file is empty", .file = input_name(path), .expected = "a golden header"};
   first.line = (*lines)->line_number();
-  if (InputKind kind = detect_kind(first.text); kind != InputKind::Golden && kind != InputKind::Repro)
+  if (InputKind kind = detect_input_kind(first.text); kind != InputKind::Golden && kind != InputKind::Repro)
     return Diag{.message = "the first line is not a golden header",
                 .file = input_name(path),
                 .expected = "golden records, see `tgc help recording`; a graph is for tgc dump, run, view and others"};
@@ -446,14 +446,14 @@ Result<GoldenReader> GoldenReader::from_lines(std::unique_ptr<LineReader> lines,
   GoldenReader reader(std::move(name), std::move(lines));
   auto header = parse_golden_header(first, reader.path_);
   if (!header) return header.diag();
-  reader.header_ = std::move(*header);
+  reader.file_header_ = std::move(*header);
   return reader;
 }
 
 Result<bool> GoldenReader::next_line(GoldenLine& line) {
   for (;;) {
-    auto read = next_whole_line(*lines_, line.text, path_, cut_error_);
-    line.line = lines_->line_number(), line.num_same_id = 0;
+    auto read = next_whole_line(*line_reader_, line.text, path_, truncation_error_);
+    line.line = line_reader_->line_number(), line.num_same_id = 0;
     if (!read || !*read) return read;
     if (line.text.find_first_not_of(" \t\r") == line.text.npos) continue;
     if (std::string key = key_of(line.text); !key.empty()) line.num_same_id = id_counts_[std::move(key)]++;

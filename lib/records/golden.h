@@ -81,11 +81,11 @@ struct GoldenStoredValue {
     std::string requiring_op;  // op of the user that requires the value to be stored; may be empty
   };
   std::string node;       // "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"; empty: unknown
-  std::string added_for;  // for a CONTIGUOUS that a rule added: the op for which the rule added it
+  std::string added_for_op;  // for a CONTIGUOUS that a rule added: the op for which the rule added it
   std::vector<Reason> reasons;
   std::vector<GoldenMetadata> made_by;
   int64_t num_buffers = 0;
-  bool reduces_buffer = false;
+  bool has_buffer_reduction = false;
 };
 
 struct GoldenKernel {  // of a tensor record
@@ -113,7 +113,7 @@ struct GoldenRecord {
   // override those of the header; nullopt: not set
   std::map<std::string, std::optional<std::string>> settings;
   std::vector<GoldenMetadata> metadata;  // kernel records only
-  bool is_runtime = false;  // a kernel of tinygrad's runtime, which belongs to no schedule
+  bool is_of_runtime = false;  // a kernel of tinygrad's runtime, which belongs to no schedule
   std::string made_by;  // tensor records only: JSON of the methods that made the graph's nodes
   std::string rewrites_json;  // JSON of all rule matches (recorded_rewrites.h); empty: not recorded
   std::vector<GoldenRule> rule_times;
@@ -151,7 +151,7 @@ std::string kernel_ids_text(const GoldenRecord& record);
 
 // Returns true if `wanted`, ID or ID@TARGET, names the record. The last parts of a target may be left out: "k.0@CUDA"
 // names k.0 for CUDA:CUDA:sm_80.
-bool names_record(std::string_view wanted, std::string_view id, std::string_view target);
+bool is_name_of_record(std::string_view wanted, std::string_view id, std::string_view target);
 // Returns true if `wanted` may name the record. Fast, because the line is not parsed.
 bool may_name_record(std::string_view wanted, const GoldenLine& line);
 
@@ -173,21 +173,21 @@ class GoldenReader {
   ~GoldenReader();
 
   const std::string& path() const { return path_; }
-  const GoldenHeader& header() const { return header_; }
+  const GoldenHeader& header() const { return file_header_; }
   // Reads the next record into `line`, reusing its memory. Returns false at the end of the file, also if that is within
-  // a record (see cut_error()).
+  // a record (see truncation_error()).
   Result<bool> next_line(GoldenLine& line);
   // Returns a warning if the file ended within a record, once the end was reached.
-  const std::optional<Diag>& cut_error() const { return cut_error_; }
+  const std::optional<Diag>& truncation_error() const { return truncation_error_; }
   // Returns nullopt at the end of the file. Fails if reading fails or if the record is malformed.
   Result<std::optional<GoldenRecord>> next_record();
 
  private:
   GoldenReader(std::string path, std::unique_ptr<LineReader> lines);
   std::string path_;
-  std::unique_ptr<LineReader> lines_;
-  GoldenHeader header_;
-  std::optional<Diag> cut_error_;
+  std::unique_ptr<LineReader> line_reader_;
+  GoldenHeader file_header_;
+  std::optional<Diag> truncation_error_;
   // records read so far, by id and target
   std::unordered_map<std::string, uint32_t> id_counts_;
 };

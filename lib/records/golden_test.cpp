@@ -44,15 +44,15 @@ TEST_CASE("golden: reads a gzip file of records") {
 }
 
 TEST_CASE("golden: ID and ID@TARGET name records, and a record with the id and target of another gets a suffix") {
-  CHECK(names_record("k.0", "k.0", "CUDA:CUDA:sm_80"));
-  CHECK(names_record("k.0@CUDA:CUDA:sm_80", "k.0", "CUDA:CUDA:sm_80"));
-  CHECK(names_record("k.0@CUDA", "k.0", "CUDA:CUDA:sm_80"));
-  CHECK(names_record("a@b", "a@b", "CPU"));
+  CHECK(is_name_of_record("k.0", "k.0", "CUDA:CUDA:sm_80"));
+  CHECK(is_name_of_record("k.0@CUDA:CUDA:sm_80", "k.0", "CUDA:CUDA:sm_80"));
+  CHECK(is_name_of_record("k.0@CUDA", "k.0", "CUDA:CUDA:sm_80"));
+  CHECK(is_name_of_record("a@b", "a@b", "CPU"));
   CHECK(shown_record("k.0", "CL:CL:cl_a,cl_b,cl_c,cl_d") == "k.0 (CL:CL, 4 extensions)");
   CHECK(shown_record("k.0", "CPU:CLANG:x86_64,native") == "k.0 (CPU:CLANG:x86_64,native)");
   CHECK(shown_record("k.0", "") == "k.0");
   for (const char* other : {"k", "k.01", "k.0@", "k.0@CUDA:CUDA:sm_8", "k.0@CPU", "k.0~2"})
-    CHECK_FALSE(names_record(other, "k.0", "CUDA:CUDA:sm_80"));
+    CHECK_FALSE(is_name_of_record(other, "k.0", "CUDA:CUDA:sm_80"));
 
   const std::string path = (std::filesystem::temp_directory_path() / ("ids" + std::to_string(getpid()))).string();
   std::string text =
@@ -135,7 +135,7 @@ TEST_CASE("golden: reads the whole records of a truncated file") {
       out += (*record)->id + " ";
     }
     std::filesystem::remove(path);
-    return out + (reader->cut_error() ? reader->cut_error()->message : "end");
+    return out + (reader->truncation_error() ? reader->truncation_error()->message : "end");
   };
   CHECK(ids(header + first + first) == "a a~2 end");
   CHECK(ids(header + first + R"({"id":"b","ast":"x"})") == "a b end");

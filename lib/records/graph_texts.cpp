@@ -101,7 +101,7 @@ class Finder {
       if (line(i).starts_with("UOp(Ops.")) kind = InputKind::Repr, next = end_of_repr(i, end);
       else if (number_in_listing(line(i))) kind = InputKind::Uops, next = end_of_listing(i, end);
       else if (is_pyrender_line(line(i))) kind = InputKind::Pyrender, next = end_of_pyrender(i, end);
-      else if (begins_svod_tree(line(i))) kind = InputKind::Repr, next = end_of_tree(i, end);
+      else if (is_start_of_svod_tree(line(i))) kind = InputKind::Repr, next = end_of_tree(i, end);
       if (next == i) {
         if (!is_blank_or_comment(line(i))) out_.has_other_lines = true, all_python_ &= is_python_line(line(i));
         i++;

@@ -26,9 +26,9 @@ Diag diag_of_errno(const std::string& path, const std::string& what, int error) 
 
 }  // namespace
 
-// Leaves chunk_ uninitialized, so that reading a small file touches only its first pages.
+// Leaves text_chunk_ uninitialized, so that reading a small file touches only its first pages.
 LineReader::LineReader(std::string path, void* file)
-    : path_(std::move(path)), file_(file), chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
+    : path_(std::move(path)), gzip_file_(file), text_chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
 
 std::string input_name(const std::string& path) { return path == "-" ? "<stdin>" : path.empty() ? "''" : path; }
 
@@ -54,43 +54,45 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
 // Reads the whole file if it is a rewrites.pkl. Then fill_chunk() returns the lines of its recording.
 Status LineReader::convert_rewrites() {
   // ignores an error, which next_line_text() reports
-  if (auto more = fill_chunk(); !more || !looks_like_rewrites(unread_)) return Unit{};
+  if (auto more = fill_chunk(); !more || !looks_like_rewrites(unread_text_)) return Unit{};
   std::string pickle;
-  if (auto status = read_rest(pickle); !status) return status;
+  if (auto status = read_rest_of_text(pickle); !status) return status;
   auto made = RewriteTrace::read(std::move(pickle), input_name(path_));
   if (!made) return made.diag();
   rewrite_trace_ = std::move(*made);
   return Unit{};
 }
 
-LineReader::~LineReader() { gzclose_r(static_cast<gzFile>(file_)); }
+LineReader::~LineReader() { gzclose_r(static_cast<gzFile>(gzip_file_)); }
 
-// Reads the next part of the file into unread_, which must be empty. Returns false at the end of the file.
+// Reads the next part of the file into unread_text_, which must be empty. Returns false at the end of the file.
 Result<bool> LineReader::fill_chunk() {
   if (rewrite_trace_) {
     auto line = rewrite_trace_->next_line();
     if (!line) return line.diag();
-    unread_ = last_trace_line_ = std::move(*line);
+    unread_text_ = last_trace_line_ = std::move(*line);
     return !last_trace_line_.empty();
   }
-  auto file = static_cast<gzFile>(file_);
+  auto file = static_cast<gzFile>(gzip_file_);
   errno = 0;
-  int n = gzread(file, chunk_.get(), unsigned(kChunk));
-  unread_ = {chunk_.get(), size_t(std::max(n, 0))};
+  int n = gzread(file, text_chunk_.get(), unsigned(kChunk));
+  unread_text_ = {text_chunk_.get(), size_t(std::max(n, 0))};
   if (n > 0) return true;
   int error = Z_OK;
   const char* text = gzerror(file, &error);
   if (error == Z_ERRNO) return diag_of_errno(path_, "cannot read", errno);
   if (error != Z_OK && error != Z_STREAM_END) {
-    was_cut_ = error == Z_BUF_ERROR;
-    return Diag{.message = was_cut_ ? "the gzip data is cut short" : "the gzip data is damaged: " + std::string(text),
-                .file = input_name(path_), .expected = "a complete gzip file"};
+    was_truncated_ = error == Z_BUF_ERROR;
+    return Diag{
+        .message = was_truncated_ ? "the gzip data is cut short" : "the gzip data is damaged: " + std::string(text),
+        .file = input_name(path_),
+        .expected = "a complete gzip file"};
   }
   return false;
 }
 
 Diag LineReader::size_error() const {
-  Diag diag = over_limit(Limit::InputBytes);
+  Diag diag = limit_error(Limit::InputBytes);
   diag.file = input_name(path_);
   return diag;
 }
@@ -98,16 +100,16 @@ Diag LineReader::size_error() const {
 Result<bool> LineReader::next_line_text(std::string& out) {
   out.clear();
   line_number_++;
-  line_ended_ = false;
+  has_line_end_ = false;
   for (;;) {
-    if (!unread_.empty()) {
-      size_t end = unread_.find('\n');
-      std::string_view piece = unread_.substr(0, end);
+    if (!unread_text_.empty()) {
+      size_t end = unread_text_.find('\n');
+      std::string_view piece = unread_text_.substr(0, end);
       if (out.size() + piece.size() > size_t(limit(Limit::InputBytes))) return size_error();
       out.append(piece);
-      line_ended_ = end != std::string_view::npos;
-      unread_.remove_prefix(piece.size() + line_ended_);
-      if (line_ended_) return true;
+      has_line_end_ = end != std::string_view::npos;
+      unread_text_.remove_prefix(piece.size() + has_line_end_);
+      if (has_line_end_) return true;
     }
     auto more = fill_chunk();
     if (!more) return more.diag();
@@ -115,9 +117,9 @@ Result<bool> LineReader::next_line_text(std::string& out) {
   }
 }
 
-Status LineReader::read_rest(std::string& out) {
+Status LineReader::read_rest_of_text(std::string& out) {
   for (;;) {
-    out.append(std::exchange(unread_, {}));
+    out.append(std::exchange(unread_text_, {}));
     if (out.size() > size_t(limit(Limit::InputBytes))) return size_error();
     auto more = fill_chunk();
     if (!more) return more.diag();
@@ -125,7 +127,7 @@ Status LineReader::read_rest(std::string& out) {
   }
 }
 
-std::string read_head(const std::string& path, unsigned bytes) {
+std::string read_first_bytes(const std::string& path, unsigned bytes) {
   int fd = path == "-" ? -1 : open_input(path);
   gzFile file = fd < 0 ? nullptr : gzdopen(fd, "rb");
   if (!file) return "";
@@ -139,13 +141,13 @@ Result<std::string> read_file(const std::string& path) {
   auto reader = LineReader::open(path);
   if (!reader) return reader.diag();
   std::string out;
-  if (auto status = (*reader)->read_rest(out); !status) return status.diag();
+  if (auto status = (*reader)->read_rest_of_text(out); !status) return status.diag();
   return out;
 }
 
 namespace {
 
-std::atomic<bool> was_cut{false};
+std::atomic<bool> was_truncated{false};
 
 bool is_whole(const std::string& text) {
   if (!text.starts_with('{')) return true;  // not a record, which the record parser reports
@@ -160,15 +162,15 @@ bool is_whole(const std::string& text) {
 
 Result<bool> next_whole_line(LineReader& lines, std::string& text, const std::string& name, std::optional<Diag>& cut) {
   auto read = lines.next_line_text(text);
-  if (!read && !lines.was_cut()) return read;
-  if (read && (!*read || lines.line_ended() || is_whole(text))) return read;
-  was_cut = true;
+  if (!read && !lines.was_truncated()) return read;
+  if (read && (!*read || lines.has_line_end() || is_whole(text))) return read;
+  was_truncated = true;
   cut = Diag{.message = "the file is cut short: the record of line " + std::to_string(lines.line_number()) +
                         " is lost, those before it are whole",
              .file = name};
   return false;
 }
 
-bool input_was_cut() { return was_cut; }
+bool is_input_truncated() { return was_truncated; }
 
 }  // namespace tgc

@@ -24,11 +24,11 @@ class LineReader {
   // Fails if reading fails, and for a line of more than Limit::InputBytes bytes.
   Result<bool> next_line_text(std::string& out);
   uint32_t line_number() const { return line_number_; }
-  bool line_ended() const { return line_ended_; }  // false if the last line read has no line end
+  bool has_line_end() const { return has_line_end_; }  // false if the last line read has no line end
   // the last error was a truncated gzip file
-  bool was_cut() const { return was_cut_; }
+  bool was_truncated() const { return was_truncated_; }
   // Appends the rest of the file to `out`. Fails if reading fails, or if `out` exceeds Limit::InputBytes.
-  Status read_rest(std::string& out);
+  Status read_rest_of_text(std::string& out);
 
  private:
   LineReader(std::string path, void* file);
@@ -37,13 +37,13 @@ class LineReader {
   Diag size_error() const;
 
   std::string path_;
-  void* file_;  // gzFile of zlib
+  void* gzip_file_;  // gzFile of zlib
   uint32_t line_number_ = 0;
-  bool line_ended_ = false, was_cut_ = false;
-  std::unique_ptr<char[]> chunk_;
+  bool has_line_end_ = false, was_truncated_ = false;
+  std::unique_ptr<char[]> text_chunk_;
   std::unique_ptr<RewriteTrace> rewrite_trace_;
-  std::string last_trace_line_;  // unread_ may refer to it
-  std::string_view unread_;
+  std::string last_trace_line_;  // unread_text_ may refer to it
+  std::string_view unread_text_;
 };
 
 // Returns the whole file, decompressed if it is gzip. Fails if the file cannot be read or is too large
@@ -52,7 +52,7 @@ Result<std::string> read_file(const std::string& path);
 
 // Returns the first bytes of a file, at most `bytes`, decompressed if it is gzip; "" for standard input ("-") and if
 // the file cannot be read.
-std::string read_head(const std::string& path, unsigned bytes);
+std::string read_first_bytes(const std::string& path, unsigned bytes);
 
 // Returns a name for messages: the path, "<stdin>" for "-", or two quotes for an empty path.
 std::string input_name(const std::string& path);
@@ -65,6 +65,6 @@ std::string input_name(const std::string& path);
 Result<bool> next_whole_line(LineReader& lines, std::string& text, const std::string& name, std::optional<Diag>& cut);
 
 // True if this process read a file that ends within a record.
-bool input_was_cut();
+bool is_input_truncated();
 
 }  // namespace tgc

@@ -15,7 +15,7 @@ Status for_each_report(const std::vector<std::string>& files, const std::string&
     for (size_t i = 0; i < files.size(); i++) {
       auto file = LineReader::open(files[i]);
       std::string text;
-      file.value_or_throw()->read_rest(text).value_or_throw();
+      file.value_or_throw()->read_rest_of_text(text).value_or_throw();
       std::istringstream lines(text);
       try {
         for (std::string line; std::getline(lines, line);) take(i, line);

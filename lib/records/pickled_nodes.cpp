@@ -15,7 +15,7 @@ namespace tgc {
 namespace {
 
 constexpr size_t kOpen = SIZE_MAX;
-constexpr size_t kSourceBytes = 8;  // counted in budget_ for a source of a node
+constexpr size_t kSourceBytes = 8;  // counted in pickle_budget_ for a source of a node
 constexpr int kMaxDepth = 1000;
 
 [[noreturn]] void fail(const std::string& what) { throw Failure("a pickled graph: " + what); }
@@ -60,7 +60,7 @@ std::string float_text(double x) {
 
 PickleDialect dialect_of(Release release) {
   PickleDialect out{release, producer_name(release) + ".0", {""}};
-  out.axis_type_table = release == Release::v0_12 ? 0 : release == Release::v0_13 ? 1 : 3;
+  out.axis_type_table_index = release == Release::v0_12 ? 0 : release == Release::v0_13 ? 1 : 3;
   for (int i = 0; i < kNumAllOps; i++) {
     Op op = Op(i);
     if (!has_op(release, op) || op == Op::OTHER) continue;
@@ -118,7 +118,7 @@ int64_t enum_number(PickleValue v) {
 
 std::string_view axis_type(const PickleDialect& d, PickleValue arg) {
   int64_t number = enum_number(arg[arg.size() - 1]);
-  return number >= 1 && number <= 12 ? kAxisTypes[d.axis_type_table][size_t(number - 1)] : std::string_view();
+  return number >= 1 && number <= 12 ? kAxisTypes[d.axis_type_table_index][size_t(number - 1)] : std::string_view();
 }
 
 enum class ArgIs : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Ops };
@@ -206,14 +206,14 @@ bool fits(std::string_view op, size_t sources, PickleValue arg, std::string_view
 }  // namespace
 
 size_t PickledNodes::add_node(PickleValue node) {
-  objects_.emplace(node.id(), node);
-  return add_key(Key{node.id(), false});
+  added_objects_.emplace(node.id(), node);
+  return add_key(NodeKey{node.id(), false});
 }
-size_t PickledNodes::add_numbered_node(int64_t number) { return add_key(Key{number, true}); }
+size_t PickledNodes::add_numbered_node(int64_t number) { return add_key(NodeKey{number, true}); }
 
-PickleValue PickledNodes::fields_of(Key key) const {
-  const PickledFields* all = key.is_field_number ? fields_ : &objects_;
-  auto found = all ? all->find(key.id) : objects_.end();
+PickleValue PickledNodes::fields_of(NodeKey key) const {
+  const PickledFields* all = key.is_field_number ? fields_ : &added_objects_;
+  auto found = all ? all->find(key.id) : added_objects_.end();
   if (!all || found == all->end()) fail("node " + std::to_string(key.id) + " is missing");
   const PickleValue& v = found->second;
   bool is_node = key.is_field_number ? v.kind() == Pickle::Tuple : v.class_name() == "UOp";
@@ -221,17 +221,17 @@ PickleValue PickledNodes::fields_of(Key key) const {
   return v;
 }
 
-PickledNodes::Key PickledNodes::source_of(PickleValue source) const {
+PickledNodes::NodeKey PickledNodes::source_of(PickleValue source) const {
   if (auto number = source.int_value()) return {*number, true};
   if (source.class_name() != "UOp") fail("a source is no node");
   return {source.id(), false};
 }
 
-size_t PickledNodes::add_key(Key root) {
+size_t PickledNodes::add_key(NodeKey root) {
   constexpr int kMaxNesting = 200;
   if (arg_nesting_ > kMaxNesting) fail("nodes nest too deep within args");
   arg_nesting_++;
-  std::vector<std::pair<Key, bool>> stack{{root, false}};
+  std::vector<std::pair<NodeKey, bool>> stack{{root, false}};
   while (!stack.empty()) {
     auto [key, is_visited] = stack.back();
     stack.pop_back();
@@ -246,11 +246,12 @@ size_t PickledNodes::add_key(Key root) {
     }
     stack.emplace_back(key, true);
     PickleValue sources = fields_of(key)[kSources];
-    budget_.spend_bytes(kSourceBytes * sources.size());  // counted for each node, because nodes may share the tuple
+    // counted for each node, because nodes may share the tuple
+    pickle_budget_.spend_bytes(kSourceBytes * sources.size());
     for (size_t n = sources.size(); n-- > 0;) {
       PickleValue source = sources[n];
-      Key next = source_of(source);
-      if (!next.is_field_number) objects_.emplace(source.id(), source);
+      NodeKey next = source_of(source);
+      if (!next.is_field_number) added_objects_.emplace(source.id(), source);
       // A source that waits on the stack is pushed again, because it must be written before this node. If an open
       // source is pushed, it depends on this node; the loop reports the cycle when it pops the source.
       auto begun = node_numbers_.find(next);
@@ -261,7 +262,7 @@ size_t PickledNodes::add_key(Key root) {
   return node_numbers_.at(root);
 }
 
-void PickledNodes::write_node(Key key) {
+void PickledNodes::write_node(NodeKey key) {
   PickleValue f = fields_of(key), arg = f[kArg], tag = f[kTag], sources = f[kSources];
   std::string op = op_name(f[kOp]),
               line = "{\"op\":" + json_string(op) + ",\"dtype\":" + json_string(dtype_text(f[kDtype]));
@@ -276,8 +277,8 @@ void PickledNodes::write_node(Key key) {
     line += ",\"arg\":" + (is_field_number ? float_text(*arg[0].float_value()) : value_text(arg));
   }
   if (!tag.is_none()) line += ",\"tag\":" + value_text(tag);
-  node_numbers_[key] = lines_.size();  // the arg may have added nodes
-  lines_.push_back(line + "}");
+  node_numbers_[key] = node_lines_.size();  // the arg may have added nodes
+  node_lines_.push_back(line + "}");
 }
 
 std::string PickledNodes::op_name(PickleValue op) const {
@@ -290,7 +291,7 @@ std::string PickledNodes::op_name(PickleValue op) const {
 std::string PickledNodes::enum_name(PickleValue v) const {
   const std::string_view name = v.class_name();
   if (name == "Ops") return "Ops." + op_name(v);
-  const Members& members = name == "AxisType" ? kAxisTypes[dialect_.axis_type_table]
+  const Members& members = name == "AxisType" ? kAxisTypes[dialect_.axis_type_table_index]
                            : name == "OptOps" ? kOptOps : kAddrSpaces;
   int64_t number = enum_number(v);
   if (number < 1 || size_t(number) > members.size() || members[size_t(number - 1)].empty())
@@ -330,7 +331,7 @@ std::string PickledNodes::dtype_text(PickleValue v) const {
 
 std::string PickledNodes::value_text(PickleValue v, int depth) {
   if (depth > kMaxDepth) fail("values nest too deep");
-  budget_.spend_bytes(v.text().size());
+  pickle_budget_.spend_bytes(v.text().size());
   switch (v.kind()) {
     case Pickle::None: return "null";
     case Pickle::Bool: return v.is_true() ? "true" : "false";

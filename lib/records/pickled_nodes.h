@@ -19,7 +19,7 @@ struct PickleDialect {
   Release release;
   std::string producer;
   std::vector<std::string_view> ops;  // names of ops, by number
-  size_t axis_type_table = 0;
+  size_t axis_type_table_index = 0;
 };
 
 class PickledNodes {
@@ -33,37 +33,37 @@ class PickledNodes {
   // Adds the node that has this number in `fields`. Returns the number of its line.
   size_t add_numbered_node(int64_t number);
   // The nodes' JSON, one line per node, sources first.
-  const std::vector<std::string>& lines() const { return lines_; }
+  const std::vector<std::string>& lines() const { return node_lines_; }
 
   // Returns the JSON of a value in an arg or tag, and adds the nodes in it.
   std::string value_text(PickleValue v, int depth = 0);
   std::string op_name(PickleValue op) const;
 
  private:
-  struct Key {  // an object of the pickle, or a number in `fields`
+  struct NodeKey {  // an object of the pickle, or a number in `fields`
     int64_t id;
     bool is_field_number;
-    bool operator==(const Key&) const = default;
+    bool operator==(const NodeKey&) const = default;
   };
-  struct Hash {
-    size_t operator()(const Key& k) const { return std::hash<int64_t>()(k.id * 2 + k.is_field_number); }
+  struct KeyHash {
+    size_t operator()(const NodeKey& k) const { return std::hash<int64_t>()(k.id * 2 + k.is_field_number); }
   };
-  size_t add_key(Key key);
-  PickleValue fields_of(Key key) const;
-  Key source_of(PickleValue source) const;
-  void write_node(Key key);
+  size_t add_key(NodeKey key);
+  PickleValue fields_of(NodeKey key) const;
+  NodeKey source_of(PickleValue source) const;
+  void write_node(NodeKey key);
   std::string enum_name(PickleValue v) const;
   std::string dtype_text(PickleValue v) const;
   std::string object_text(PickleValue v, int depth);
 
   const PickleDialect& dialect_;
   const PickledFields* fields_;
-  PickledFields objects_;
-  PickleBudget budget_;
+  PickledFields added_objects_;
+  PickleBudget pickle_budget_;
   int arg_nesting_ = 0;
   // the number of a node's line; kOpen while the node's sources are written
-  std::unordered_map<Key, size_t, Hash> node_numbers_;
-  std::vector<std::string> lines_;
+  std::unordered_map<NodeKey, size_t, KeyHash> node_numbers_;
+  std::vector<std::string> node_lines_;
 };
 
 // Returns the kernel's AST under `root` as tgc's JSON (graph_json.h). Fails if the graph is malformed, and as

@@ -33,7 +33,7 @@ std::string_view below_comments(std::string_view text) {
 
 std::string_view name_of(InputKind k) { return kKinds[int(k)]; }
 
-InputKind detect_kind(std::string_view head) {
+InputKind detect_input_kind(std::string_view head) {
   // 8 is the protobuf tag of ir_version, the first field of an ONNX file
   if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;
   head = below_comments(head);
@@ -41,7 +41,7 @@ InputKind detect_kind(std::string_view head) {
   if (head.starts_with('{'))
     return head.substr(0, head.find('\n')).find("\"tgc-golden\"") != head.npos ? InputKind::Golden : InputKind::Json;
   if (head.starts_with("UOp(")) return InputKind::Repr;
-  if (begins_svod_tree(head)) return InputKind::Repr;
+  if (is_start_of_svod_tree(head)) return InputKind::Repr;
   size_t digits = head.find_first_not_of("0123456789");
   if (digits != 0 && digits != head.npos && head.substr(digits, 5) == " Ops.") return InputKind::Uops;
   return InputKind::Pyrender;
@@ -55,7 +55,7 @@ GraphInfo read_graph_info(InputKind kind, std::string_view text) {
   auto read = catch_failures([&] {
     GraphInfo out;
     JsonScanner in(text);
-    in.object_while([&](std::string_view key) {
+    in.read_object_while([&](std::string_view key) {
       if (key == "nodes") return false;
       if (!read_info_member(in, key, out)) in.skip();
       return true;
@@ -69,7 +69,7 @@ namespace {
 
 // True for the repr of a UOp as Svod, a port of tinygrad, prints it.
 bool is_svod_tree(InputKind kind, std::string_view text) {
-  return kind == InputKind::Repr && begins_svod_tree(below_comments(text));
+  return kind == InputKind::Repr && is_start_of_svod_tree(below_comments(text));
 }
 
 // Returns the producer to assume for a text without a header; empty for 0.12.0.
@@ -100,9 +100,9 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   if (!header) return header.diag();
   GraphInfo info = header->value_or(GraphInfo());
   if (!*header) info.producer = producer_of_text(kind, text, report);
-  // with accepts_malformed, one Graph may get graphs of different releases, as for comparisons
+  // with accepts_malformed_graphs, one Graph may get graphs of different releases, as for comparisons
   const Release release = release_of(kind == InputKind::Json ? read_graph_info(kind, text).producer : info.producer);
-  if (graph.size() > 0 && graph.release() != release && !report.accepts_malformed)
+  if (graph.size() > 0 && graph.release() != release && !report.accepts_malformed_graphs)
     return Diag{.message = nodes_of(release), .file = std::string(file),
                 .expected = nodes_of(graph.release()) + ", as in the graph so far"};
   graph.set_release(release);
@@ -143,7 +143,7 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
   ReadReport own;
   if (!report) report = &own;
   auto read = read_any(graph, kind, text, file, *report);
-  if (!read || report->accepts_malformed) return read;
+  if (!read || report->accepts_malformed_graphs) return read;
   auto malformed = first_malformed_below(read->root);
   if (!malformed) malformed = first_malformed(read->list);
   if (!malformed) malformed = first_out_of_order(read->list);
@@ -188,7 +188,7 @@ Result<GraphFile> read_statements(Graph& graph, std::string_view text, std::stri
 
 Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
                                         ReadReport& report, std::vector<NodeAt>& nodes) {
-  report.accepts_malformed = true;
+  report.accepts_malformed_graphs = true;
   if (kind == InputKind::Pyrender) return read_statements(graph, text, file, report, nodes);
   auto read = read_graph(graph, kind, text, file, &report);
   if (kind == InputKind::Uops && read && read->list.size() == report.places.size()) {

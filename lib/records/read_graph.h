@@ -29,7 +29,7 @@ enum class InputKind : uint8_t {
 std::string_view name_of(InputKind kind);
 
 // Returns the kind of an input whose first bytes are `head`, at least one line. Unrecognized text counts as pyrender.
-InputKind detect_kind(std::string_view head);
+InputKind detect_input_kind(std::string_view head);
 
 // Reads the metadata before the graph: the header of a text, or the members of a JSON object before "nodes". Missing
 // fields are empty; all are, if the header or the JSON is malformed.
@@ -37,7 +37,7 @@ GraphInfo read_graph_info(InputKind kind, std::string_view text);
 
 struct ReadReport {
   // option: accept graphs that are not well formed, such as with inconsistent dtypes
-  bool accepts_malformed = false;
+  bool accepts_malformed_graphs = false;
   std::string_view producer;           // option: release of a text that names none, such as "tinygrad 0.14.0"
   std::vector<std::string> notes;      // warnings: facts that the text leaves out and that could not be inferred
   Places places;
@@ -45,13 +45,13 @@ struct ReadReport {
 };
 
 // Reads a text of kind Pyrender, Repr, Uops, Json or Repro. Fails if the text is malformed and, unless
-// `accepts_malformed` is set, if a node is not well formed, a list is out of order (lib/uop/wellformed.h) or `graph`
-// has nodes of another release. `file` is for messages.
+// `accepts_malformed_graphs` is set, if a node is not well formed, a list is out of order (lib/uop/wellformed.h) or
+// `graph` has nodes of another release. `file` is for messages.
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 
-// For editors: as read_graph() with `accepts_malformed`. Sets `nodes` to the nodes in the order of the text; after an
-// error, to those above it.
+// For editors: as read_graph() with `accepts_malformed_graphs`. Sets `nodes` to the nodes in the order of the text;
+// after an error, to those above it.
 Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
                                         ReadReport& report, std::vector<NodeAt>& nodes);
 

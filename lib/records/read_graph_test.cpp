@@ -9,14 +9,14 @@
 using namespace tgc;
 
 TEST_CASE("formats: detect_kind finds the kind of an input from its content") {
-  CHECK(detect_kind("c0 = UOp(Ops.SINK)\n") == InputKind::Pyrender);
-  CHECK(detect_kind("def k0():\n  ast = ...") == InputKind::Pyrender);
-  CHECK(detect_kind("  \n UOp(Ops.SINK, dtypes.void, arg=None, src=())") == InputKind::Repr);
-  CHECK(detect_kind("   0 Ops.CONST           : ...") == InputKind::Uops);
-  CHECK(detect_kind("{\"format\": \"tgc-graph\"") == InputKind::Json);
-  CHECK(detect_kind("{\"format\":\"tgc-golden\",\"version\":1}") == InputKind::Golden);
-  CHECK(detect_kind("\x08\x07\x12\x04test") == InputKind::Onnx);
-  CHECK(detect_kind("") == InputKind::Pyrender);
+  CHECK(detect_input_kind("c0 = UOp(Ops.SINK)\n") == InputKind::Pyrender);
+  CHECK(detect_input_kind("def k0():\n  ast = ...") == InputKind::Pyrender);
+  CHECK(detect_input_kind("  \n UOp(Ops.SINK, dtypes.void, arg=None, src=())") == InputKind::Repr);
+  CHECK(detect_input_kind("   0 Ops.CONST           : ...") == InputKind::Uops);
+  CHECK(detect_input_kind("{\"format\": \"tgc-graph\"") == InputKind::Json);
+  CHECK(detect_input_kind("{\"format\":\"tgc-golden\",\"version\":1}") == InputKind::Golden);
+  CHECK(detect_input_kind("\x08\x07\x12\x04test") == InputKind::Onnx);
+  CHECK(detect_input_kind("") == InputKind::Pyrender);
 }
 
 TEST_CASE("formats: a graph survives a round trip through every readable format") {
@@ -31,7 +31,7 @@ TEST_CASE("formats: a graph survives a round trip through every readable format"
     REQUIRE(text.ok());
     CHECK(text->back() == '\n');
     Graph h;
-    auto back = read_graph(h, detect_kind(*text), *text);
+    auto back = read_graph(h, detect_input_kind(*text), *text);
     REQUIRE_MESSAGE(back.ok(), name_of(f));
     CHECK_MESSAGE(*pyrender(back->root) == *pyrender(*root), name_of(f));
   }
@@ -50,7 +50,7 @@ TEST_CASE("formats: read_graph_info reads the metadata without the graph") {
     auto text = write_graph(f, g.constant(dtypes::int32, 7), info);
     REQUIRE(text.ok());
     const std::string head = text->substr(0, text->find(f == Format::Json ? "\"nodes\"" : "\n") + 8);
-    CHECK_MESSAGE(read_graph_info(detect_kind(*text), head + " what is malformed") == info, name_of(f));
+    CHECK_MESSAGE(read_graph_info(detect_input_kind(*text), head + " what is malformed") == info, name_of(f));
   }
   CHECK(read_graph_info(InputKind::Json, R"({"nodes":[],"settings":{"NOOPT":"1"}})") == GraphInfo());
   CHECK(read_graph_info(InputKind::Json, R"({"settings":{"NOOPT":)") == GraphInfo());
@@ -89,7 +89,7 @@ TEST_CASE("nodes in text: each statement of the golden graphs has its node, with
   size_t statements = 0, inferred = 0;
   for_each_golden({"kernels"}, [&](const GoldenRecord& record) {
     for (const RecordedStage& s : RecordedStages(record)) {
-      if (!s.text || !s.is_graph() || detect_kind(*s.text) != InputKind::Pyrender) continue;
+      if (!s.text || !s.is_graph() || detect_input_kind(*s.text) != InputKind::Pyrender) continue;
       Graph graph, literal;
       ReadReport report;
       std::vector<NodeAt> nodes;

@@ -32,7 +32,7 @@ TEST_CASE("repro: all members survive a round trip") {
   UOp root = g.sink(g.constant(dtypes::int32, 7));
   std::string text =
       repro_to_json(repro, graph_to_json(root, {.name = "k", .stage = "expander", .target = "CPU:LLVM"}));
-  CHECK(detect_kind(text) == InputKind::Repro);
+  CHECK(detect_input_kind(text) == InputKind::Repro);
   Graph h;
   ReadReport report;
   auto read = read_graph(h, InputKind::Repro, text, "", &report);

@@ -59,7 +59,7 @@ std::string place_of_pair(PickleValue v) {
 
 // Returns a text as recordings have it: one line, with control characters made visible.
 std::string one_line(std::string_view text) {
-  std::string out = visible_in_color(text);
+  std::string out = visible_colored_text(text);
   std::ranges::replace_if(out, [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return out;
 }

@@ -41,7 +41,7 @@ std::string problem_of(const std::string& pickle) {
 TEST_CASE("rewrites.pkl: becomes a recording with the producer, stages and sources") {
   for (std::string_view version : {"12", "13", "14"}) {
     const std::string path = "testdata/fuzz/profile/rewrites_0." + std::string(version) + ".pkl";
-    CHECK(looks_like_rewrites(read_head(path, 100)));
+    CHECK(looks_like_rewrites(read_first_bytes(path, 100)));
     std::string text = read_file(path).value_or_throw();
     auto lines = lines_of(text);
     REQUIRE(lines.size() >= 2);

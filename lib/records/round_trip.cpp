@@ -54,7 +54,7 @@ class Comparer {
         if (x.record_class() != y.record_class()) return false;
         [[fallthrough]];
       case Arg::Kind::Tuple: return std::ranges::equal(x.items(), y.items(), [&](Arg s, Arg t) { return same(s, t); });
-      default: return Arg::identical(x, y);
+      default: return Arg::is_identical(x, y);
     }
   }
 
@@ -80,11 +80,11 @@ Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& in
   if (!text) return text.diag();
   std::string file = info.name + " (" + info.stage + ", as " + std::string(name_of(format)) + ")";
   InputKind kind = kind_of(format);
-  if (detect_kind(*text) != kind)
-    return Diag{.message = "detected as " + std::string(name_of(detect_kind(*text))),
+  if (detect_input_kind(*text) != kind)
+    return Diag{.message = "detected as " + std::string(name_of(detect_input_kind(*text))),
                 .file = file,
                 .expected = std::string(name_of(kind))};
-  ReadReport report{.accepts_malformed = true};
+  ReadReport report{.accepts_malformed_graphs = true};
   auto read = read_graph(into, kind, *text, file, &report);
   if (!read) return read.diag();
   if (std::string difference = graph_difference(root, read->root); !difference.empty())

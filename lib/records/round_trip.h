@@ -15,11 +15,11 @@ struct GraphDifference {
 std::optional<GraphDifference> first_difference(UOp a, UOp b);
 // Returns the text of the first difference; "" if the graphs are equal.
 std::string graph_difference(UOp a, UOp b);
-inline bool same_graph(UOp a, UOp b) { return graph_difference(a, b).empty(); }
+inline bool is_same_graph(UOp a, UOp b) { return graph_difference(a, b).empty(); }
 
 // Writes the graph in `format` (Pyrender, Repr or Json), reads it into `into` and returns the new root. Fails if
-// writing or reading fails, if detect_kind() takes the text for another format, or if the graph or the stated GraphInfo
-// differs. Accepts malformed graphs.
+// writing or reading fails, if detect_input_kind() takes the text for another format, or if the graph or the stated
+// GraphInfo differs. Accepts malformed graphs.
 Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& into);
 
 }  // namespace tgc

@@ -69,10 +69,10 @@ class TreeReader : public PyScan {
       : PyScan(text, file), graph_(graph), places_(places) {}
 
   UOp read() {
-    for (size_t next; position_ < text_.size(); position_ = next) {
-      const size_t end = std::min(text_.find('\n', position_), text_.size());
+    for (size_t next; position_ < input_text_.size(); position_ = next) {
+      const size_t end = std::min(input_text_.find('\n', position_), input_text_.size());
       next = end + 1;
-      std::string_view line = text_.substr(position_, end - position_);
+      std::string_view line = input_text_.substr(position_, end - position_);
       line = line.substr(0, line.find_last_not_of(" \r") + 1);
       if (!line.empty() && line[0] != '#') node(line);
     }
@@ -92,7 +92,7 @@ class TreeReader : public PyScan {
     std::vector<UOp> sources;
   };
 
-  size_t offset_of(std::string_view part) const { return size_t(part.data() - text_.data()); }
+  size_t offset_of(std::string_view part) const { return size_t(part.data() - input_text_.data()); }
 
   // `text` is Python text, into which the text at byte `at` was translated.
   Arg value(size_t at, const std::string& text) {
@@ -254,7 +254,7 @@ class TreeReader : public PyScan {
 
 }  // namespace
 
-bool begins_svod_tree(std::string_view line) {
+bool is_start_of_svod_tree(std::string_view line) {
   if (!line.starts_with('[')) return false;
   const size_t digits = line.find_first_not_of("0123456789", 1);
   return digits != line.npos && digits > 1 && line.substr(digits, 2) == "] " &&

@@ -9,7 +9,7 @@
 namespace tgc {
 
 // Returns true if `line` looks like the first line of a tree: "[97] SINK[KERNEL] : Scalar(Void)".
-bool begins_svod_tree(std::string_view line);
+bool is_start_of_svod_tree(std::string_view line);
 
 // Reads a tree as a graph of tinygrad 0.14. A KernelInfo, whose fields a tree omits, has tinygrad's defaults. Fails,
 // naming the line, for example for an op that tinygrad 0.14 does not have or whose arg the tree omits.

@@ -12,13 +12,13 @@ namespace {
 
 std::string pyrender_of(std::string_view tree) {
   Graph graph;
-  auto read = read_graph(graph, detect_kind(tree), tree, "t");
+  auto read = read_graph(graph, detect_input_kind(tree), tree, "t");
   return read ? *write_graph(Format::Pyrender, read->root, read->info) : read.diag().message;
 }
 
 TEST_CASE("Svod's trees: a kernel is read as a graph of tinygrad 0.14") {
   const std::string text = *read_file(test_path("reports/svod_tree.txt"));
-  CHECK(detect_kind(text) == InputKind::Repr);
+  CHECK(detect_input_kind(text) == InputKind::Repr);
   const std::string out = pyrender_of(text);
   CAPTURE(out);
   CHECK(out.find("c1 = UOp(Ops.PARAM, dtypes.float, (UOp.const(16, dtypes.weakint),), ParamArg(0, dtypes.float))") !=

@@ -63,7 +63,7 @@ DType index_dtype_of(UOp root) {
   return dtypes::int32;
 }
 
-UOp kernel_storing_only(UOp u, int64_t buffer, DType index) {
+UOp single_store_kernel(UOp u, int64_t buffer, DType index) {
   Graph& g = u.graph();
   std::vector<UOp> loops = loops_of(u), ends;
   int64_t size = 1;
@@ -97,7 +97,7 @@ UOp load_of_stored_value(UOp u, int64_t buffer, DType index, bool has_loads) {
   return u.dtype().count() > 1 ? value.broadcast(u.dtype().count()) : value;
 }
 
-int64_t first_free_buffer(UOp root) {
+int64_t first_free_buffer_number(UOp root) {
   int64_t out = 0;
   for (UOp u : toposort(root))
     if (u.is(Op::DEFINE_GLOBAL)) out = std::max(out, u.arg().small_int() + 1);
@@ -111,8 +111,8 @@ UOp stored_value(UOp root) {
   return found == root ? UOp() : found;
 }
 
-TestCase case_storing_only(const TestCase& c, UOp u) {
-  UOp root = kernel_storing_only(u, first_free_buffer(c.root), index_dtype_of(c.root));
+TestCase single_store_case(const TestCase& c, UOp u) {
+  UOp root = single_store_kernel(u, first_free_buffer_number(c.root), index_dtype_of(c.root));
   if (!root) return {};
   if (c.root.arg().kind() == Arg::Kind::Record) root = root.with_arg(c.root.arg());
   return replace_root(c, root.rtag(c.root.tag()));
@@ -120,7 +120,7 @@ TestCase case_storing_only(const TestCase& c, UOp u) {
 
 TestCase replace_by_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
                       const ExecuteOptions& in_ref) {
-  int64_t number = first_free_buffer(c.root);
+  int64_t number = first_free_buffer_number(c.root);
   DType index = index_dtype_of(c.root);
   bool has_loads = op_in_backward_slice_with_self(c.root, {Op::LOAD});
   const Arrays inputs = arrays_from_bundle(c.inputs);
@@ -128,7 +128,7 @@ TestCase replace_by_buffers(const TestCase& c, std::span<const UOp> parts, const
   Replacements pairs;
   std::vector<ReproArray> made;
   auto cut = [&](UOp u) {
-    UOp root = kernel_storing_only(u, number, index), back = load_of_stored_value(u, number, index, has_loads);
+    UOp root = single_store_kernel(u, number, index), back = load_of_stored_value(u, number, index, has_loads);
     if (!root || !back) return;
     auto done = std::move(ref.run_reference(root).value_or_throw());
     for (ReproArray& a : arrays_to_bundle(done.outputs)) made.push_back(std::move(a));

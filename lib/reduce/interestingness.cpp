@@ -51,13 +51,13 @@ std::string ObservedFailure::text() const {
   return blamed.empty() && !symptom.message.empty() ? out + ": " + symptom.message : out;
 }
 
-bool ObservedFailure::names_rewrite() const {
+bool ObservedFailure::has_named_rewrite() const {
   auto verdict = blamed.find("verdict");
   return verdict != blamed.end() && blamed.contains("rule") &&
          (verdict->second == "rewrite" || verdict->second == "divergence");
 }
 
-void ObservedFailure::set_blamed(const Verdict& verdict) {
+void ObservedFailure::set_blamed_rewrite(const Verdict& verdict) {
   blamed = {{"verdict", std::string(name_of(verdict.kind))}};
   for (auto& [name, value] : {std::pair("stage", verdict.stage), {"rule", verdict.rule}, {"branch", verdict.branch}})
     if (!value.empty()) blamed[name] = value;
@@ -65,7 +65,7 @@ void ObservedFailure::set_blamed(const Verdict& verdict) {
 }
 
 bool InterestingnessTest::is_criterion_met(const FailureSignature& symptom) const {
-  return symptom.kind == criterion_.kind || (accepts_crashes_ && symptom.kind == Kind::Crash);
+  return symptom.kind == criterion_.kind || (should_accept_crashes_ && symptom.kind == Kind::Crash);
 }
 
 Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase& c) {
@@ -78,7 +78,8 @@ Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase
   if (!failure) return failure;
   auto verdict = failure->blamed.find("verdict");
   // A wrong index may make a device store wrong values, but make REF stop at an access out of bounds: accept both.
-  accepts_crashes_ = criterion_.kind == Kind::Wrong && verdict != failure->blamed.end() && verdict->second == "rewrite";
+  should_accept_crashes_ =
+      criterion_.kind == Kind::Wrong && verdict != failure->blamed.end() && verdict->second == "rewrite";
   if (failure->symptom.kind == Kind::None && criterion_.kind == Kind::Script)
     return Diag{"the command does not say so of it: there is nothing to reduce"};
   if (failure->symptom.kind == Kind::None && criterion_.kind == Kind::Differs)
@@ -95,17 +96,17 @@ Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase
     TestCase failing_case = c;
     if (!known.inputs.empty()) failing_case.inputs = known.inputs;
     const bool is_of_stage = verdict->second == "rewrite" || verdict->second == "unresolved";
-    shows_in_stages_ = is_of_stage && differs_live(failing_case, failing);
+    is_shown_in_stages_ = is_of_stage && has_live_difference(failing_case, failing);
   }
-  validity_.emplace(c, options_.input.variables, options_.device.ref_in_process());
+  validity_.emplace(c, options_.input.variables, options_.device.ref_options_in_process());
   if (has_stages_) prefilter_.emplace(session_, c, failure->symptom, failure->blamed, options_.input.variables);
   cached_answers_[identity(c)] = std::move(known);
   return initial_failure_ = *failure;
 }
 
-bool InterestingnessTest::is_the_same(const ObservedFailure& other) const {
+bool InterestingnessTest::is_same_failure(const ObservedFailure& other) const {
   if (!is_criterion_met(other.symptom) || other.blamed != initial_failure_.blamed) return false;
-  return accepts_crashes_ || other.symptom.cause_key == initial_failure_.symptom.cause_key;
+  return should_accept_crashes_ || other.symptom.cause_key == initial_failure_.symptom.cause_key;
 }
 
 InterestingnessTest::Answer InterestingnessTest::answer_for(const TestCase& c, const std::string& key) {
@@ -135,7 +136,7 @@ bool InterestingnessTest::is_interesting(const TestCase& c) {
   num_calls_++;
   FailingInputs failing;
   auto failure = catch_failures([&] { return examine_case(c, &initial_failure_, failing).value_or_throw(); });
-  bool same = failure && is_the_same(*failure) && validity_->accesses_stay_within(c);
+  bool same = failure && is_same_failure(*failure) && validity_->are_accesses_within(c);
   std::lock_guard guard(mutex_);
   cached_answers_[key] = {same ? Answer::Yes : Answer::No, same ? failure->symptom.kind : Kind::None};
   if (same) cached_answers_[key].inputs = arrays_to_bundle(failing.inputs);
@@ -161,11 +162,11 @@ Result<ObservedFailure> InterestingnessTest::examine_case(const TestCase& c, con
   FaultScope fault(c.fault);
   ObservedFailure out;
   if (criterion_.kind == Kind::Script) {
-    if (script_accepts(c)) out.symptom = {Kind::Script, criterion_.script_command, ""};
+    if (is_accepted_by_script(c)) out.symptom = {Kind::Script, criterion_.script_command, ""};
     return out;
   }
   if (criterion_.kind == Kind::Differs) return find_difference(c);
-  if (is_wrong_live_) return examine_live(c, same, failing);
+  if (is_wrong_live_) return examine_live_case(c, same, failing);
   InputGraph in = compiled_case(c);
   const RunOptions options = with_bundle(options_, in);
   auto symptom = symptom_of(session_, in, options);
@@ -176,36 +177,36 @@ Result<ObservedFailure> InterestingnessTest::examine_case(const TestCase& c, con
   in = compiled_case(c);
   BisectReport report = bisect(session_, in, with_bundle(options_, in));
   if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return out;
-  out.set_blamed(report.verdict);
+  out.set_blamed_rewrite(report.verdict);
   return out;
 }
 
 // Returns true if a recorded stage of the case computes something else than the AST, for the arrays of the case or for
 // drawn ones. Does not record rewrites, because recording them makes tinygrad slow.
-bool InterestingnessTest::differs_live(const TestCase& c, FailingInputs& failing) const {
+bool InterestingnessTest::has_live_difference(const TestCase& c, FailingInputs& failing) const {
   InputGraph in = compiled_case(c, false);
   BisectReport report;
-  const RecordedPlan plan{.redraws_inputs = true, .stages_only = true};
+  const RecordedPlan plan{.redraws_inputs = true, .skips_source = true};
   return bisect_recorded(session_, in, with_bundle(options_, in), report, plan, &failing).kind != Verdict::Kind::Same;
 }
 
 // Returns the failure of `c`, which a live pipeline compiles, as `tgc bisect` finds it. `same` is as in examine_case().
-ObservedFailure InterestingnessTest::examine_live(const TestCase& c, const ObservedFailure* same,
+ObservedFailure InterestingnessTest::examine_live_case(const TestCase& c, const ObservedFailure* same,
                                                   FailingInputs& failing) const {
   ObservedFailure out;
   TestCase tried = c;
-  const bool stages_only = same && shows_in_stages_;
-  if (stages_only) {
-    if (!differs_live(c, failing)) return out;
+  const bool skips_source = same && is_shown_in_stages_;
+  if (skips_source) {
+    if (!has_live_difference(c, failing)) return out;
     if (!failing.inputs.empty()) tried.inputs = arrays_to_bundle(failing.inputs);
   }
   InputGraph in = compiled_case(tried);
   BisectReport report;
-  const RecordedPlan plan{.redraws_inputs = !stages_only, .stages_only = stages_only};
+  const RecordedPlan plan{.redraws_inputs = !skips_source, .skips_source = skips_source};
   const Verdict verdict = bisect_recorded(session_, in, with_bundle(options_, in), report, plan, &failing);
   if (verdict.kind == Verdict::Kind::Same) return out;
   out.symptom = {Kind::Wrong, report.failure_text, ""};
-  out.set_blamed(verdict);
+  out.set_blamed_rewrite(verdict);
   return out;
 }
 
@@ -217,7 +218,7 @@ InputGraph InterestingnessTest::compiled_case(const TestCase& c, bool with_rewri
   Session session = session_;
   session.overrides.records_live_rewrites &= with_rewrites;
   auto out = std::move(session.compiler()->compile(std::move(in)).value_or_throw());
-  if (auto& refused = imported_from(out).import_error) throw Failure(*refused);
+  if (auto& refused = import_facts_of(out).import_error) throw Failure(*refused);
   return out;
 }
 
@@ -228,11 +229,11 @@ ObservedFailure InterestingnessTest::find_difference(const TestCase& c) {
   if (!verdict || verdict->kind == Verdict::Kind::Same) return {};
   ObservedFailure out{
       .symptom = {Kind::Differs, "the first stage that differs is '" + verdict->stage + "'", verdict->stage}};
-  out.set_blamed(*verdict);
+  out.set_blamed_rewrite(*verdict);
   return out;
 }
 
-bool InterestingnessTest::script_accepts(const TestCase& c) const {
+bool InterestingnessTest::is_accepted_by_script(const TestCase& c) const {
   TemporaryFolder folder;
   const std::string path = folder.file("candidate.json");
   InputGraph in = c.input_graph();

@@ -30,8 +30,8 @@ struct ObservedFailure {
   std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty without a bisection
   // number of the culprit among the rewrites by the rule in its stage, from 1; 0 if unknown
   uint64_t rewrite_number = 0;
-  void set_blamed(const Verdict& verdict);
-  bool names_rewrite() const;
+  void set_blamed_rewrite(const Verdict& verdict);
+  bool has_named_rewrite() const;
   std::string text() const;  // such as "wrong: rewrite mul-distribute, postopt symbolic"
 };
 
@@ -52,8 +52,8 @@ class InterestingnessTest {
   // fail as the criterion says.
   Result<ObservedFailure> find_initial_failure(const TestCase& c);
   // Returns true if the case is valid and fails in the same way as the initial case. Caches the answer. Several threads
-  // may call is_interesting() if each passes a case with its own Graph (in_own_graph), because even reading a Graph
-  // allocates in it.
+  // may call is_interesting() if each passes a case with its own Graph (copy_to_own_graph), because even reading a
+  // Graph allocates in it.
   bool is_interesting(const TestCase& c);
   // Returns the answer of is_interesting() if it needs no run, because it is cached, or the case is invalid or rejected
   // by the prefilter; else nullopt.
@@ -62,7 +62,7 @@ class InterestingnessTest {
   // Returns true if tgc's own stages compile the cases, so that a case can begin after a stage.
   bool has_stages() const { return has_stages_; }
   // Returns true if cases are tried with newly drawn arrays, too.
-  bool draws_arrays() const { return is_wrong_live_; }
+  bool has_drawn_arrays() const { return is_wrong_live_; }
 
   // Returns the kind of failure that was found for `c`; if none was found, the kind of the initial case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
@@ -77,14 +77,14 @@ class InterestingnessTest {
 
  private:
   bool is_criterion_met(const FailureSignature& symptom) const;
-  bool is_the_same(const ObservedFailure& other) const;
+  bool is_same_failure(const ObservedFailure& other) const;
   Result<ObservedFailure> examine_case(const TestCase& c, const ObservedFailure* same, FailingInputs& failing);
-  bool differs_live(const TestCase& c, FailingInputs& failing) const;
-  ObservedFailure examine_live(const TestCase& c, const ObservedFailure* same, FailingInputs& failing) const;
+  bool has_live_difference(const TestCase& c, FailingInputs& failing) const;
+  ObservedFailure examine_live_case(const TestCase& c, const ObservedFailure* same, FailingInputs& failing) const;
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: valid and accepted by the prefilter, but not yet run
   Answer answer_for(const TestCase& c, const std::string& key);
   InputGraph compiled_case(const TestCase& c, bool with_rewrites = true) const;
-  bool script_accepts(const TestCase& c) const;
+  bool is_accepted_by_script(const TestCase& c) const;
   ObservedFailure find_difference(const TestCase& c);
 
   const Session& session_;
@@ -94,8 +94,8 @@ class InterestingnessTest {
   TinygradProcess tinygrad_;
   ObservedFailure initial_failure_;
   bool has_stages_ = true;
-  bool accepts_crashes_ = false;  // a crash counts as the same failure as wrong values
-  bool shows_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
+  bool should_accept_crashes_ = false;  // a crash counts as the same failure as wrong values
+  bool is_shown_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
   // Set by find_initial_failure().
   std::optional<Prefilter> prefilter_;
   std::optional<ValidityChecks> validity_;

@@ -63,15 +63,18 @@ bool is_seeded(const TestCase& c) {
 
 Prefilter::Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
                      std::map<std::string, std::string> blamed, VariableValues variables)
-    : session_(session), symptom_(std::move(symptom)), blamed_(std::move(blamed)), variables_(std::move(variables)) {
+    : session_(session),
+      symptom_(std::move(symptom)),
+      blamed_rewrite_(std::move(blamed)),
+      variables_(std::move(variables)) {
   if (symptom_.kind == Kind::Compile) quoted_parts_ = quoted_of(symptom_.message, source_of(first));
   checked_property_ = property_to_check();
 }
 
 Prefilter::CheckedProperty Prefilter::property_to_check() const {
   auto text = [&](const char* name) {
-    auto it = blamed_.find(name);
-    return it == blamed_.end() ? std::string() : it->second;
+    auto it = blamed_rewrite_.find(name);
+    return it == blamed_rewrite_.end() ? std::string() : it->second;
   };
   const StageRow* stage = find_row(text("stage"));
   bool is_rule = stage && stage->kernel && !text("rule").empty();
@@ -86,10 +89,10 @@ bool Prefilter::may_fail(const TestCase& c) const {
   switch (checked_property_) {
     case CheckedProperty::Nothing: return true;
     case CheckedProperty::Rule:
-      if (blamed_.at("verdict") == "rewrite" && !can_be_bisected(c)) return false;
-      if (!rule_may_err(c)) return false;
+      if (blamed_rewrite_.at("verdict") == "rewrite" && !can_be_bisected(c)) return false;
+      if (!may_rule_differ(c)) return false;
       if (symptom_.kind == Kind::Refused) return is_refused(c);
-      return blamed_.at("verdict") == "divergence" || rule_matters(c);
+      return blamed_rewrite_.at("verdict") == "divergence" || is_rule_relevant(c);
     case CheckedProperty::Bounds: return may_go_out_of_bounds(c);
     case CheckedProperty::Refusal: return can_be_bisected(c) && is_refused(c);
     case CheckedProperty::Source: {
@@ -103,7 +106,7 @@ bool Prefilter::may_fail(const TestCase& c) const {
 
 // Returns true if bisect can run on the case: REF must accept it, and it must store something.
 bool Prefilter::can_be_bisected(const TestCase& c) const {
-  auto kernel = Executable::for_ref(c.root);
+  auto kernel = Executable::make_for_ref(c.root);
   return kernel && std::ranges::any_of(kernel->buffers(), &BufferSpec::is_written);
 }
 
@@ -122,8 +125,9 @@ bool Prefilter::is_endless_when_watched(const TestCase& c) const {
   ApplicationLog log;
   ScopedWatch watched(*compilation, log);
   if (compilation->list()) return false;
-  auto stage = blamed_.find("stage");
-  return stage == blamed_.end() || (!log.stage_runs().empty() && log.stage_runs().back().row->name == stage->second);
+  auto stage = blamed_rewrite_.find("stage");
+  return stage == blamed_rewrite_.end() ||
+         (!log.stage_runs().empty() && log.stage_runs().back().row->name == stage->second);
 }
 
 // Returns true if vmin and vmax allow an access out of bounds in the graph and, if the case has a target, in the linear
@@ -151,17 +155,17 @@ std::string Prefilter::source_of(const TestCase& c) const {
 // Returns true if the two sides of an application of the blamed rule in its stage differ, or cannot be compared. With a
 // seeded fault, considers only applications that the fault changed. If bisect's verdict is a divergence from tinygrad,
 // any application suffices, but a seeded fault must have changed an application of some rule.
-bool Prefilter::rule_may_err(const TestCase& c) const {
+bool Prefilter::may_rule_differ(const TestCase& c) const {
   FaultScope fault(c.fault);
   auto compilation = session_.begin(c.input_graph());
   if (!compilation) return false;
   FaultLog log;
   ScopedWatch watched(*compilation, log);
-  (void)compilation->run_through(*find_row(blamed_.at("stage")));
+  (void)compilation->run_through(*find_row(blamed_rewrite_.at("stage")));
   compilation->set_watcher(nullptr);
-  bool is_divergence = blamed_.at("verdict") == "divergence";
+  bool is_divergence = blamed_rewrite_.at("verdict") == "divergence";
   auto is_accused = [&](const Application& a) {
-    if (!a.stage || a.stage->name != blamed_.at("stage") || !is_blamed_rule(*a.rule, a.branch)) return false;
+    if (!a.stage || a.stage->name != blamed_rewrite_.at("stage") || !is_blamed_rule(*a.rule, a.branch)) return false;
     return !is_seeded(c) || is_divergence || log.changed(a);
   };
   if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.all_rewrites(), is_accused);
@@ -172,12 +176,12 @@ bool Prefilter::rule_may_err(const TestCase& c) const {
 
 // Returns true if the linear list changes without the blamed rule or, if a fault is seeded, without the fault, if the
 // kernel then does not compile, or if there is no target. If the list stays the same, later rewrites discard the error.
-bool Prefilter::rule_matters(const TestCase& c) const {
+bool Prefilter::is_rule_relevant(const TestCase& c) const {
   if (c.info.target.empty()) return true;
   FaultScope fault(c.fault);
   auto with = session_.begin(c.input_graph());
   if (!with || !with->list() || with->list()->empty()) return false;
-  if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // for example, if an END is missing
+  if (c.device == "REF" && !Executable::make_for_ref(*with->list())) return false;  // for example, if an END is missing
   auto without = session_.begin(c.input_graph());
   if (!without) return true;
   if (is_seeded(c)) set_rewrite_override(without->graph(), nullptr);
@@ -189,9 +193,9 @@ bool Prefilter::rule_matters(const TestCase& c) const {
 }
 
 bool Prefilter::is_blamed_rule(const Rule& rule, const char* branch) const {
-  if (rule.name != blamed_.at("rule")) return false;
-  auto blamed = blamed_.find("branch");
-  return blamed == blamed_.end() || (branch && branch == blamed->second);
+  if (rule.name != blamed_rewrite_.at("rule")) return false;
+  auto blamed = blamed_rewrite_.find("branch");
+  return blamed == blamed_rewrite_.end() || (branch && branch == blamed->second);
 }
 
 }  // namespace tgc

@@ -34,8 +34,8 @@ class Prefilter {
   enum class CheckedProperty : uint8_t { Nothing, Rule, Bounds, Refusal, Source };
   CheckedProperty property_to_check() const;
   bool can_be_bisected(const TestCase& c) const;
-  bool rule_may_err(const TestCase& c) const;
-  bool rule_matters(const TestCase& c) const;
+  bool may_rule_differ(const TestCase& c) const;
+  bool is_rule_relevant(const TestCase& c) const;
   bool is_blamed_rule(const Rule& rule, const char* branch) const;
   bool is_refused(const TestCase& c) const;
   bool is_endless_when_watched(const TestCase& c) const;
@@ -44,7 +44,7 @@ class Prefilter {
 
   const Session& session_;
   FailureSignature symptom_;
-  std::map<std::string, std::string> blamed_;
+  std::map<std::string, std::string> blamed_rewrite_;
   VariableValues variables_;
   std::vector<std::string> quoted_parts_;  // that the compiler's message quotes, without digits
   CheckedProperty checked_property_ = CheckedProperty::Nothing;

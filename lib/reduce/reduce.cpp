@@ -28,7 +28,7 @@ class Reduction {
   Reduction(const Session& session, InputGraph& in, const RunOptions& options, const Criterion& criterion,
             ReduceReport& report)
       : session_(session),
-        own_(without_overrides(session)),
+        own_(session_without_overrides(session)),
         in_(in),
         options_(with_bundle(options, in)),
         criterion_(criterion),
@@ -40,7 +40,7 @@ class Reduction {
     (void)interesting_.find_initial_failure(best_).value_or_throw();
     options_.input.variables = interesting_.variables();
     best_.inputs = interesting_.inputs_of(best_);
-    report_.nodes_before = best_.num_nodes();
+    report_.num_nodes_before = best_.num_nodes();
     show();
     const TestCase given = best_;
     if (!stopped()) make_large_cuts();
@@ -50,7 +50,7 @@ class Reduction {
     if (interesting_.has_prefilter()) try_other_chains(given);
     report_.was_interrupted = session_.is_cancelled();
     end();
-    (void)take_fault_warnings();
+    (void)extract_fault_warnings();
   }
 
  private:
@@ -74,7 +74,7 @@ class Reduction {
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
   }
-  bool is_rewrite() const { return interesting_.failure().names_rewrite(); }
+  bool is_rewrite() const { return interesting_.failure().has_named_rewrite(); }
 
   // ---- chains of cases that the prefilter accepts, of which the interestingness test tests only some
 
@@ -100,7 +100,7 @@ class Reduction {
       return out;
     }
     if (auto ahead = slice_of(given)) out.push_back({{given, std::move(*ahead)}});
-    out.push_back({{given}, replacement_of}), out.push_back({{given}, runnable_replacement_of});
+    out.push_back({{given}, replacement_of_node}), out.push_back({{given}, runnable_replacement_of});
     if (given.num_nodes() < left) out.push_back({{given}});
     return out;
   }
@@ -183,7 +183,7 @@ class Reduction {
     else if (!interesting_.has_prefilter()) try_first_application();
     if (interesting_.has_prefilter() && (untested_slice_ || best_.num_nodes() < kSmall))
       return;  // single steps are fast for such a case
-    accept_first(single_stores(best_));
+    accept_first(single_store_cases(best_));
     while (descend()) {}
     cut_parts();
     for (size_t depth = 2; cut_level(depth); depth++) {}
@@ -222,14 +222,14 @@ class Reduction {
     if (is_rewrite() && failure.rewrite_number)
       slice = RewriteSlice::find_rewrite(own_, best_, stage(), failure.blamed.at("rule"), failure.rewrite_number);
     else if (failure.symptom.kind == Kind::Refused || failure.symptom.kind == Kind::Endless)
-      slice = RewriteSlice::find_last(own_, best_, stage());
+      slice = RewriteSlice::find_last_rewrite(own_, best_, stage());
     return slice && (slice_at(*slice) || (slice->outer_slice() && slice_at(*slice->outer_slice())));
   }
 
   bool slice_at(const RewriteSlice& slice) {
     std::optional<TestCase> found;
     auto fails = [&](size_t depth) {
-      auto c = catch_failures([&] { return slice.case_around(depth, options_.input.variables, in_ref_); });
+      auto c = catch_failures([&] { return slice.case_around_rewrite(depth, options_.input.variables, in_ref_); });
       if (!c || !c->root) return false;
       if (is_rewrite()) c->device = "REF";
       if (!is_smaller(*c) || !(trusts_prefilter_ ? may_fail(*c) : interesting_.is_interesting(*c))) return false;
@@ -239,7 +239,8 @@ class Reduction {
     trusts_prefilter_ &= interesting_.has_prefilter();
     const size_t least = slice.pattern_depth(), most = slice.graph_depth();
     if (!fails(std::min(least, most)) && least < most && fails(most))
-      first_wrong(least, most, [&](size_t depth) { return stopped() ? std::nullopt : std::optional(fails(depth)); });
+      find_first_wrong(least, most,
+                       [&](size_t depth) { return stopped() ? std::nullopt : std::optional(fails(depth)); });
     if (found && trusts_prefilter_) untested_slice_ = std::move(found);
     else if (found) take(std::move(*found));
     return found.has_value() || untested_slice_.has_value();
@@ -260,13 +261,13 @@ class Reduction {
   bool is_smaller_than(const TestCase& a, const TestCase& b) const {
     if (!a.root) return false;
     std::vector<double> one = size_of(a), other = size_of(b);
-    if (interesting_.draws_arrays()) one.pop_back(), other.pop_back();  // arrays that are not used do not count
+    if (interesting_.has_drawn_arrays()) one.pop_back(), other.pop_back();  // arrays that are not used do not count
     return one < other;
   }
   bool is_smaller(const TestCase& c) const { return is_smaller_than(c, best_); }
   bool accept(const TestCase& c) {
     if (!is_smaller(c)) return false;
-    TestCase own = in_own_graph(c);
+    TestCase own = copy_to_own_graph(c);
     if (!interesting_.is_interesting(own)) return false;
     return take(std::move(own)), true;
   }
@@ -281,7 +282,7 @@ class Reduction {
         size_t number = (from + i) % n;
         auto c = catch_failures([&] { return candidates[number](); });
         if (!c || !is_smaller(*c)) continue;
-        TestCase own = in_own_graph(*c);
+        TestCase own = copy_to_own_graph(*c);
         if (may_fail(own)) batch.emplace_back(number, std::move(own));
       }
       std::vector<char> fails(batch.size());
@@ -320,7 +321,7 @@ class Reduction {
     std::optional<TestCase> deepest;
     while (passes - fails > 1 && !stopped()) {
       size_t middle = (fails + passes) / 2;
-      auto c = catch_failures([&] { return in_own_graph(case_storing_only(best_, chain[middle])); });
+      auto c = catch_failures([&] { return copy_to_own_graph(single_store_case(best_, chain[middle])); });
       if (c && is_smaller(*c) && interesting_.is_interesting(*c)) fails = middle, deepest = std::move(*c);
       else passes = middle;
     }
@@ -329,7 +330,7 @@ class Reduction {
     Candidates others;
     for (UOp s : at.src())
       if (is_storable(s) && s.num_src() > 0 && (fails + 1 >= chain.size() || !(s == chain[fails + 1])))
-        others.push_back([this, s] { return case_storing_only(best_, s); });
+        others.push_back([this, s] { return single_store_case(best_, s); });
     return accept_first(others).has_value();
   }
 
@@ -422,7 +423,7 @@ class Reduction {
         if (fails) take(std::move(chain[fails]));
         else if (is_sliced && !stopped()) slice_with_test(), most = SIZE_MAX;
       } else {
-        auto taken = has_prefilter ? std::nullopt : accept_first(all_steps(best_), from);
+        auto taken = has_prefilter ? std::nullopt : accept_first(all_candidates(best_), from);
         if (!taken) return;
         from = *taken, most = SIZE_MAX;
       }
@@ -441,7 +442,7 @@ class Reduction {
   // Tries the steps from index `from` on, then the others. Returns the first smaller case that may fail, and sets
   // `from` to the index of its step.
   std::optional<TestCase> next_that_may_fail(const TestCase& c, size_t& from) {
-    Candidates steps = all_steps(c);
+    Candidates steps = all_candidates(c);
     for (size_t i = 0; i < steps.size() && !stopped(); i++) {
       size_t number = (from + i) % steps.size();
       auto next = catch_failures([&] { return steps[number](); });
@@ -452,7 +453,7 @@ class Reduction {
   }
 
   void end() {
-    report_.nodes_after = best_.num_nodes();
+    report_.num_nodes_after = best_.num_nodes();
     report_.num_calls = interesting_.num_calls(), report_.num_prefiltered = interesting_.num_prefiltered();
     report_.verdict = interesting_.failure().text();
     InputGraph in = best_.input_graph();
@@ -471,7 +472,7 @@ class Reduction {
   Session own_;
   InputGraph& in_;
   RunOptions options_;
-  ExecuteOptions in_ref_ = options_.device.ref_in_process();
+  ExecuteOptions in_ref_ = options_.device.ref_options_in_process();
   Criterion criterion_;
   InterestingnessTest interesting_;
   ReduceReport& report_;

@@ -9,7 +9,7 @@
 namespace tgc {
 
 struct ReduceReport {
-  size_t nodes_before = 0, nodes_after = 0;  // of the original kernel; of the reduced kernel
+  size_t num_nodes_before = 0, num_nodes_after = 0;  // of the original kernel; of the reduced kernel
   size_t num_calls = 0;                      // cases that the interestingness test examined ("tries")
   size_t num_prefiltered = 0;
   double wall_seconds = 0;

@@ -70,7 +70,7 @@ ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptio
     auto pipeline = session.pipeline(in);
     if (!pipeline) return {.error = pipeline.diag().text()};
     if (in.is_tensor_graph && !(*pipeline)->has_ability(Ability::Specification))
-      return {.error = (*pipeline)->missing_ability(Ability::Compile, "reduce").text() +
+      return {.error = (*pipeline)->missing_ability_error(Ability::Compile, "reduce").text() +
                        "; `tgc bisect` names the rule, and reduce takes a kernel, with --live=PYTHON"};
     const bool needs_none = in.is_tensor_graph || criterion.kind == FailureSignature::Kind::Script;
     if (auto status = (*pipeline)->require_ability(Ability::LeaveOut, "reduce"); !status && !needs_none)
@@ -111,7 +111,7 @@ Result<Criterion> parse_criterion(const std::string& text) {
 
 std::string ReduceReport::text() const {
   std::string looked = num_prefiltered ? " (" + std::to_string(num_prefiltered) + " candidates prefiltered)" : "";
-  return formatted("%zu nodes of %zu, after %zu %s%s in %.2f s%s\n", nodes_after, nodes_before, num_calls,
+  return formatted("%zu nodes of %zu, after %zu %s%s in %.2f s%s\n", num_nodes_after, num_nodes_before, num_calls,
                    num_calls == 1 ? "try" : "tries", looked.c_str(), wall_seconds,
                    was_interrupted ? "; interrupted, the best so far" : "") +
          "  still " + verdict + "\n";
@@ -120,8 +120,8 @@ std::string ReduceReport::text() const {
 std::string ReduceReport::json() const {
   return json_object([&](JsonWriter& json) {
            if (!error.empty()) return (void)json.member("error", error);
-           json.key("before").object([&] { json.member("nodes", nodes_before); });
-           json.key("after").object([&] { json.member("nodes", nodes_after); });
+           json.key("before").object([&] { json.member("nodes", num_nodes_before); });
+           json.key("after").object([&] { json.member("nodes", num_nodes_after); });
            json.member("calls", num_calls)
                .member("glances", num_prefiltered)
                .key("seconds")

@@ -72,14 +72,14 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     INFO(report.error);
     INFO(report.bundle_text);
     REQUIRE(report.error == "");
-    CHECK(report.nodes_after <= report.nodes_before);
-    CHECK(report.nodes_after <= 12);
+    CHECK(report.num_nodes_after <= report.num_nodes_before);
+    CHECK(report.num_nodes_after <= 12);
     CHECK(report.num_calls <= 12);  // the prefilter rejects most candidates
     CHECK(report.num_prefiltered > 0);
     InputGraph reduced = loaded(InputKind::Repro, report.bundle_text);
     REQUIRE(reduced.read_report.repro->seeded_fault.starts_with(rule));
     WithFault fault(rule, parse_fault(reduced.read_report.repro->seeded_fault).value_or_throw().application);
-    CHECK(repeat_failure(session, reduced, {}).still_happens());
+    CHECK(repeat_failure(session, reduced, {}).is_still_failing());
     BisectReport after = bisect(session, reduced, {});
     CHECK(after.verdict.rule == before.verdict.rule);
     CHECK(after.verdict.stage == before.verdict.stage);
@@ -94,7 +94,7 @@ TEST_CASE("reduce: the result does not depend on the number of threads") {
     ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q REDUCE {}"});
     REQUIRE(report.error == "");
     if (!alone) alone = report.bundle_text;
-    CHECK(report.nodes_after <= 7);  // the smallest such kernel stores a REDUCE of a constant without a loop
+    CHECK(report.num_nodes_after <= 7);  // the smallest such kernel stores a REDUCE of a constant without a loop
     CHECK(loaded(InputKind::Repro, report.bundle_text).graph->size() == loaded(InputKind::Repro, *alone).graph->size());
   }
 }
@@ -201,7 +201,7 @@ TEST_CASE("reduce: an access out of bounds takes two tries") {
   InputGraph in = loaded(InputKind::Pyrender, half);
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Crash, ""});
   CHECK(report.error == "");
-  CHECK(report.nodes_after <= 8);
+  CHECK(report.num_nodes_after <= 8);
   CHECK(report.num_calls <= 2);
 }
 
@@ -217,8 +217,8 @@ TEST_CASE("reduce: the case is as small as ddmin's if the prefilter is wrong, as
   in.info.target = "CPU:LLVM";
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Wrong, ""});
   CHECK(report.error == "");
-  CHECK(report.nodes_before == 14);
-  CHECK(report.nodes_after <= 11);
+  CHECK(report.num_nodes_before == 14);
+  CHECK(report.num_nodes_after <= 11);
 }
 
 TEST_CASE("reduce: the reference in REF has the time limit of a kernel") {
@@ -236,7 +236,7 @@ TEST_CASE("reduce: a constant of any size is halved") {
   UOp number = c.graph->constant(dtypes::index, Int::pow2(64));
   const TestCase large = replace_root(c, c.graph->sink({number}));
   std::vector<Int> offered;
-  for (auto& step : simpler_nodes(large, number))
+  for (auto& step : simpler_node_cases(large, number))
     if (UOp root = step().root; root && root.num_src() == 1 && root.src(0).is_const())
       offered.push_back(root.src(0).arg().as_int());
   CHECK(std::ranges::count(offered, Int(2)) == 1);
@@ -300,7 +300,7 @@ TEST_CASE("reduce: a rewrite that does not end takes a few tries") {
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Endless, ""});
   CHECK(report.error == "");
   CHECK(report.verdict.starts_with("endless: deep"));
-  CHECK(report.nodes_after < report.nodes_before);
+  CHECK(report.num_nodes_after < report.num_nodes_before);
   CHECK(report.num_calls <= 3);
   CHECK(report.bundle_text.find("\"REWRITE_STACK_LIMIT\":\"12\"") != std::string::npos);
 }
@@ -310,11 +310,11 @@ TEST_CASE("replaced: a node may become the replacement of a node below it; ENDs 
   UOp sum = the(Op::REDUCE, c.root), product = sum.src(0), a = product.src(0);
   UOp one = c.graph->constant(dtypes::float32, 1.0);
   CHECK(the(Op::REDUCE, replace_nodes(c.root, {{product, a}, {a, one}})).src(0) == one);
-  UOp loop = sum.src(1), first = replacement_of(loop);
+  UOp loop = sum.src(1), first = replacement_of_node(loop);
   CHECK(first.is(Op::CONST));
   CHECK(!the(Op::REDUCE, replace_nodes(c.root, {{loop, first}})));
   CHECK(the(Op::REDUCE, replace_nodes(c.root, {{loop, first}}, false)));
-  CHECK(!replacement_of(the(Op::DEFINE_GLOBAL, c.root)));
+  CHECK(!replacement_of_node(the(Op::DEFINE_GLOBAL, c.root)));
 }
 
 TEST_CASE("RewriteSlice makes a kernel of the nodes around a rewrite") {
@@ -331,7 +331,7 @@ TEST_CASE("RewriteSlice makes a kernel of the nodes around a rewrite") {
       if (!slice) continue;
       CAPTURE(rule);
       CHECK(slice->pattern_depth() >= 1);
-      TestCase small = slice->case_around(slice->pattern_depth(), {}, {});
+      TestCase small = slice->case_around_rewrite(slice->pattern_depth(), {}, {});
       if (!small.root) continue;
       found++;
       CHECK(is_sound(small));
@@ -363,7 +363,7 @@ TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best cas
   Criterion mul{Kind::Script, "grep -q MUL {}"};
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "");
-  CHECK(report.nodes_after <= 7);
+  CHECK(report.num_nodes_after <= 7);
   CHECK(report.num_calls <= 17);  // few, because one failed try shows that the failure needs a MUL
   CHECK(report.bundle_text.find("\"MUL\"") != std::string::npos);
   Cancel after_first(nullptr, 0.4);
@@ -371,7 +371,7 @@ TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best cas
   report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "sleep 0.3; grep -q MUL {}"});
   CHECK(report.error == "");
   CHECK(report.was_interrupted);
-  CHECK(report.nodes_after <= report.nodes_before);
+  CHECK(report.num_nodes_after <= report.num_nodes_before);
   report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "cancelled");
 }
@@ -379,7 +379,7 @@ TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best cas
 TEST_CASE("replace_by_buffers() and kernel_storing_only() make sound kernels that compute the cut parts") {
   TestCase c = matmul();
   UOp reduction = the(Op::REDUCE, c.root), product = reduction.src(0);
-  UOp alone = kernel_storing_only(product, 5, dtypes::index);
+  UOp alone = single_store_kernel(product, 5, dtypes::index);
   REQUIRE(alone);
   CHECK(is_sound(replace_root(c, alone)));
   CHECK(the(Op::DEFINE_GLOBAL, alone).graph().size() > 0);
@@ -390,7 +390,7 @@ TEST_CASE("replace_by_buffers() and kernel_storing_only() make sound kernels tha
   UOp back = load_of_stored_value(product, 5, dtypes::index, false);
   TestCase cut = replace_root(c, replace_nodes(c.root, {{product, back}}));
   CHECK(is_sound(cut));
-  CHECK(first_free_buffer(cut.root) == 6);
+  CHECK(first_free_buffer_number(cut.root) == 6);
   UOp k = reduction.src(1);
   UOp once = replace_nodes(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
   CHECK(!the(Op::REDUCE, once));

@@ -19,7 +19,7 @@ constexpr OpSet kMemory = {Op::LOAD, Op::INDEX, Op::REDUCE, Op::WMMA};
 size_t levels_of(const pat::PatNode* p) {
   size_t below = 0;
   for (const pat::PatNode* child : p->children) below = std::max(below, levels_of(child));
-  return below + (p->alternatives ? 0 : 1);
+  return below + (p->has_alternatives ? 0 : 1);
 }
 
 // Returns true if the node computes integers or bools without loads. A slice keeps such nodes, because rules depend on
@@ -60,7 +60,7 @@ Region region_below(UOp root, size_t depth) {
 UOp kernel_of(UOp u, int64_t buffer, DType index) {
   Graph& g = u.graph();
   if (u.is(Op::SINK)) return u;
-  if (is_storable(u)) return kernel_storing_only(u, buffer, index);
+  if (is_storable(u)) return single_store_kernel(u, buffer, index);
   if (u.is(Op::INDEX) && u.dtype().is_ptr()) u = u.store(g.constant(u.dtype().base(), int64_t(1)));
   if (!u.in({Op::STORE, Op::END, Op::GROUP})) return {};
   std::vector<UOp> ends;
@@ -112,7 +112,7 @@ std::optional<RewriteSlice> RewriteSlice::find_rewrite_where(const Session& sess
   auto compilation = compiled_before(session, c, stage);
   if (!compilation) return std::nullopt;
   RewriteSlice out;
-  out.input_ = current(*compilation, c);
+  out.input_case_ = current(*compilation, c);
   UOp input = compilation->current_graph();
   ApplicationLog log;
   ScopedWatch watched(*compilation, log);
@@ -123,8 +123,8 @@ std::optional<RewriteSlice> RewriteSlice::find_rewrite_where(const Session& sess
   out.pattern_depth_ = levels_of(at->rule->left);
   auto outer = std::find_if(at, log.all_rewrites().end(), [](const Application& a) { return a.depth == 0; });
   if (at->depth && outer != log.all_rewrites().end() && is_taken_in(outer->before, input))
-    out.outer_node_ = copy_into(*out.input_.graph, outer->before);
-  if (is_taken_in(at->before, input)) out.rewritten_node_ = copy_into(*out.input_.graph, at->before);
+    out.outer_node_ = copy_into(*out.input_case_.graph, outer->before);
+  if (is_taken_in(at->before, input)) out.rewritten_node_ = copy_into(*out.input_case_.graph, at->before);
   else if (out.outer_node_) return out.outer_slice();
   else return std::nullopt;
   return out;
@@ -139,7 +139,7 @@ std::optional<RewriteSlice> RewriteSlice::find_rewrite(const Session& session, c
   });
 }
 
-std::optional<RewriteSlice> RewriteSlice::find_last(const Session& session, const TestCase& c,
+std::optional<RewriteSlice> RewriteSlice::find_last_rewrite(const Session& session, const TestCase& c,
                                                     const std::string& stage) {
   return find_rewrite_where(session, c, stage, [](const std::vector<Application>& list) {
     return list.empty() ? list.end() : std::prev(list.end());
@@ -164,18 +164,19 @@ size_t RewriteSlice::graph_depth() const {
   return deepest + 1;
 }
 
-TestCase RewriteSlice::case_around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const {
-  DType index = index_dtype_of(input_.root);
+TestCase RewriteSlice::case_around_rewrite(size_t depth, const VariableValues& variables,
+                                           const ExecuteOptions& in_ref) const {
+  DType index = index_dtype_of(input_case_.root);
   std::vector<UOp> kept = region_below(rewritten_node_, depth).loops;
   Replacements fixed;  // loops outside of the region by their first iteration
   for (UOp u : toposort(rewritten_node_))
     if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
       fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));
   UOp before = replace_nodes(rewritten_node_, fixed),
-      root = kernel_of(before, first_free_buffer(input_.root), index);
+      root = kernel_of(before, first_free_buffer_number(input_case_.root), index);
   if (!root) return {};
-  TestCase out = replace_root(input_, root);
-  out = replace_root(out, root.with_arg(info_without_opts(input_)));
+  TestCase out = replace_root(input_case_, root);
+  out = replace_root(out, root.with_arg(info_without_opts(input_case_)));
   return replace_by_buffers(out, region_below(before, depth).parts, variables, in_ref);
 }
 

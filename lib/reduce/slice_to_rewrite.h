@@ -21,7 +21,8 @@ class RewriteSlice {
   static std::optional<RewriteSlice> find_rewrite(const Session& session, const TestCase& c, const std::string& stage,
                                                   const std::string& rule, uint64_t application);
   // Returns the slice for the last rewrite before `stage` failed; nullopt if there is none.
-  static std::optional<RewriteSlice> find_last(const Session& session, const TestCase& c, const std::string& stage);
+  static std::optional<RewriteSlice> find_last_rewrite(const Session& session, const TestCase& c,
+                                                       const std::string& stage);
 
   // Returns the slice of the rewrite that contains this one; nullopt if there is none, or if the stage's input cannot
   // have the node that the outer rewrite replaces.
@@ -32,14 +33,14 @@ class RewriteSlice {
   // Returns a case that stores only the rewritten node. Nodes `depth` levels below it become elements of arrays, except
   // index algebra, vectors and nodes that cannot be stored. Returns a case without a root if there is no such kernel.
   // Throws Failure.
-  TestCase case_around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
+  TestCase case_around_rewrite(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
 
  private:
   template <class Find>
   static std::optional<RewriteSlice> find_rewrite_where(const Session& session, const TestCase& c,
                                                         const std::string& stage, Find find);
 
-  TestCase input_;
+  TestCase input_case_;
   UOp rewritten_node_;
   UOp outer_node_;      // of the rewrite that contains this one
   size_t pattern_depth_ = 1;

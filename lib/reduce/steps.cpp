@@ -78,7 +78,7 @@ void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
   UOp last = range.const_like(range.vmax());  // try the last iteration, where many accesses out of bounds occur
   out.push_back([&c, range, last] { return replace_root(c, replace_nodes(c.root, {{range, last}})); });
   if (!is_number(range.src(0))) return;
-  int64_t size = range.src(0).arg().to_const().to_int().low64();
+  int64_t size = range.src(0).arg().to_const().to_int().low_64_bits();
   for (int64_t other : {int64_t(2), size / 2})
     if (other < size && other >= 2) {
       UOp smaller = range.with_src(std::vector<UOp>{g.constant(range.src(0).dtype(), other)});
@@ -222,7 +222,7 @@ void sources_alone(Candidates& out, const TestCase& c) {
     for (UOp s : value.src(0).src()) below.push_back(s);
   for (UOp s : below)
     if (is_storable(s) && s.num_src() > 0 && !(s.dtype() == value.dtype()))
-      out.push_back([&c, s] { return case_storing_only(c, s); });
+      out.push_back([&c, s] { return single_store_case(c, s); });
 }
 
 }  // namespace
@@ -258,7 +258,7 @@ TestCase replace_by_constants(const TestCase& c, std::span<const UOp> values) {
   return replace_root(c, replace_nodes(c.root, pairs));
 }
 
-Candidates single_stores(const TestCase& c) {
+Candidates single_store_cases(const TestCase& c) {
   Candidates out;
   std::vector<UOp> stores;
   for (UOp u : toposort(c.root))
@@ -270,7 +270,7 @@ Candidates single_stores(const TestCase& c) {
   return out;
 }
 
-UOp replacement_of(UOp u) {
+UOp replacement_of_node(UOp u) {
   for (UOp s : u.src())
     if (s.dtype() == u.dtype()) return s;
   return (is_storable(u) || is_number(u)) && u.dtype().count() == 1 ? constant_for(u, 1) : UOp();
@@ -278,10 +278,10 @@ UOp replacement_of(UOp u) {
 
 UOp runnable_replacement_of(UOp u) {
   if (u.in({Op::RANGE, Op::SPECIAL})) return constant_for(u, py_less(u.vmax(), Const(1)) ? 0 : 1);
-  return replacement_of(u);
+  return replacement_of_node(u);
 }
 
-Candidates simpler_nodes(const TestCase& c, UOp u) {
+Candidates simpler_node_cases(const TestCase& c, UOp u) {
   Candidates out;
   auto become = [&](UOp other) {
     out.push_back([&c, u, other] { return replace_root(c, replace_nodes(c.root, {{u, other}})); });
@@ -317,13 +317,13 @@ Candidates simpler_nodes(const TestCase& c, UOp u) {
   return out;
 }
 
-Candidates all_steps(const TestCase& c) {
-  Candidates out = single_stores(c);
+Candidates all_candidates(const TestCase& c) {
+  Candidates out = single_store_cases(c);
   sources_alone(out, c);
   fewer_settings(out, c);
   fewer_opts(out, c);
   for (auto& [u, size] : nodes_by_dominated_count(c.root))
-    for (auto& step : simpler_nodes(c, u)) out.push_back(std::move(step));
+    for (auto& step : simpler_node_cases(c, u)) out.push_back(std::move(step));
   out.push_back([&c] { return plain_dtypes(c); });
   out.push_back([&c] { return small_buffers(c); });
   return out;

@@ -23,17 +23,17 @@ std::span<const Simplification> simplifications();
 
 TestCase replace_by_constants(const TestCase& c, std::span<const UOp> values);
 // Returns a step for each store, which keeps only this store; none if there is only one store.
-Candidates single_stores(const TestCase& c);
+Candidates single_store_cases(const TestCase& c);
 // Returns the node that replaces the removed node `u`: the first source with the dtype of `u` (for a RANGE, its size)
 // or, if there is none, the constant 1; the empty UOp if neither is possible.
-UOp replacement_of(UOp u);
-// Returns the node that replaces `u` in a case that runs: the result of replacement_of(), but for a RANGE or SPECIAL
-// the number of its second iteration (0 if there is only one).
+UOp replacement_of_node(UOp u);
+// Returns the node that replaces `u` in a case that runs: the result of replacement_of_node(), but for a RANGE or
+// SPECIAL the number of its second iteration (0 if there is only one).
 UOp runnable_replacement_of(UOp u);
 // Returns steps that make the node `u` simpler, such as replacing it by another node with its dtype or by a constant.
-Candidates simpler_nodes(const TestCase& c, UOp u);
+Candidates simpler_node_cases(const TestCase& c, UOp u);
 // Returns all steps: most of those on the whole case, then those at nodes, beginning with the nodes that dominate the
 // most others, then those that change all dtypes or buffers. `c` must outlive them.
-Candidates all_steps(const TestCase& c);
+Candidates all_candidates(const TestCase& c);
 
 }  // namespace tgc

@@ -54,7 +54,7 @@ InputGraph TestCase::input_graph() const {
 
 size_t TestCase::num_nodes() const { return toposort(root).size(); }
 
-TestCase in_own_graph(const TestCase& c) {
+TestCase copy_to_own_graph(const TestCase& c) {
   TestCase out = c;
   if (!c.root) return out;
   out.graph = std::make_shared<Graph>(c.graph->settings());
@@ -149,10 +149,10 @@ std::vector<std::pair<UOp, size_t>> nodes_by_dominated_count(UOp root) {
   return out;
 }
 
-Session without_overrides(const Session& session) {
+Session session_without_overrides(const Session& session) {
   Session out = session;
   out.events = nullptr;
-  out.overrides.target.clear(), out.overrides.opts.clear(), out.overrides.from_stage.clear();
+  out.overrides.target.clear(), out.overrides.opts.clear(), out.overrides.start_stage.clear();
   return out;
 }
 
@@ -170,7 +170,7 @@ TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& 
   if (!session.overrides.opts.empty())
     out.root = with_opts(out.root, read_opts(*out.graph, session.overrides.opts, "--opts").value_or_throw());
   out.fault = std::move(fault_of_environment().value_or_throw());
-  auto kernel = Executable::for_ref(in.root);
+  auto kernel = Executable::make_for_ref(in.root);
   if (!kernel) return out;
   std::string source;
   InputDistribution draw = input_distribution(in.root, options.input.seed.value_or(0));

@@ -35,7 +35,7 @@ struct FaultScope {
 
 bool is_ast(const TestCase& c);  // before the first stage
 // Returns a copy in a new Graph, because threads cannot share a Graph. A case without a root is returned unchanged.
-TestCase in_own_graph(const TestCase& c);
+TestCase copy_to_own_graph(const TestCase& c);
 // Returns the case with the root `root`, and without arrays that this graph does not use.
 TestCase replace_root(const TestCase& c, UOp root);
 
@@ -60,6 +60,6 @@ TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& 
 
 // Returns the session without --opts, --from and --target, which each test case has itself, and without a receiver of
 // messages.
-Session without_overrides(const Session& session);
+Session session_without_overrides(const Session& session);
 
 }  // namespace tgc

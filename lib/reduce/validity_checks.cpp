@@ -39,7 +39,7 @@ bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses) {
 }
 
 ValidityChecks::ValidityChecks(const TestCase& given, VariableValues variables, const ExecuteOptions& in_ref)
-    : initial_case_(in_own_graph(given)),
+    : initial_case_(copy_to_own_graph(given)),
       variables_(std::move(variables)),
       ref_options_(in_ref),
       has_stores_(stores_anything(given.root)),
@@ -51,14 +51,14 @@ bool ValidityChecks::is_within_bounds(const TestCase& c) const {
   return !is_bounded_ || !is_ast(c) || !may_leave_any(c.root);
 }
 
-bool ValidityChecks::accesses_stay_within(const TestCase& c) const {
-  if (!leaves_buffers(c)) return true;
+bool ValidityChecks::are_accesses_within(const TestCase& c) const {
+  if (!has_access_outside(c)) return true;
   std::lock_guard guard(mutex_);
-  if (!initial_leaves_buffers_) initial_leaves_buffers_ = leaves_buffers(initial_case_);
-  return *initial_leaves_buffers_;
+  if (!has_initial_access_outside_) has_initial_access_outside_ = has_access_outside(initial_case_);
+  return *has_initial_access_outside_;
 }
 
-bool ValidityChecks::leaves_buffers(const TestCase& c) const {
+bool ValidityChecks::has_access_outside(const TestCase& c) const {
   if (!may_leave_any(c.root)) return false;
   const Arrays inputs = arrays_from_bundle(c.inputs);
   auto done = catch_failures([&] {

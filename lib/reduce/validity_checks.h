@@ -25,11 +25,11 @@ class ValidityChecks {
   // do not prove this for the initial case, and for graphs after a stage, where vmin and vmax are too wide.
   bool is_within_bounds(const TestCase& c) const;
   // Returns true if all accesses stay within their buffers when REF runs the case, or if the initial case has an access
-  // out of bounds. Several threads may call accesses_stay_within() if each passes a case with its own Graph.
-  bool accesses_stay_within(const TestCase& c) const;
+  // out of bounds. Several threads may call are_accesses_within() if each passes a case with its own Graph.
+  bool are_accesses_within(const TestCase& c) const;
 
  private:
-  bool leaves_buffers(const TestCase& c) const;
+  bool has_access_outside(const TestCase& c) const;
 
   TestCase initial_case_;
   VariableValues variables_;
@@ -37,7 +37,7 @@ class ValidityChecks {
   bool has_stores_, is_bounded_;
   mutable std::mutex mutex_;
   // unset until it is needed
-  mutable std::optional<bool> initial_leaves_buffers_;
+  mutable std::optional<bool> has_initial_access_outside_;
 };
 
 }  // namespace tgc

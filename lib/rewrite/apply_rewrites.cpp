@@ -16,7 +16,7 @@ class Replay {
 
   UOp run(UOp u, int depth = 0) {
     constexpr int kMaxDepth = 20000;
-    if (depth % kStackCheck == 0 && stack_is_short()) return with_stack([&] { return run(u, depth); });
+    if (depth % kStackCheckLevels == 0 && is_stack_short()) return call_with_stack([&] { return run(u, depth); });
     if (auto known = results_.find(u); known != results_.end()) return known->second;
     if (depth > kMaxDepth) throw Failure("the recorded rewrites nest too deep");
     UOp out = u;

@@ -18,7 +18,7 @@ OpSet early_reject(const PatNode& n) {
   if (n.has_early_reject) return n.early_reject;
   OpSet need;
   for (const PatNode* child : n.children)
-    if (!child->alternatives && child->ops.size() == 1) need.add(child->ops.first());
+    if (!child->has_alternatives && child->ops.size() == 1) need.add(child->ops.first());
   return need;
 }
 
@@ -48,7 +48,7 @@ void combine(const PatNode& n, std::span<const PatNode* const> order, std::vecto
 
 std::vector<PatternChoice> choices(const PatNode& n) {
   std::vector<PatternChoice> out;
-  if (n.alternatives) {
+  if (n.has_alternatives) {
     for (const PatNode* child : n.children)
       for (auto& c : choices(*child)) out.push_back(std::move(c));
   } else if (n.sources == PatNode::Sources::Each || n.children.empty()) {
@@ -77,8 +77,8 @@ uint8_t near_position(size_t depth, size_t near, size_t i) {
 }
 
 uint16_t pair_bit(size_t a, size_t b) {
-  for (size_t i = 0; i < NearNodes::kPairs.size(); i++) {
-    auto [x, y] = NearNodes::kPairs[i];
+  for (size_t i = 0; i < NearNodes::kPositionPairs.size(); i++) {
+    auto [x, y] = NearNodes::kPositionPairs[i];
     if ((a == x && b == y) || (a == y && b == x)) return uint16_t(1 << i);
   }
   return 0;
@@ -93,12 +93,12 @@ BucketPrograms::BucketPrograms(std::vector<const Rule*> of_op) : rules(std::move
       add_rule(*rules[i], chosen, i);
       all.push_back(std::move(chosen));
     }
-  mask_words = (programs.size() + 63) / 64;
-  index_masks(all);
-  number_needed_ops();
+  num_mask_words = (programs.size() + 63) / 64;
+  build_masks(all);
+  assign_op_numbers();
 }
 
-void BucketPrograms::number_needed_ops() {
+void BucketPrograms::assign_op_numbers() {
   static std::atomic<size_t> classes{0};
   OpSet needed;
   for (const MatchProgram& p : programs) needed = needed | p.needed_ops;
@@ -126,7 +126,7 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
   for (size_t k = 0; k < queue.size(); k++) {  // breadth first, because shallow checks reject soonest
     auto [node, parent, child, depth, near] = queue[k];
     const PatNode& n = *node->pattern;
-    TGC_CHECK(k < kMaxNodes && n.children.size() < kLengths - 1, "pattern too large");
+    TGC_CHECK(k < kMaxNodes && n.children.size() < kNumLengths - 1, "pattern too large");
     MatchStep step{.parent = parent,
                    .child = child,
                    .destination_register = uint8_t(k),
@@ -138,7 +138,7 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
                    .pattern = &n};
     // the bucket and its masks check the root's op, dtype and number of sources, and the ops and dtypes of the root's
     // first sources, so the steps need not check them
-    bool first_source = depth == 1 && child < kPositions,
+    bool first_source = depth == 1 && child < kNumOpPositions,
          named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
     if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;
     if (n.sources == PatNode::Sources::Exact && depth > 0) step.checks |= MatchStep::kExact;
@@ -169,7 +169,7 @@ namespace {
 // The functions *_allowed call accept(value) for every value of a fact that the pattern node `n` accepts.
 template <class Accept>
 void lengths_allowed(const PatNode& n, Accept accept) {
-  for (size_t length = 0; length < kLengths; length++)
+  for (size_t length = 0; length < kNumLengths; length++)
     if (n.sources == PatNode::Sources::Exact ? length == n.children.size()
                                              : n.sources != PatNode::Sources::Prefix || length >= n.children.size())
       accept(length);
@@ -195,7 +195,7 @@ const PatNode* at_root(const PatternChoice& root) { return root.pattern; }
 const PatNode* at_source(const PatternChoice& root, size_t i) {
   if (root.pattern->sources == PatNode::Sources::Each) {
     const PatNode* each = root.pattern->children[0];
-    return each->alternatives ? nullptr : each;
+    return each->has_alternatives ? nullptr : each;
   }
   return i < root.children.size() ? root.children[i].pattern : nullptr;
 }
@@ -209,7 +209,7 @@ const PatNode* if_ops(const PatNode* n) { return n && !n->ops.empty() ? n : null
 
 bool programs_near(const PatternChoice& root) {
   bool wants = false;
-  for (size_t i = 0; i < kNearPositions; i++) wants |= if_ops(at_near(root, i / 2, i % 2)) != nullptr;
+  for (size_t i = 0; i < kNumNearPositions; i++) wants |= if_ops(at_near(root, i / 2, i % 2)) != nullptr;
   return wants;
 }
 
@@ -218,16 +218,17 @@ bool programs_near(const PatternChoice& root) {
 template <class Mask, class Wanted, class Allowed>
 void BucketPrograms::fill_fact_masks(size_t values, Mask mask, const std::vector<PatternChoice>& all, Wanted wanted,
                        Allowed allowed) {
-  std::vector<uint64_t> any(mask_words);
+  std::vector<uint64_t> any(num_mask_words);
   for (size_t p = 0; p < programs.size(); p++) {
     uint64_t bit = uint64_t(1) << (p % 64);
-    if (const PatNode* n = wanted(all[p])) allowed(*n, [&](size_t value) { mask(value * mask_words + p / 64) |= bit; });
+    if (const PatNode* n = wanted(all[p]))
+      allowed(*n, [&](size_t value) { mask(value * num_mask_words + p / 64) |= bit; });
     else any[p / 64] |= bit;
   }
-  for (size_t i = 0; i < values * mask_words; i++) mask(i) |= any[i % mask_words];
+  for (size_t i = 0; i < values * num_mask_words; i++) mask(i) |= any[i % num_mask_words];
 }
 
-void BucketPrograms::index_masks(const std::vector<PatternChoice>& all) {
+void BucketPrograms::build_masks(const std::vector<PatternChoice>& all) {
   auto lengths = [](const PatNode& n, auto accept) { lengths_allowed(n, accept); };
   auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
@@ -236,23 +237,23 @@ void BucketPrograms::index_masks(const std::vector<PatternChoice>& all) {
   auto or_absent = [](auto allowed, size_t absent) {
     return [=](const PatNode& n, auto accept) { allowed(n, accept), accept(absent); };
   };
-  length_masks.resize(kLengths * mask_words);
-  dtype_masks.resize(kNumDTypeClasses * mask_words);
-  kind_masks.resize((kAbsentKind + 1) * mask_words);
-  fill_fact_masks(kLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, at_root, lengths);
+  length_masks.resize(kNumLengths * num_mask_words);
+  dtype_masks.resize(kNumDTypeClasses * num_mask_words);
+  kind_masks.resize((kAbsentKind + 1) * num_mask_words);
+  fill_fact_masks(kNumLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, at_root, lengths);
   fill_fact_masks(
       kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].root; }, all,
       [](const PatternChoice& c) { return if_dtypes(at_root(c)); }, dtypes);
-  for (size_t s = 0; s < kDTypePositions; s++)
+  for (size_t s = 0; s < kNumDTypePositions; s++)
     fill_fact_masks(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].source[s]; }, all,
                    [s](const PatternChoice& c) { return if_dtypes(at_source(c, s)); }, or_absent(dtypes, kAbsentDType));
-  for (size_t s = 0; s < kPositions; s++)
+  for (size_t s = 0; s < kNumOpPositions; s++)
     fill_fact_masks(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].source[s]; }, all,
                    [s](const PatternChoice& c) { return if_ops(at_source(c, s)); }, or_absent(kinds, kAbsentKind));
-  for (size_t s = 0; s < kNearPositions; s++)
+  for (size_t s = 0; s < kNumNearPositions; s++)
     fill_fact_masks(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].near[s]; }, all,
                    [s](const PatternChoice& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
-  near_programs.resize(mask_words);
+  near_programs.resize(num_mask_words);
   for (size_t p = 0; p < programs.size(); p++)
     if (tgc::programs_near(all[p])) near_programs[p / 64] |= uint64_t(1) << (p % 64);
 }

@@ -41,7 +41,7 @@ struct alignas(64) MatchProgram {
   bool has_each;
   // true if `needed_ops` must be checked, because the masks and steps do not imply it
   bool must_check_needed_ops;
-  // bit set of indices into NearNodes::kPairs: the two nodes of these pairs must be the same
+  // bit set of indices into NearNodes::kPositionPairs: the two nodes of these pairs must be the same
   uint16_t same_pairs = 0;
   OpSet needed_ops;             // ops that must occur among the sources (UPat.early_reject)
   uint32_t needed_op_bits = 0;  // `needed_ops` as a bit set; BucketPrograms::op_numbers numbers the bits
@@ -51,21 +51,21 @@ struct alignas(64) MatchProgram {
 constexpr size_t kNoValue = kNumScalars, kAbsentDType = kNoValue + 1, kNumDTypeClasses = kAbsentDType + 1;
 inline size_t dtype_class(UOp u) { return u.dtype().value_class(); }
 
-constexpr size_t kPositions = 3;           // the first 3 sources of a node have masks for their op
-constexpr size_t kDTypePositions = 2;      // the first 2 sources of a node have masks for their dtype
-constexpr size_t kNearPositions = 4;
-constexpr size_t kLengths = 9;             // classes of source counts: 0 to 7, and 8 or more
+constexpr size_t kNumOpPositions = 3;      // the first 3 sources of a node have masks for their op
+constexpr size_t kNumDTypePositions = 2;   // the first 2 sources of a node have masks for their dtype
+constexpr size_t kNumNearPositions = 4;
+constexpr size_t kNumLengths = 9;          // classes of source counts: 0 to 7, and 8 or more
 constexpr size_t kAbsentKind = kNumKinds;
 
 // Masks of 64 programs for one kind of node (a constant 0, an ADD, ...), one mask for each position where the node may
 // occur.
 struct alignas(64) KindMasks {
-  uint64_t source[kPositions] = {};
-  uint64_t near[kNearPositions] = {};
+  uint64_t source[kNumOpPositions] = {};
+  uint64_t near[kNumNearPositions] = {};
 };
 struct alignas(32) DTypeMasks {
   uint64_t root = 0;
-  uint64_t source[kDTypePositions] = {};
+  uint64_t source[kNumDTypePositions] = {};
 };
 
 // A node's first two sources (A, B) and the first two sources of each (A0, A1, B0, B1).
@@ -75,9 +75,9 @@ struct NearNodes {
   explicit NearNodes(UOp u);
   UOp nodes[kNumPositions] = {};  // indexed by Position; the empty UOp if the source is missing
   size_t kind(size_t position) const { return nodes[position] ? nodes[position].node()->kind : kAbsentKind; }
-  bool same_pairs(size_t pair) const { return nodes[kPairs[pair].first] == nodes[kPairs[pair].second]; }
+  bool same_pairs(size_t pair) const { return nodes[kPositionPairs[pair].first] == nodes[kPositionPairs[pair].second]; }
   // pairs of positions that a pattern such as x + x may require to have the same node; see MatchProgram::same_pairs
-  static constexpr std::array<std::pair<Position, Position>, 11> kPairs{{
+  static constexpr std::array<std::pair<Position, Position>, 11> kPositionPairs{{
       {kA, kB}, {kA, kB0}, {kA, kB1}, {kB, kA0}, {kB, kA1}, {kA0, kB0}, {kA0, kB1}, {kA1, kB0}, {kA1, kB1}, {kA0, kA1},
       {kB0, kB1}}};
 };
@@ -99,8 +99,8 @@ struct BucketPrograms {
   std::vector<const Rule*> rules;
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
-  size_t mask_words;
-  std::vector<uint64_t> length_masks;  // at index n * mask_words: the mask for n sources (8: 8 or more)
+  size_t num_mask_words;
+  std::vector<uint64_t> length_masks;  // at index n * num_mask_words: the mask for n sources (8: 8 or more)
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
   std::vector<uint64_t> near_programs;    // mask of the programs that use the masks in KindMasks::near
@@ -119,10 +119,10 @@ struct BucketPrograms {
   }
 
  private:
-  void number_needed_ops();
+  void assign_op_numbers();
   void add_rule(const Rule& rule, const PatternChoice& chosen, size_t number);
-  void index_masks(const std::vector<PatternChoice>& chosen);
-  // Fills the mask table of a fact that has `values` possible values. mask(value * mask_words + i) is word i of the
+  void build_masks(const std::vector<PatternChoice>& chosen);
+  // Fills the mask table of a fact that has `values` possible values. mask(value * num_mask_words + i) is word i of the
   // mask for `value`. wanted(program) returns the pattern node that constrains the fact; null if the program accepts
   // every value. allowed(pattern node, accept) calls accept(value) for each value that the pattern node accepts.
   template <class Mask, class Wanted, class Allowed>

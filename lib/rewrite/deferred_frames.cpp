@@ -12,7 +12,7 @@ constexpr uint64_t kEnd = uint64_t(1) << kPlaceBits;
 
 void DeferredFrames::clear() {
   for (const Entry& e : entries_)  // a frame still waits only if an exception ended the previous rewrite
-    if (e.node) waits_for_[e.node.id()] = 0;
+    if (e.node) waiting_entries_[e.node.id()] = 0;
   entries_.clear(), near_frames_.clear(), far_frames_.clear(), next_round_frames_.clear();
   current_entry_ = free_entry_ = 0, size_ = 0;
 }
@@ -36,25 +36,25 @@ void DeferredFrames::add_frame(const RewriteFrame& frame, UOp waits_for) {
   // use little of the gap between the two position numbers, because the next frame is probably added after this one
   uint64_t place = entries_[current_entry_].ring_position + std::clamp<uint64_t>(room >> 10, 1, kFar);
 
-  if (waits_for.id() >= waits_for_.size()) waits_for_.resize(waits_for.id() + 1 + waits_for.id() / 2);
+  if (waits_for.id() >= waiting_entries_.size()) waiting_entries_.resize(waits_for.id() + 1 + waits_for.id() / 2);
   uint32_t next = entries_[current_entry_].next;
-  entries_[at] = {frame, waits_for, place, current_entry_, next, std::exchange(waits_for_[waits_for.id()], at)};
+  entries_[at] = {frame, waits_for, place, current_entry_, next, std::exchange(waiting_entries_[waits_for.id()], at)};
   entries_[current_entry_].next = entries_[next].prev = at;
   current_entry_ = at;
   size_++;
 }
 
-void DeferredFrames::wake_waiters(uint32_t& first) {
+void DeferredFrames::unblock_frames(uint32_t& first) {
   const uint64_t now = entries_[current_entry_].ring_position;
   for (uint32_t i = std::exchange(first, 0); i; i = entries_[i].next_waiter) {
-    Ready ready{entries_[i].ring_position, i};
-    if (ready.ring_position > now) insert_ready(ready);
+    ReadyFrame ready{entries_[i].ring_position, i};
+    if (ready.ring_position > now) insert_ready_frame(ready);
     else next_round_frames_.push_back(ready);
     entries_[i].node = {};
   }
 }
 
-void DeferredFrames::insert_ready(const Ready& ready) {
+void DeferredFrames::insert_ready_frame(const ReadyFrame& ready) {
   // number of entries of near_frames_ to scan for the place of the frame; if its place is not among them, the frame is
   // added to far_frames_
   constexpr size_t kNear = 16;
@@ -68,7 +68,7 @@ void DeferredFrames::insert_ready(const Ready& ready) {
   }
 }
 
-bool DeferredFrames::take_next(RewriteFrame& next) {
+bool DeferredFrames::take_next_frame(RewriteFrame& next) {
   if (near_frames_.empty() && far_frames_.empty()) {
     near_frames_.swap(next_round_frames_);
     std::sort(near_frames_.begin(), near_frames_.end(), std::greater());
@@ -107,7 +107,7 @@ void DeferredFrames::make_room_after(uint32_t at) {
     for (uint64_t i = 0; i < count; i++, first = entries_[first].next)
       entries_[first].ring_position = low + i * (length / count);
     for (auto* frames : {&near_frames_, &far_frames_, &next_round_frames_})
-      for (Ready& ready : *frames) ready.ring_position = entries_[ready.entry_index].ring_position;
+      for (ReadyFrame& ready : *frames) ready.ring_position = entries_[ready.entry_index].ring_position;
     return;
   }
 }

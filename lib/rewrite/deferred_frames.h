@@ -32,17 +32,18 @@ class DeferredFrames {
   // Adds a frame, after the current position, that is blocked until node `waits_for` has a result.
   void add_frame(const RewriteFrame& frame, UOp waits_for);
   // Unblocks the frames that wait for node `u`. Call it when the result of `u` is known.
-  void mark_done(UOp u) {
-    if (size_ && u.id() < waits_for_.size() && waits_for_[u.id()]) [[unlikely]] wake_waiters(waits_for_[u.id()]);
+  void mark_node_done(UOp u) {
+    if (size_ && u.id() < waiting_entries_.size() && waiting_entries_[u.id()]) [[unlikely]]
+      unblock_frames(waiting_entries_[u.id()]);
   }
-  // Calls mark_done(node) for every node that a frame waits for and for which is_done(node) is true.
+  // Calls mark_node_done(node) for every node that a frame waits for and for which is_done(node) is true.
   template <class IsDone>
-  void recheck_blocked(IsDone is_done) {
+  void recheck_blocked_frames(IsDone is_done) {
     for (uint32_t i = entries_[0].next; i; i = entries_[i].next)
-      if (is_done(entries_[i].node)) mark_done(entries_[i].node);
+      if (is_done(entries_[i].node)) mark_node_done(entries_[i].node);
   }
   // Removes the next unblocked frame in ring order and stores it in `next`. Returns false if no frame is unblocked.
-  bool take_next(RewriteFrame& next);
+  bool take_next_frame(RewriteFrame& next);
 
  private:
   struct Entry {
@@ -53,14 +54,14 @@ class DeferredFrames {
     uint32_t next_waiter;     // index of the next entry that waits for the same node; 0 if there is none
   };
 
-  struct Ready {
+  struct ReadyFrame {
     uint64_t ring_position;
     uint32_t entry_index;
-    bool operator>(const Ready& other) const { return ring_position > other.ring_position; }
+    bool operator>(const ReadyFrame& other) const { return ring_position > other.ring_position; }
   };
 
-  void wake_waiters(uint32_t& first);
-  void insert_ready(const Ready& ready);
+  void unblock_frames(uint32_t& first);
+  void insert_ready_frame(const ReadyFrame& ready);
   void make_room_after(uint32_t at);
   uint32_t new_entry();
 
@@ -70,9 +71,10 @@ class DeferredFrames {
   uint32_t free_entry_ = 0;
   size_t size_ = 0;
   // unblocked frames ahead of current_entry_; near_frames_: in descending order; far_frames_: a heap
-  std::vector<Ready> near_frames_, far_frames_;
-  std::vector<Ready> next_round_frames_;       // unblocked frames at or before current_entry_, not sorted
-  std::vector<uint32_t> waits_for_;     // indexed by node id: the newest entry that waits for the node; 0 if none does
+  std::vector<ReadyFrame> near_frames_, far_frames_;
+  std::vector<ReadyFrame> next_round_frames_;  // unblocked frames at or before current_entry_, not sorted
+  // indexed by node id: the newest entry that waits for the node; 0 if none does
+  std::vector<uint32_t> waiting_entries_;
 };
 
 }  // namespace tgc

@@ -48,13 +48,13 @@ size_t compare(Graph& g, uint32_t seed, int nodes, int at_once, int woken) {
     for (int i = below(woken); i-- > 0 && !open.empty();) {
       std::swap(open[size_t(below(int(open.size())))], open.back());
       done.insert(open.back().id());
-      waiting.mark_done(open.back());
+      waiting.mark_node_done(open.back());
       open.pop_back();
     }
     RewriteFrame next;
     uint32_t expected = 0;
     bool any = plain.take(expected, done);
-    REQUIRE(waiting.take_next(next) == any);
+    REQUIRE(waiting.take_next_frame(next) == any);
     REQUIRE(waiting.size() == plain.queue.size());
     if (!any) continue;
     REQUIRE(next.stage == expected);
@@ -84,18 +84,18 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   waiting.add_frame({never, never, 2}, never);
   for (uint32_t i = 0; i < 2000; i++) {
     UOp before = g.constant(dtypes::int32, int64_t(i) + 1), after = g.constant(dtypes::int32, int64_t(i) + 2);
-    waiting.mark_done(before);
+    waiting.mark_node_done(before);
     RewriteFrame next;
-    REQUIRE(waiting.take_next(next));
+    REQUIRE(waiting.take_next_frame(next));
     REQUIRE(next.node == before);
     waiting.add_frame({after, after, 1}, after);
     waiting.add_frame({never, never, 3}, never);
   }
   CHECK(waiting.size() == 2003);
-  waiting.mark_done(never);
+  waiting.mark_node_done(never);
   RewriteFrame next;
   std::vector<uint32_t> order;
-  while (waiting.take_next(next)) order.push_back(next.stage);
+  while (waiting.take_next_frame(next)) order.push_back(next.stage);
   REQUIRE(order.size() == 2002);
   CHECK(order[1998] == 3);  // the frames ahead of the current position are taken first, the newest one before the rest
   CHECK(order[1999] == 2);
@@ -103,5 +103,5 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   CHECK(order[2001] == 3);
   CHECK(waiting.size() == 1);
   waiting.clear();
-  CHECK(!waiting.take_next(next));
+  CHECK(!waiting.take_next_frame(next));
 }

@@ -186,12 +186,12 @@ UOp Fault::choose_result(const Hit& hit, UOp before, UOp after) {
   return after;
 }
 
-void ShortcutFault::report_made(const Shortcut& what, ShortcutWay way, std::span<UOp> result) {
-  if (way != ShortcutWay::Quick || what.name != spec_.rule) return;
+void ShortcutFault::report_made_nodes(const Shortcut& what, ShortcutWay way, std::span<UOp> result) {
+  if (way != ShortcutWay::Quick || what.name != fault_spec_.rule) return;
   std::lock_guard guard(warnings().lock);
-  Expected& expected = warnings().of(spec_);
-  expected.most = std::max(expected.most, ++num_seen_);
-  if (num_seen_ != spec_.application) return;
+  Expected& expected = warnings().of(fault_spec_);
+  expected.most = std::max(expected.most, ++num_seen_results_);
+  if (num_seen_results_ != fault_spec_.application) return;
   expected.was_seeded = true;
   for (UOp& u : result)
     if (u) u = changed_value_within(u);
@@ -211,7 +211,7 @@ std::string never_came(const Expected& e) {
 
 }  // namespace
 
-std::vector<std::string> take_fault_warnings() {
+std::vector<std::string> extract_fault_warnings() {
   std::lock_guard guard(warnings().lock);
   std::vector<std::string> out(warnings().texts.begin(), warnings().texts.end());
   warnings().texts.clear();

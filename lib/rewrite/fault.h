@@ -71,19 +71,19 @@ class Fault : public RewriteOverride {
 // Changes the N-th result of one shortcut's fast path (shortcut.h), for a FaultSpec of kind Shortcut.
 class ShortcutFault : public ShortcutTrial {
  public:
-  explicit ShortcutFault(FaultSpec spec) : spec_(std::move(spec)) {}
-  void report_made(const Shortcut& what, ShortcutWay way, std::span<UOp> result) override;
+  explicit ShortcutFault(FaultSpec spec) : fault_spec_(std::move(spec)) {}
+  void report_made_nodes(const Shortcut& what, ShortcutWay way, std::span<UOp> result) override;
 
  private:
-  FaultSpec spec_;
-  uint64_t num_seen_ = 0;
+  FaultSpec fault_spec_;
+  uint64_t num_seen_results_ = 0;
 };
 
-// Record that a fault was requested, and that it was seeded. take_fault_warnings compares the two.
+// Record that a fault was requested, and that it was seeded. extract_fault_warnings compares the two.
 void record_requested_fault(const FaultSpec& spec);
 void record_seeded_fault(const FaultSpec& spec);
 // Returns the warnings that no earlier call returned: about requested faults that were never seeded, and about
 // applications that made a node without a value.
-std::vector<std::string> take_fault_warnings();
+std::vector<std::string> extract_fault_warnings();
 
 }  // namespace tgc

@@ -48,7 +48,7 @@ bool was_hit(const Rule& rule) { return is_noted(rule, RuleEvent::Hit); }
 bool has_declined(const Rule& rule) { return is_noted(rule, RuleEvent::Declined); }
 bool was_checked(const Rule& rule) { return is_noted(rule, RuleEvent::Checked); }
 
-std::vector<Rule> rules_tried() {
+std::vector<Rule> tried_rules() {
   std::lock_guard guard(notes().lock);
   std::vector<Rule> out;
   for (auto& [id, rule] : notes().tried) out.push_back(rule);

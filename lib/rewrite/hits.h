@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Starts recording. Call it before the first matcher is made, because rules_tried() omits the rules of older matchers.
+// Starts recording. Call it before the first matcher is made, because tried_rules() omits the rules of older matchers.
 void record_rule_events();
 
 namespace detail {
@@ -29,12 +29,12 @@ inline void note_hit(const Rule& rule) { detail::note_if_recording(rule, detail:
 // Records that the rule declined: its pattern matched, but a guard failed, or the right side returned the empty UOp or
 // the node itself.
 // For a rule of lib/spec, records that the rule rejected a node.
-inline void note_declined(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Declined); }
+inline void note_declined_rule(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Declined); }
 
 // Records that a RuleTest check of this rule passed (lib/rewrite/testing.h).
-inline void note_checked(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Checked); }
+inline void note_checked_rule(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Checked); }
 
-// True if note_hit, note_declined or note_checked, respectively, was recorded for the rule.
+// True if note_hit, note_declined_rule or note_checked_rule, respectively, was recorded for the rule.
 bool was_hit(const Rule& rule);
 bool has_declined(const Rule& rule);
 bool was_checked(const Rule& rule);
@@ -43,6 +43,6 @@ bool was_checked(const Rule& rule);
 inline bool is_guarded(const Rule& rule) { return rule.may_decline; }
 
 // Returns the rules of all matchers made since recording began, sorted by id; copies, as rule sets may be destroyed.
-std::vector<Rule> rules_tried();
+std::vector<Rule> tried_rules();
 
 }  // namespace tgc

@@ -24,7 +24,7 @@ uint32_t next_matcher_number() {
 
 // Returns the ops that occur under every node that the pattern `n` matches, at any depth.
 OpSet ops_below(const PatNode& n) {
-  if (n.alternatives || n.sources == PatNode::Sources::Each) return {};  // assume no op: safe, if imprecise
+  if (n.has_alternatives || n.sources == PatNode::Sources::Each) return {};  // assume no op: safe, if imprecise
   OpSet out = early_reject(n);
   for (const PatNode* child : n.children) out = out | ops_below(*child);
   return out;
@@ -71,7 +71,7 @@ bool arg_matches(const PatNode& n, const Arg& arg) {
 // Matches `u`, a source of a node that an `each` pattern matched, with the pattern `n`. `bound` is the bit set of the
 // captures that are set.
 bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
-  if (n.alternatives) {
+  if (n.has_alternatives) {
     for (const PatNode* child : n.children) {
       uint64_t before = bound;
       if (match_each(*child, u, captured, bound)) return true;
@@ -157,17 +157,18 @@ OpSet ops_of_sources(UOp u) {
 
 // Returns word `w` of the AND of all masks for node `u`: bit i is program 64 * w + i.
 [[gnu::always_inline]] inline uint64_t allowed(const BucketPrograms& code, UOp u, size_t w) {
-  const size_t n = u.num_src(), words = code.mask_words;
+  const size_t n = u.num_src(), words = code.num_mask_words;
   const UOp* const src = u.src().data();
   const KindMasks* const kinds = code.kind_masks.data() + w;
   const DTypeMasks* const dtypes = code.dtype_masks.data() + w;
-  uint64_t bits = code.length_masks[std::min(n, kLengths - 1) * words + w] & dtypes[dtype_class(u) * words].root;
-  for (size_t i = 0; i < kPositions; i++) bits &= kinds[(i < n ? src[i].node()->kind : kAbsentKind) * words].source[i];
-  for (size_t i = 0; i < kDTypePositions; i++)
+  uint64_t bits = code.length_masks[std::min(n, kNumLengths - 1) * words + w] & dtypes[dtype_class(u) * words].root;
+  for (size_t i = 0; i < kNumOpPositions; i++)
+    bits &= kinds[(i < n ? src[i].node()->kind : kAbsentKind) * words].source[i];
+  for (size_t i = 0; i < kNumDTypePositions; i++)
     bits &= dtypes[(i < n ? dtype_class(src[i]) : kAbsentDType) * words].source[i];
   if (!(bits & code.near_programs[w])) return bits;
   NearNodes near(u);
-  for (size_t i = 0; i < kNearPositions; i++) bits &= kinds[near.kind(NearNodes::kA0 + i) * words].near[i];
+  for (size_t i = 0; i < kNumNearPositions; i++) bits &= kinds[near.kind(NearNodes::kA0 + i) * words].near[i];
   return bits;
 }
 
@@ -192,7 +193,7 @@ class NotCounted {
   }
   bool match(const MatchProgram&, auto run) { return run(); }
   UOp call(const MatchProgram&, const Match&, auto run) { return run(); }
-  void declined(const Rule& rule) { note_declined(rule); }
+  void declined(const Rule& rule) { note_declined_rule(rule); }
 
  private:
   UOp u_;
@@ -208,19 +209,19 @@ class CountedMatch {
   using Bucket = RuleStats::Bucket;
   CountedMatch(RuleStats& stats, const Bucket& bucket, UOp u)
       : stats_(stats), bucket_(bucket), have_(bucket.programs().class_of(u)), u_(u) {
-    stats.count_try(bucket, bucket.programs().first_class + have_);
+    stats.count_bucket_try(bucket, bucket.programs().first_class + have_);
   }
   ~CountedMatch() {  // counts the match in the destructor, because an exception may end the match
-    if (reached_ != kNone) stats_.count_stop(&bucket_, have_, reached_);
+    if (reached_ != kNone) stats_.count_bucket_stop(&bucket_, have_, reached_);
   }
   bool has_needed(const MatchProgram& p) const { return !(p.needed_op_bits & ~have_); }
 
   bool match(const MatchProgram& p, auto run) {
     constexpr uint32_t kEvery = 64;
     bool timed = stats_.num_matches_++ % kEvery == 0;
-    uint64_t begin = timed ? ticks() : 0;
+    uint64_t begin = timed ? now_ticks() : 0;
     bool matched = run();
-    if (timed) stats_.counters_of(*p.rule).total_ns += (ticks() - begin) * kEvery;
+    if (timed) stats_.counters_of(*p.rule).total_ns += (now_ticks() - begin) * kEvery;
     return matched;
   }
 
@@ -230,10 +231,10 @@ class CountedMatch {
     RuleStats::Counters& calling = stats_.counters_of(*p.rule);
     uint32_t weight = calling.num_calls < kFirst ? 1 : calling.num_calls % kSome == 0 ? kSome : 0;
     calling.num_calls++;
-    uint64_t begin = weight ? ticks() : 0;
+    uint64_t begin = weight ? now_ticks() : 0;
     UOp out = run();
     if (out == bottom_up_gate()) return out;  // a gate does not count as a hit, as in tinygrad
-    uint64_t taken = weight ? (ticks() - begin) * weight : 0;
+    uint64_t taken = weight ? (now_ticks() - begin) * weight : 0;
     // look the counters up again, because run() may have moved their table
     RuleStats::Counters& counters = stats_.counters_of(*p.rule);
     counters.total_ns += taken;
@@ -244,7 +245,7 @@ class CountedMatch {
     return out;
   }
   void declined(const Rule& rule) {
-    note_declined(rule);
+    note_declined_rule(rule);
     reached_ = kNone;
   }
 
@@ -287,7 +288,7 @@ template <class Count>
                                         Hit& hit, Count count) {
   Captures captures;
   const Rule* done = nullptr;  // the rule that returned `u` itself last; its other programs are skipped
-  for (size_t w = 0; w < code.mask_words; w++)
+  for (size_t w = 0; w < code.num_mask_words; w++)
     for (uint64_t bits = allowed(code, u, w); bits; bits &= bits - 1) {
       const MatchProgram& program = code.programs[w * 64 + size_t(std::countr_zero(bits))];
       const Rule& rule = *program.rule;
@@ -358,13 +359,13 @@ Sets& all_sets() {
 }  // namespace
 
 RemainingRulesTable::~RemainingRulesTable() {
-  for (auto& made : remaining_) delete made.load();
+  for (auto& made : cached_remaining_) delete made.load();
 }
 
-const RemainingRules& RemainingRulesTable::make_remaining(const Matcher& matcher, uint16_t tried) const {
+const RemainingRules& RemainingRulesTable::make_remaining_rules(const Matcher& matcher, uint16_t tried) const {
   Sets& all = all_sets();
   std::lock_guard guard(all.lock);
-  if (const RemainingRules* made = remaining_[tried].load(std::memory_order_relaxed)) return *made;
+  if (const RemainingRules* made = cached_remaining_[tried].load(std::memory_order_relaxed)) return *made;
   const RuleIds& known = all.sets[tried];
   RuleIds then = known;
   std::vector<const Rule*> rest;
@@ -380,8 +381,8 @@ const RemainingRules& RemainingRulesTable::make_remaining(const Matcher& matcher
     out->owned_matcher = std::make_unique<const Matcher>(rest);
     out->remaining_matcher = out->owned_matcher.get();
   }
-  out->new_set = all.number_of(std::move(then));
-  remaining_[tried].store(out, std::memory_order_release);
+  out->new_set_number = all.number_of(std::move(then));
+  cached_remaining_[tried].store(out, std::memory_order_release);
   return *out;
 }
 

@@ -29,7 +29,7 @@ struct RemainingRules {
   const Matcher* remaining_matcher;
   // number of the set to store in the node once all rules of `remaining_matcher` have declined it, too; 0 if the set
   // has no number
-  uint16_t new_set;
+  uint16_t new_set_number;
   // owns `remaining_matcher`, unless `remaining_matcher` is the matcher itself
   std::unique_ptr<const Matcher> owned_matcher;
 };
@@ -41,14 +41,14 @@ class RemainingRulesTable {
 
   RemainingRulesTable() = default;
   ~RemainingRulesTable();
-  const RemainingRules& remaining_for(const Matcher& matcher, uint16_t tried) const {
-    const RemainingRules* made = remaining_[tried].load(std::memory_order_acquire);
-    return made ? *made : make_remaining(matcher, tried);
+  const RemainingRules& remaining_rules_for(const Matcher& matcher, uint16_t tried) const {
+    const RemainingRules* made = cached_remaining_[tried].load(std::memory_order_acquire);
+    return made ? *made : make_remaining_rules(matcher, tried);
   }
 
  private:
-  const RemainingRules& make_remaining(const Matcher& matcher, uint16_t tried) const;
-  mutable std::array<std::atomic<const RemainingRules*>, kMaxSets> remaining_ = {};
+  const RemainingRules& make_remaining_rules(const Matcher& matcher, uint16_t tried) const;
+  mutable std::array<std::atomic<const RemainingRules*>, kMaxSets> cached_remaining_ = {};
 };
 
 class Matcher {
@@ -77,7 +77,9 @@ class Matcher {
     });
   }
   // Returns the rules to try on a node for which the negative cache stores the set number `tried`.
-  const RemainingRules& remaining_after(uint16_t tried) const { return remaining_rules_.remaining_for(*this, tried); }
+  const RemainingRules& remaining_rules_after(uint16_t tried) const {
+    return remaining_rules_.remaining_rules_for(*this, tried);
+  }
   bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
   size_t num_programs() const;
   size_t num_rules_for(Op op) const;

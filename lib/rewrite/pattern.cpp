@@ -123,7 +123,7 @@ std::string joined(std::span<const PatNode* const> children, const char* separat
 }  // namespace
 
 std::string to_text(const PatNode& n) {
-  if (n.alternatives) return "(" + joined(n.children, " or ") + ")";
+  if (n.has_alternatives) return "(" + joined(n.children, " or ") + ")";
   if (n.form == "-")
     return n.children.size() == 1 ? "-" + to_text(*n.children[0]) : "(" + joined(n.children, " - ") + ")";
   if (!n.form.empty())

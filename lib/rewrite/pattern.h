@@ -29,8 +29,8 @@ namespace tgc {
 // Returns a pointer that identifies the C++ type T at run time.
 template <class T>
 const char* type_key() {
-  static constexpr char kKey = 0;
-  return &kKey;
+  static constexpr char kTypeKey = 0;
+  return &kTypeKey;
 }
 
 // A successful match, the input of a right side: the matched node, the captured nodes, and the rewrite's context.
@@ -53,7 +53,7 @@ struct PatNode {
   DTypeSet dtypes;               // the dtypes that the node may have; if empty, the node may have any dtype
   Sources sources = Sources::Any;
   bool permute = false;          // true: the sources may match in any order
-  bool alternatives = false;     // true: `children` are alternatives for this node, not patterns for its sources
+  bool has_alternatives = false;  // true: `children` are alternatives for this node, not patterns for its sources
   int8_t capture = -1;  // capture id, the number of the name that is bound to the node; -1 if no name is bound
   bool has_arg = false;
   bool has_arg_ints = false;
@@ -88,7 +88,7 @@ const PatNode* make_const(Const value, DTypeSet dtypes);
 //   node()           returns the pattern node, for matching and listings
 // and, if it may be part of a right side, at least one of
 //   build(m)   makes the expression's node
-//   value(m)   returns a number; if kNumber is true, it becomes a constant with the dtype of the operand next to it
+//   value(m)   returns a number; if kIsNumber is true, it becomes a constant with the dtype of the operand next to it
 template <uint64_t Bound>
 class Pat;
 
@@ -101,7 +101,7 @@ struct Expr {
   auto of(DType scalar) const { return pat().of(scalar); }
   auto arg(Arg value) const { return pat().arg(value); }
 
-  static constexpr bool kNumber = false;
+  static constexpr bool kIsNumber = false;
 
  private:
   const Self& self() const { return static_cast<const Self&>(*this); }
@@ -116,7 +116,7 @@ concept Literal = std::is_arithmetic_v<T>;
 template <class T>
 concept Term = Expression<T> || Literal<T>;
 template <class T>
-concept Number = Expression<T> && T::kNumber;
+concept Number = Expression<T> && T::kIsNumber;
 template <class T>
 concept Buildable = requires(const T& t, const Match& m) { { t.build(m) } -> std::same_as<UOp>; };
 
@@ -126,37 +126,37 @@ class Pat : public Expr<Pat<Bound>> {
  public:
   static constexpr uint64_t kBoundCaptures = Bound;
   static constexpr bool kIsPattern = true;
-  explicit Pat(const PatNode* n) : n_(n) {}
-  const PatNode* node() const { return n_; }
+  explicit Pat(const PatNode* n) : node_(n) {}
+  const PatNode* node() const { return node_; }
 
   template <class Capture>
   auto as(Capture) const {
-    return changed<Bound | Capture::kBoundCaptures>([](PatNode& n) { n.capture = Capture::kId; });
+    return with_change<Bound | Capture::kBoundCaptures>([](PatNode& n) { n.capture = Capture::kCaptureId; });
   }
-  Pat of(DTypeSet dtypes) const { return changed([&](PatNode& n) { n.dtypes = dtypes; }); }
+  Pat of(DTypeSet dtypes) const { return with_change([&](PatNode& n) { n.dtypes = dtypes; }); }
   Pat of(DType scalar) const { return of(DTypeSet{scalar.scalar_kind()}); }
-  Pat arg(Arg value) const { return changed([&](PatNode& n) { n.has_arg = true, n.arg = value; }); }
+  Pat arg(Arg value) const { return with_change([&](PatNode& n) { n.has_arg = true, n.arg = value; }); }
   Pat arg_ints(std::span<const int64_t> values) const {
-    return changed([&](PatNode& n) { n.has_arg_ints = true, n.arg_ints = values; });
+    return with_change([&](PatNode& n) { n.has_arg_ints = true, n.arg_ints = values; });
   }
   Pat early_reject(OpSet ops) const {
-    return changed([&](PatNode& n) { n.has_early_reject = true, n.early_reject = ops; });
+    return with_change([&](PatNode& n) { n.has_early_reject = true, n.early_reject = ops; });
   }
 
  private:
   template <uint64_t B = Bound, class Change>
-  Pat<B> changed(Change change) const {
-    PatNode copy = *n_;
+  Pat<B> with_change(Change change) const {
+    PatNode copy = *node_;
     change(copy);
     return Pat<B>(make(copy));
   }
-  const PatNode* n_;
+  const PatNode* node_;
 };
 
 // A name, such as x, that a pattern binds to the matched node. If `Constant` is true, it matches CONST and VCONST only.
 template <int Id, bool Constant = false>
 struct Capture : Expr<Capture<Id, Constant>> {
-  static constexpr int kId = Id;
+  static constexpr int kCaptureId = Id;
   static constexpr uint64_t kBoundCaptures = uint64_t(1) << Id;
   static constexpr bool kIsPattern = true;
   static const PatNode* node() {
@@ -187,7 +187,7 @@ struct LiteralNumber : Expr<LiteralNumber> {
   explicit LiteralNumber(Const v) : number(v) {}
   static constexpr uint64_t kBoundCaptures = 0;
   static constexpr bool kIsPattern = false;  // a number alone is not a pattern, but it can be an operand in one
-  static constexpr bool kNumber = true;
+  static constexpr bool kIsNumber = true;
   const PatNode* node() const { return make_const(number, {}); }
   Const value(const Match&) const { return number; }
   Const number;
@@ -229,7 +229,7 @@ const PatNode* node_of(T p) { return p.node(); }
 template <Op kOp>
 struct Fixed {
   static constexpr uint64_t kBoundCaptures = 0;
-  static constexpr bool kKnown = true;
+  static constexpr bool kHasKnownOp = true;
   static constexpr Op op(const Match&) { return kOp; }
   template <class... Operands>
   static const PatNode* node(Operands... operands) {
@@ -240,7 +240,7 @@ struct Fixed {
 };
 struct AnyOp {
   static constexpr uint64_t kBoundCaptures = 0;
-  static constexpr bool kKnown = true;
+  static constexpr bool kHasKnownOp = true;
   Op fixed;
   Op op(const Match&) const { return fixed; }
   const PatNode* word() const { return make_word(name_of(fixed)); }
@@ -296,7 +296,7 @@ struct Alu1 : Expr<Alu1<OpOf, A>> {
   [[no_unique_address]] A a;
   Alu1(OpOf op_of, A a) : op_of(op_of), a(a) {}
   static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | A::kBoundCaptures;
-  static constexpr bool kIsPattern = OpOf::kKnown && A::kIsPattern;
+  static constexpr bool kIsPattern = OpOf::kHasKnownOp && A::kIsPattern;
   const PatNode* node() const { return op_of.node(a.node()); }
   UOp build(const Match& m) const
     requires Buildable<A>
@@ -315,7 +315,7 @@ struct Alu2 : Expr<Alu2<OpOf, A, B>> {
   [[no_unique_address]] B b;
   Alu2(OpOf op_of, A a, B b) : op_of(op_of), a(a), b(b) {}
   static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | A::kBoundCaptures | B::kBoundCaptures;
-  static constexpr bool kIsPattern = OpOf::kKnown && kAllMatch<A, B>;
+  static constexpr bool kIsPattern = OpOf::kHasKnownOp && kAllMatch<A, B>;
   const PatNode* node() const {
     return with_nodes(a, b, [&](auto* x, auto* y) { return op_of.node(x, y); });
   }
@@ -426,7 +426,7 @@ inline Pat<0> constant(Const value, DType dtype) { return Pat<0>(make_const(valu
 template <PatLike A, PatLike... Ts>
 auto any_of(A first, Ts... rest) {
   return Pat<(A::kBoundCaptures & ... & Ts::kBoundCaptures)>(
-      make({.alternatives = true}, {node_of(first), node_of(rest)...}));
+      make({.has_alternatives = true}, {node_of(first), node_of(rest)...}));
 }
 template <PatLike T>
 auto or_casted(T p) { return any_of(p, cast(p)); }

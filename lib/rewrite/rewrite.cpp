@@ -48,17 +48,17 @@ class Rewriter {
         observer_(state.observer),
         override_(state.rewrite_override),
         is_watched_(state.is_watched()),
-        reports_events_(observer_ && !observer_->counts_only),
+        reports_events_(observer_ && !observer_->is_counting_only),
         uses_negative_cache_(paths.skips_tried),
         in_order_(!paths.depth_first),
         limit_(state.stack_limit(graph)),
-        w_(workspace),
+        workspace_(workspace),
         results_(results) {}
 
   UOp run(UOp root) {
     fit();
     if (UOp known = result_of(root)) return known;
-    run_ = ++results_.last_epoch;
+    run_ = ++results_.last_epoch_number;
     if (in_order_) run_in_order(root);
     else run_depth_first(root);
     return result_of(root);
@@ -74,25 +74,25 @@ class Rewriter {
   static constexpr size_t kHitsPerCheck = 64;
 
   void fit() { results_.fit_graph(graph_); }
-  bool is_done(UOp u) const { return results_.of(u).mark == results_.epoch; }
+  bool is_done(UOp u) const { return results_.of(u).mark == results_.epoch_number; }
   UOp result_of(UOp u) const {
     const RewriteSlot& slot = results_.of(u);
-    return slot.mark == results_.epoch ? UOp(slot.result) : UOp();
+    return slot.mark == results_.epoch_number ? UOp(slot.result) : UOp();
   }
   void set_result(UOp u, UOp result) {
-    results_.at(u).set(result.node(), results_.epoch);
-    w_.deferred_frames.mark_done(u);
+    results_.at(u).set(result.node(), results_.epoch_number);
+    workspace_.deferred_frames.mark_node_done(u);
   }
 
   // ---- tinygrad's order, which is used if a context, an observer or a RewriteOverride can see the order. A node that
   // is already on the stack is not pushed again; a frame that needs the node's result earlier is deferred.
   void run_in_order(UOp root) {
-    w_.deferred_frames.clear();
+    workspace_.deferred_frames.clear();
     queue(root, results_.at(root));
     do {
-      while (!w_.stack.empty()) {
-        RewriteFrame f = w_.stack.back();
-        w_.stack.pop_back();
+      while (!workspace_.stack.empty()) {
+        RewriteFrame f = workspace_.stack.back();
+        workspace_.stack.pop_back();
         if (!is_done(f.node)) step(f);
       }
     } while (take_waiting());
@@ -104,38 +104,39 @@ class Rewriter {
     else link(f.node, f.new_node);
   }
 
-  void push(UOp n, UOp new_n, Stage stage) { w_.stack.push_back({n, new_n, stage}); }
+  void push(UOp n, UOp new_n, Stage stage) { workspace_.stack.push_back({n, new_n, stage}); }
   void queue(UOp u, RewriteSlot& slot) {
     slot.mark = run_;
     push(u, u, kEnter);
   }
 
   void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) {
-    w_.deferred_frames.add_frame({n, new_n, stage}, waits_for);
-    check_limit(w_.stack.size() + w_.deferred_frames.size());
+    workspace_.deferred_frames.add_frame({n, new_n, stage}, waits_for);
+    check_limit(workspace_.stack.size() + workspace_.deferred_frames.size());
   }
 
   // Pushes the next deferred frame that can proceed. Returns false if no frame is deferred; throws if none can proceed.
   bool take_waiting() {
     RewriteFrame next;
-    if (!w_.deferred_frames.size()) return false;
-    if (!w_.deferred_frames.take_next(next)) {
-      w_.deferred_frames.recheck_blocked([&](UOp u) { return is_done(u); });  // a nested rewrite may have set results
-      if (!w_.deferred_frames.take_next(next)) endless("nodes wait for each other");
+    if (!workspace_.deferred_frames.size()) return false;
+    if (!workspace_.deferred_frames.take_next_frame(next)) {
+      // a nested rewrite may have set results
+      workspace_.deferred_frames.recheck_blocked_frames([&](UOp u) { return is_done(u); });
+      if (!workspace_.deferred_frames.take_next_frame(next)) endless("nodes wait for each other");
     }
-    w_.stack.push_back(next);
+    workspace_.stack.push_back(next);
     return true;
   }
 
   const Matcher& rules_for(UOp u) const {
-    return uses_negative_cache_ ? *pm_->remaining_after(NodeNotes::negative_set(u)).remaining_matcher : *pm_;
+    return uses_negative_cache_ ? *pm_->remaining_rules_after(NodeNotes::negative_set(u)).remaining_matcher : *pm_;
   }
 
   UOp apply_top_down(UOp u) {
     if (!uses_negative_cache_) return apply(*pm_, u);
-    const RemainingRules& after = pm_->remaining_after(NodeNotes::negative_set(u));
+    const RemainingRules& after = pm_->remaining_rules_after(NodeNotes::negative_set(u));
     UOp out = apply(*after.remaining_matcher, u);
-    if (!out) NodeNotes::negative_set(u) = after.new_set;
+    if (!out) NodeNotes::negative_set(u) = after.new_set_number;
     return out;
   }
 
@@ -151,8 +152,8 @@ class Rewriter {
     }
     fit();
     if (!out) return out;
-    w_.recent_hits[w_.num_hits++ % Workspace::kMaxRecentHits] = {tried_.rule, u};
-    if (w_.num_hits % kHitsPerCheck == 0) throw_if_late();
+    workspace_.recent_hits[workspace_.num_hits++ % Workspace::kMaxRecentHits] = {tried_.rule, u};
+    if (workspace_.num_hits % kHitsPerCheck == 0) throw_if_late();
     return out;
   }
 
@@ -174,11 +175,11 @@ class Rewriter {
   }
 
   UOp apply_bottom_up(UOp u) {
-    w_.bottom_up.fit_graph(graph_);
-    const RewriteSlot& known = w_.bottom_up[u.id()];
-    if (known.mark == w_.num_rewrites) return UOp(known.result);
+    workspace_.bottom_up.fit_graph(graph_);
+    const RewriteSlot& known = workspace_.bottom_up[u.id()];
+    if (known.mark == workspace_.num_rewrites) return UOp(known.result);
     UOp out = apply(*bpm_, u);
-    w_.bottom_up.at(u.id()).set(out.node(), w_.num_rewrites);
+    workspace_.bottom_up.at(u.id()).set(out.node(), workspace_.num_rewrites);
     return out;
   }
 
@@ -204,16 +205,16 @@ class Rewriter {
       if (reports_events_) observer_->gate_node(new_n);
       return set_result(n, new_n);
     }
-    size_t before = w_.stack.size();
+    size_t before = workspace_.stack.size();
     push(n, new_n, kRebuild);
     for (size_t i = new_n.num_src(); i-- > 0;) {
       UOp s = new_n.src(i);
       RewriteSlot& slot = results_.at(s);
-      if (slot.mark != run_ && slot.mark != results_.epoch) queue(s, slot);
+      if (slot.mark != run_ && slot.mark != results_.epoch_number) queue(s, slot);
     }
-    check_limit(w_.stack.size());
-    if (w_.stack.size() > before + 1) return;
-    w_.stack.pop_back();  // no source needs a visit, so rebuild the node now
+    check_limit(workspace_.stack.size());
+    if (workspace_.stack.size() > before + 1) return;
+    workspace_.stack.pop_back();  // no source needs a visit, so rebuild the node now
     rebuild(n, new_n);
   }
 
@@ -221,7 +222,7 @@ class Rewriter {
     bool changed = false;
     for (UOp s : new_n.src()) {
       const RewriteSlot& slot = results_.of(s);
-      if (slot.mark != results_.epoch) return postpone(n, new_n, kRebuild, s);
+      if (slot.mark != results_.epoch_number) return postpone(n, new_n, kRebuild, s);
       changed |= slot.result != s.node();
     }
     if (changed) return rebuilt(n, new_n);
@@ -265,7 +266,7 @@ class Rewriter {
   void run_depth_first(UOp root) {
     if (!bpm_ && is_left_alone(root)) return set_result(root, root);
     begin(root);
-    while (!w_.visits.empty()) advance(w_.visits.back());
+    while (!workspace_.visits.empty()) advance(workspace_.visits.back());
   }
 
   void begin(UOp n) {
@@ -278,16 +279,16 @@ class Rewriter {
 
   [[gnu::always_inline]] void advance(Workspace::Visit& v) {
     if (v.next_source == kWaits) return finish(v, result_of(v.replacement));
-    const uint32_t epoch = results_.epoch;
+    const uint32_t epoch_number = results_.epoch_number;
     bool changed = false;
     auto src = v.replacement.src();
     for (size_t i = v.next_source; i < src.size(); i++) {
       UOp s = src[i];
       const RewriteSlot& slot = results_.of(s);
-      if (slot.mark == epoch) {
+      if (slot.mark == epoch_number) {
         changed |= slot.result != s.node();
       } else if (!bpm_ && is_left_alone(s)) {
-        results_.at(s).set(s.node(), epoch);
+        results_.at(s).set(s.node(), epoch_number);
       } else {
         v.next_source = uint32_t(i);
         v.has_changed_source |= changed;
@@ -339,17 +340,17 @@ class Rewriter {
   }
 
   [[gnu::always_inline]] void visit(UOp n, UOp now, uint32_t next) {
-    w_.visits.push_back({n, now, next, false});
-    check_limit(w_.visits.size());
+    workspace_.visits.push_back({n, now, next, false});
+    check_limit(workspace_.visits.size());
   }
 
   void finish(const Workspace::Visit& v, UOp result) {
     set_result(v.node, result);
-    w_.visits.pop_back();
+    workspace_.visits.pop_back();
   }
 
   UOp with_results(UOp u) {
-    UOp out = w_.rebuilt(u, [this](UOp s) { return result_of(s); });
+    UOp out = workspace_.rebuilt(u, [this](UOp s) { return result_of(s); });
     fit();
     return out;
   }
@@ -362,7 +363,7 @@ class Rewriter {
   }
 
   [[noreturn, gnu::noinline]] void endless(std::string_view why, UOp start = {}) {
-    fail_endless(w_, name_, why, start);
+    fail_endless_rewrite(workspace_, name_, why, start);
   }
 
   Graph& graph_;
@@ -377,7 +378,7 @@ class Rewriter {
   bool uses_negative_cache_;
   bool in_order_;
   size_t limit_;
-  Workspace& w_;
+  Workspace& workspace_;
   Where& results_;
   uint32_t run_ = 0;
   Hit tried_;
@@ -405,7 +406,7 @@ FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const Rew
   auto quick = [&](const Shortcut& what) { return state.choose_way(what).way == ShortcutWay::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
-  bool only_counted = state.observer && state.observer->counts_only && !state.rewrite_override &&
+  bool only_counted = state.observer && state.observer->is_counting_only && !state.rewrite_override &&
                       !state.trial;  // then take the depth-first order: it gives the same counts
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
           one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),
@@ -432,7 +433,7 @@ UOp rewritten(UOp u, RewriteState& state, const RuleSet& rules, const RewriteOpt
   UOp out = with_rewriter(u.graph(), state, rules, options, paths, [&](auto& rewriter) { return rewriter.run(u); });
   if (state.trial) [[unlikely]] {
     auto tell = [&](const Shortcut& what, bool quick) {
-      state.trial->report_made(what, quick ? ShortcutWay::Quick : ShortcutWay::Faithful, {&out, 1});
+      state.trial->report_made_nodes(what, quick ? ShortcutWay::Quick : ShortcutWay::Faithful, {&out, 1});
     };
     tell(kKnownResults, paths.known != nullptr);
     tell(kTriedRules, paths.skips_tried);
@@ -448,7 +449,7 @@ UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options)
   auto& state = graph.extension<RewriteState>();
   RewriteReporter scope(state, sink, rules, options);
   auto none_applies = [&] { return applies_nowhere(graph, rules, options) ? std::optional(sink) : std::nullopt; };
-  return scope.finish_rewrite(detail::go(state.choose_way(kAppliesNowhere), kAppliesNowhere, none_applies,
+  return scope.finish_rewrite(detail::run_way(state.choose_way(kAppliesNowhere), kAppliesNowhere, none_applies,
                               [&] { return rewritten(sink, state, rules, options); }));
 }
 
@@ -466,7 +467,7 @@ std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rule
   return out;
 }
 
-void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options) {
+void try_rules_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options) {
   if (nodes.empty()) return;
   UOp last = nodes.back();
   auto& state = last.graph().extension<RewriteState>();

@@ -18,13 +18,13 @@ class ContextRef {
   ContextRef() = default;
   template <class T>
     requires(!std::is_same_v<std::remove_const_t<T>, ContextRef>)
-  ContextRef(T& object) : ptr_(const_cast<void*>(static_cast<const void*>(&object))), type_(type_key<T>()) {}
+  ContextRef(T& object) : ptr_(const_cast<void*>(static_cast<const void*>(&object))), type_key_(type_key<T>()) {}
   void* ptr() const { return ptr_; }
-  const char* type() const { return type_; }
+  const char* type() const { return type_key_; }
 
  private:
   void* ptr_ = nullptr;
-  const char* type_ = nullptr;
+  const char* type_key_ = nullptr;
 };
 
 struct RewriteOptions {
@@ -45,7 +45,7 @@ std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rule
 
 // Tries the rules once on each of `nodes`, in order. The rules must decline every node; they may only change the
 // context. Throws a Failure if a rule returns a node.
-void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
+void try_rules_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). Throws a Failure if that does not
 // end. If `rules` is set, it must end with the rules of substitute_rules(); the rules before them are tried first on
@@ -60,13 +60,13 @@ class SubstituteContext {
   SubstituteContext(Graph& graph, const Substitution& replacements);  // ignores pairs of a node and itself
   UOp find_replacement(UOp u) const;  // returns the replacement of `u`; the empty UOp if `u` has none
   std::span<const std::pair<UOp, UOp>> replacement_pairs() const { return replacement_pairs_; }
-  uint32_t first_id() const { return first_id_; }
+  uint32_t first_node_id() const { return first_node_id_; }
 
  private:
   OpSet ops_;
   Substitution replacement_pairs_;
   std::unordered_map<const Node*, UOp> replacement_map_;
-  uint32_t first_id_ = UINT32_MAX;
+  uint32_t first_node_id_ = UINT32_MAX;
 };
 
 // A bottom-up rule returns bottom_up_gate() to leave a node and all nodes below it unchanged (ops.py:BottomUpGate). The
@@ -81,10 +81,10 @@ class RewriteObserver {
   virtual ~RewriteObserver() = default;
   virtual void begin_rewrite(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
   // `num_nodes_before` is the number of nodes in the graph before the rules were tried: nodes with ids from
-  // `num_nodes_before` on are new. `ns` is the duration in nanoseconds; 0 if it was not measured.
+  // `num_nodes_before` on are new. `time_ns` is the duration in nanoseconds; 0 if it was not measured.
   struct Cost {
     uint32_t num_nodes_before;
-    uint64_t ns;
+    uint64_t time_ns;
   };
   virtual void apply_rule(const Hit& /*hit*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
   virtual void rebuild_node(UOp /*before*/, UOp /*after*/) {}  // `after` is `before` with its rewritten sources
@@ -92,7 +92,7 @@ class RewriteObserver {
   // `result` is empty if an exception ended the rewrite
   virtual void end_rewrite(std::string_view /*name*/, UOp /*result*/) {}
   RuleStats* rule_stats = nullptr;  // if set, tries and hits are counted here
-  bool counts_only = false;         // true: rewrites only fill `rule_stats` and call none of the functions above
+  bool is_counting_only = false;    // true: rewrites only fill `rule_stats` and call none of the functions above
 };
 void set_observer(Graph& graph, RewriteObserver* observer);
 RewriteObserver* observer_of(Graph& graph);

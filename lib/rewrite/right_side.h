@@ -51,11 +51,11 @@ inline std::span<UOp> as_span(FoldingResult& taken) { return {&taken.node, 1}; }
 
 namespace tgc::pat {
 
-inline constexpr std::string_view kLambda = "{...}";
+inline constexpr std::string_view kLambdaText = "{...}";
 
 template <auto F>
 constexpr std::string_view function_name() {
-  if (!std::is_pointer_v<decltype(F)>) return kLambda;
+  if (!std::is_pointer_v<decltype(F)>) return kLambdaText;
   // __PRETTY_FUNCTION__ ends in "[with auto F = tgc::{anonymous}::name; ...]" in GCC, in "[F = &tgc::name]" in Clang.
   std::string_view text = __PRETTY_FUNCTION__;
   text.remove_prefix(text.find("F = ") + 4);
@@ -67,26 +67,26 @@ template <auto F>
 inline constexpr std::string_view kFunctionName = function_name<F>();  // stored, so that it is computed at compile time
 
 template <class... Es>
-constexpr uint64_t kBoundOf = (uint64_t(0) | ... | Es::kBoundCaptures);
+constexpr uint64_t kBoundCapturesOf = (uint64_t(0) | ... | Es::kBoundCaptures);
 
 template <Expression E>
 struct Fold : Expr<Fold<E>> {
-  [[no_unique_address]] E e;
-  explicit Fold(E e) : e(e) {}
+  [[no_unique_address]] E argument;
+  explicit Fold(E argument) : argument(argument) {}
   static constexpr uint64_t kBoundCaptures = E::kBoundCaptures;
-  static constexpr bool kIsPattern = false, kNumber = true;
-  const PatNode* node() const { return make_form("fold", {e.node()}); }
-  Const value(const Match& m) const { return e.value(m); }
+  static constexpr bool kIsPattern = false, kIsNumber = true;
+  const PatNode* node() const { return make_form("fold", {argument.node()}); }
+  Const value(const Match& m) const { return argument.value(m); }
 };
 template <Expression E>
-auto fold(E e) { return Fold(e); }
+auto fold(E argument) { return Fold(argument); }
 
 template <auto F, class... Names>
 struct NumberOf : Expr<NumberOf<F, Names...>> {
-  static constexpr uint64_t kBoundCaptures = kBoundOf<Names...>;
-  static constexpr bool kIsPattern = false, kNumber = true;
+  static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Names...>;
+  static constexpr bool kIsPattern = false, kIsNumber = true;
   const PatNode* node() const { return make_form(kFunctionName<F>, {Names::node()...}); }
-  Const value(const Match& m) const { return F(m.captured[Names::kId]...); }
+  Const value(const Match& m) const { return F(m.captured[Names::kCaptureId]...); }
 };
 template <auto F, class... Names>
 auto fold(Names...) { return NumberOf<F, Names...>(); }
@@ -110,8 +110,8 @@ template <auto F, Expression... Es>
 struct NumberFunction : Expr<NumberFunction<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
   explicit NumberFunction(Es... es) : operands(es...) {}
-  static constexpr uint64_t kBoundCaptures = kBoundOf<Es...>;
-  static constexpr bool kIsPattern = false, kNumber = true;
+  static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Es...>;
+  static constexpr bool kIsPattern = false, kIsNumber = true;
   const PatNode* node() const {
     return std::apply([](auto&... es) { return make_form(kFunctionName<F>, {es.node()...}); }, operands);
   }
@@ -135,9 +135,9 @@ TGC_NUMBER_BINARY(floor_mod)
 TGC_NUMBER_BINARY(true_div)
 #undef TGC_NUMBER_BINARY
 template <Expression E>
-auto ceil(E e) { return NumberFunction<number::ceil, E>(e); }
+auto ceil(E argument) { return NumberFunction<number::ceil, E>(argument); }
 template <Expression E>
-auto floor(E e) { return NumberFunction<number::floor, E>(e); }
+auto floor(E argument) { return NumberFunction<number::floor, E>(argument); }
 
 struct DTypeIs {
   DType dtype;
@@ -148,19 +148,19 @@ struct DTypeIs {
 template <class Name>
 struct DTypeOf {
   static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
-  static DType of(const Match& m) { return m.captured[Name::kId].dtype(); }
+  static DType of(const Match& m) { return m.captured[Name::kCaptureId].dtype(); }
   static const PatNode* node() { return make_form("dtype_of", {Name::node()}); }
 };
 template <class Name>
 struct ElementDTypeOf {
   static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
-  static DType of(const Match& m) { return m.captured[Name::kId].dtype().scalar(); }
+  static DType of(const Match& m) { return m.captured[Name::kCaptureId].dtype().scalar(); }
   static const PatNode* node() { return make_form("element_dtype_of", {Name::node()}); }
 };
 template <auto F, class... Names>
 struct DTypeBy {
-  static constexpr uint64_t kBoundCaptures = kBoundOf<Names...>;
-  static DType of(const Match& m) { return F(m.captured[Names::kId]...); }
+  static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Names...>;
+  static DType of(const Match& m) { return F(m.captured[Names::kCaptureId]...); }
   static const PatNode* node() { return make_form(kFunctionName<F>, {Names::node()...}); }
 };
 template <class Name>
@@ -178,8 +178,8 @@ using DTypeExprOf = decltype(dtype_expr(std::declval<D>()));
 template <class Name>
 struct OpOf {
   static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
-  static constexpr bool kKnown = false;
-  static Op op(const Match& m) { return m.captured[Name::kId].op(); }
+  static constexpr bool kHasKnownOp = false;
+  static Op op(const Match& m) { return m.captured[Name::kCaptureId].op(); }
   static const PatNode* word() { return make_form("op_of", {Name::node()}); }
   template <class... Operands>
   static const PatNode* node(Operands... operands) { return make_form("alu", {word(), operands...}); }
@@ -198,16 +198,16 @@ auto value_of(const D& dtype_or_op, const Match& m)
   return dtype_or_op.of(m);
 }
 template <Expression E>
-auto value_of(const E& e, const Match& m) {
-  if constexpr (Number<E>) return e.value(m);
-  else return e.build(m);
+auto value_of(const E& argument, const Match& m) {
+  if constexpr (Number<E>) return argument.value(m);
+  else return argument.build(m);
 }
 
 template <class F, class... Operands>
 struct Form : Expr<Form<F, Operands...>> {
   [[no_unique_address]] std::tuple<Operands...> operands;
   explicit Form(Operands... operands) : operands(operands...) {}
-  static constexpr uint64_t kBoundCaptures = kBoundOf<Operands...>;
+  static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Operands...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
     return std::apply([](auto&... operand) { return make_form(F::kName, {operand.node()...}); }, operands);
@@ -222,20 +222,20 @@ struct Form : Expr<Form<F, Operands...>> {
 };
 template <Expression E, class D>
 struct Cast : Expr<Cast<E, D>> {
-  [[no_unique_address]] E e;
+  [[no_unique_address]] E argument;
   [[no_unique_address]] D to;
-  Cast(E e, D to) : e(e), to(to) {}
+  Cast(E argument, D to) : argument(argument), to(to) {}
   static constexpr uint64_t kBoundCaptures = E::kBoundCaptures | D::kBoundCaptures;
   static constexpr bool kIsPattern = E::kIsPattern && std::same_as<D, DTypeIs>;
   const PatNode* node() const {
-    if constexpr (kIsPattern) return cast(e, DTypeSet{to.dtype.scalar_kind()}).node();
-    else return make_form("cast", {e.node(), to.node()});
+    if constexpr (kIsPattern) return cast(argument, DTypeSet{to.dtype.scalar_kind()}).node();
+    else return make_form("cast", {argument.node(), to.node()});
   }
-  UOp build(const Match& m) const { return e.build(m).cast(to.of(m)); }
+  UOp build(const Match& m) const { return argument.build(m).cast(to.of(m)); }
 };
 template <Expression E, class D>
   requires(!std::same_as<D, DTypeSet>)
-auto cast(E e, D to) { return Cast<E, DTypeExprOf<D>>(e, dtype_expr(to)); }
+auto cast(E argument, D to) { return Cast<E, DTypeExprOf<D>>(argument, dtype_expr(to)); }
 
 struct ConstLike {
   static constexpr char kName[] = "const_like";
@@ -314,7 +314,7 @@ struct Uop : Expr<Uop<OpOf, D, Es...>> {
   [[no_unique_address]] D dtype;
   [[no_unique_address]] std::tuple<Es...> sources;
   Uop(OpOf op_of, D dtype, Es... sources) : op_of(op_of), dtype(dtype), sources(sources...) {}
-  static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | kBoundOf<D, Es...>;
+  static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | kBoundCapturesOf<D, Es...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
     return std::apply([&](auto&... es) { return make_form("uop", {op_of.word(), dtype.node(), es.node()...}); },
@@ -344,12 +344,12 @@ constexpr bool kTakesContext =
     !std::invocable<decltype(F), decltype(std::declval<Es>().build(std::declval<Match>()))...>;
 template <auto F>
 using ContextOf = std::remove_reference_t<decltype(first_parameter(+F))>;
-[[noreturn]] void wrong_context(std::string_view function);
+[[noreturn]] void throw_wrong_context(std::string_view function);
 
 template <class Ctx>
 Ctx& context_of(const Match& m, std::string_view function) {
   if (m.ctx_type != type_key<Ctx>() && !(std::is_const_v<Ctx> && m.ctx_type == type_key<std::remove_const_t<Ctx>>()))
-    wrong_context(function);
+    throw_wrong_context(function);
   return *static_cast<Ctx*>(m.ctx);
 }
 
@@ -358,10 +358,10 @@ struct With : Expr<With<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
   std::span<const char* const> names = {};
   explicit With(Es... es) : operands(es...) {}
-  static constexpr uint64_t kBoundCaptures = kBoundOf<Es...>;
+  static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Es...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
-    if constexpr (!std::is_pointer_v<decltype(F)>) return make({.form = kLambda, .is_function = true});
+    if constexpr (!std::is_pointer_v<decltype(F)>) return make({.form = kLambdaText, .is_function = true});
     else return std::apply([](auto&... es) { return make_function(kFunctionName<F>, {es.node()...}); }, operands);
   }
   UOp build(const Match& m) const {
@@ -407,8 +407,8 @@ auto with_ctx(Args... args) { return with(args...); }
 
 template <bool kWanted, auto F, class... Names>
 struct Guard {
-  static constexpr uint64_t kBoundCaptures = kBoundOf<Names...>;
-  static bool holds(const Match& m) { return F(m.captured[Names::kId]...) == kWanted; }
+  static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Names...>;
+  static bool holds(const Match& m) { return F(m.captured[Names::kCaptureId]...) == kWanted; }
   static const PatNode* node() {
     const PatNode* call = make_form(kFunctionName<F>, {Names::node()...});
     return kWanted ? call : make_form("not", {call});
@@ -423,8 +423,8 @@ template <Expression R, class... Guards>
 struct Branch {
   const char* name;
   [[no_unique_address]] R right;
-  static constexpr uint64_t kBoundCaptures = R::kBoundCaptures | kBoundOf<Guards...>;
-  static constexpr bool kGuarded = sizeof...(Guards) > 0;
+  static constexpr uint64_t kBoundCaptures = R::kBoundCaptures | kBoundCapturesOf<Guards...>;
+  static constexpr bool kHasGuards = sizeof...(Guards) > 0;
   static bool holds(const Match& m) { return (Guards::holds(m) && ...); }
   static std::vector<const PatNode*> guards() { return {Guards::node()...}; }
   static std::vector<bool (*)(const Match&)> tests() { return {Guards::holds...}; }

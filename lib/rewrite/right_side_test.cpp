@@ -12,7 +12,7 @@ namespace {
 
 using namespace pat;
 
-bool is_even(UOp c) { return c.arg().as_int().low64() % 2 == 0; }
+bool is_even(UOp c) { return c.arg().as_int().low_64_bits() % 2 == 0; }
 bool never(UOp) { return false; }
 Int twice(UOp c) { return c.arg().as_int() * 2; }
 DType wider(UOp) { return dtypes::int64; }
@@ -134,7 +134,7 @@ TEST_CASE("right sides: RuleStats counts hits per branch") {
   for (int n : {1, 2, 4}) set.matcher().rewrite_watched(t.v + Const(n), nullptr, nullptr, hit, &stats, nullptr);
   const auto counted = stats.counters_by_rule()[set.rules()[0]->id];
   CHECK(counted.num_hits == 3);
-  CHECK(counted.branch_hits == decltype(counted.branch_hits){{"odd", 1}, {"even", 2}});
+  CHECK(counted.branch_hit_counts == decltype(counted.branch_hit_counts){{"odd", 1}, {"even", 2}});
 }
 
 }  // namespace tgc

@@ -23,7 +23,7 @@ Registry& registry() {
 
 }  // namespace
 
-void pat::wrong_context(std::string_view function) {
+void pat::throw_wrong_context(std::string_view function) {
   TGC_CHECK(false, std::string(function) + " ran without its context");
   __builtin_unreachable();
 }
@@ -57,7 +57,7 @@ RuleSet::~RuleSet() {
 }
 
 const Matcher& RuleSet::make_matcher() const {
-  std::call_once(once_, [&] {
+  std::call_once(matcher_once_, [&] {
     owned_matcher_ = std::make_unique<const Matcher>(rules_);
     matcher_.store(owned_matcher_.get(), std::memory_order_release);
   });
@@ -71,14 +71,14 @@ const Rule* rule_of(uint32_t id) {
   return id < registry().rules.size() ? registry().rules[id] : nullptr;
 }
 
-std::string_view short_file(std::string_view file) {
+std::string_view short_file_name(std::string_view file) {
   for (std::string_view folder : {"passes/", "renderers/", "lib/"})
     if (size_t at = file.rfind(folder); at != file.npos) return file.substr(at);
   return file;
 }
 
 std::string describe(const Rule& rule) {
-  return std::string(rule.name) + " (" + std::string(short_file(rule)) + ":" + std::to_string(rule.line) + ")";
+  return std::string(rule.name) + " (" + std::string(short_file_name(rule)) + ":" + std::to_string(rule.line) + ")";
 }
 
 namespace {
@@ -105,7 +105,7 @@ RightKind right_kind(const Rule& rule) {
   auto holds = [foldings = foldings_of(rule)](auto found) {
     return std::ranges::any_of(foldings, [&](const Folding& f) { return !f.right || any_form(*f.right, found); });
   };
-  if (holds([](const PatNode& n) { return n.form == pat::kLambda; })) return RightKind::Lambda;
+  if (holds([](const PatNode& n) { return n.form == pat::kLambdaText; })) return RightKind::Lambda;
   return holds([](const PatNode& n) { return n.is_function; }) ? RightKind::Function : RightKind::Algebra;
 }
 
@@ -115,7 +115,7 @@ std::string_view name_of(RightKind kind) {
 }
 
 std::string right_text(const Folding& folding) {
-  return folding.right ? pat::to_text(*folding.right) : std::string(pat::kLambda);
+  return folding.right ? pat::to_text(*folding.right) : std::string(pat::kLambdaText);
 }
 
 std::string guard_text(const Folding& folding) {

@@ -148,7 +148,7 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
           .call = call_branches<Branches...>,
           .right = new (pat::allocate_permanently(sizeof(All), alignof(All))) All(branches),
           .list = list_branches<Branches...>,
-          .may_decline = Last::kGuarded || CallTraits<decltype(Last::right)>::kMayDecline,
+          .may_decline = Last::kHasGuards || CallTraits<decltype(Last::right)>::kMayDecline,
           .uses_ctx = (CallTraits<decltype(Branches::right)>::kUsesCtx || ...),
           .changes_ctx = (CallTraits<decltype(Branches::right)>::kChangesCtx || ...)};
 }
@@ -159,7 +159,7 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
 template <pat::PatLike L, class Right, class... More>
 Rule rule(RuleName name, L left, Right right, More... more) {
   auto branches = detail::branches_of(right, more...);
-  static_assert((pat::kBoundOf<Right, More...> & ~L::kBoundCaptures) == 0,
+  static_assert((pat::kBoundCapturesOf<Right, More...> & ~L::kBoundCaptures) == 0,
                 "the right side uses a name that the left side does not bind");
   return detail::with_branches(name, left.node(), branches);
 }
@@ -187,7 +187,7 @@ class RuleSet {
   std::vector<std::unique_ptr<const Rule>> owned_rules_;
   std::vector<const Rule*> rules_;
   const Matcher& make_matcher() const;
-  mutable std::once_flag once_;
+  mutable std::once_flag matcher_once_;
   mutable std::unique_ptr<const Matcher> owned_matcher_;
   mutable std::atomic<const Matcher*> matcher_ = nullptr;
 };
@@ -198,8 +198,8 @@ uint32_t num_rules();
 const Rule* rule_of(uint32_t id);
 
 // Returns `file` relative to the project's root: "passes/symbolic/simple.cpp".
-std::string_view short_file(std::string_view file);
-inline std::string_view short_file(const Rule& rule) { return short_file(rule.file); }
+std::string_view short_file_name(std::string_view file);
+inline std::string_view short_file_name(const Rule& rule) { return short_file_name(rule.file); }
 // Returns the rule's name and source location: "add-zero (passes/symbolic/simple.cpp:12)".
 std::string describe(const Rule& rule);
 

@@ -18,7 +18,7 @@ std::vector<const Shortcut*>& list() {
 }  // namespace
 
 Shortcut::Shortcut(std::string_view name, std::string_view saves, const char* file, uint32_t line)
-    : name(name), saved_work(saves), file(short_file(file)), line(line) {
+    : name(name), saved_work(saves), file(short_file_name(file)), line(line) {
   list().push_back(this);
 }
 

@@ -46,7 +46,7 @@ class ShortcutTrial {
   // not apply to a graph, the rules are applied even if choose_way() returns Quick.
   virtual ShortcutWay choose_way(const Shortcut& /*what*/, ShortcutWay usual) { return usual; }
   // Receives the result of a shortcut and the `way` that computed it. May change the result, to seed a fault.
-  virtual void report_made(const Shortcut& /*what*/, ShortcutWay /*way*/, std::span<UOp> /*result*/) {}
+  virtual void report_made_nodes(const Shortcut& /*what*/, ShortcutWay /*way*/, std::span<UOp> /*result*/) {}
 };
 // Sets the graph's only ShortcutTrial; null removes it. The trial must outlive the rewrites.
 void set_trial(Graph& graph, ShortcutTrial* trial);
@@ -65,12 +65,12 @@ inline std::span<UOp> as_span(std::vector<UOp>& list) { return list; }
 
 template <class Result>
 Result report_result(ShortcutTrial* trial, const Shortcut& what, ShortcutWay way, Result result) {
-  if (trial) [[unlikely]] trial->report_made(what, way, as_span(result));
+  if (trial) [[unlikely]] trial->report_made_nodes(what, way, as_span(result));
   return result;
 }
 
 template <class Quick, class Faithful>
-auto go(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faithful) {
+auto run_way(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faithful) {
   using Result = std::invoke_result_t<Faithful>;
   if (choice.way == ShortcutWay::Quick) {
     if constexpr (std::is_same_v<std::invoke_result_t<Quick>, Result>) {
@@ -89,7 +89,7 @@ auto go(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faith
 // quick() may return nullopt, and must then have changed nothing; then the result is that of faithful().
 template <class Quick, class Faithful>
 auto shortcut(const Shortcut& what, Graph& graph, Quick quick, Faithful faithful) {
-  return detail::go(detail::choose_way(graph, what), what, quick, faithful);
+  return detail::run_way(detail::choose_way(graph, what), what, quick, faithful);
 }
 
 }  // namespace tgc

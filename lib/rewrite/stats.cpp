@@ -12,35 +12,35 @@ size_t hash(const void* bucket, uint32_t node_class, uint32_t last_rule) {
 
 }  // namespace
 
-RuleStats::RuleStats() : bucket_stops_(1024), start_ticks_(ticks()), start_ns_(now_ns()) {}
+RuleStats::RuleStats() : bucket_stops_(1024), start_ticks_(now_ticks()), start_ns_(now_ns()) {}
 
 void RuleStats::add_counts(const Rule& rule, uint64_t hits, uint64_t attempts) {
   counters_of(rule).num_hits += hits;
   counters_of(rule).num_attempts += attempts;
 }
 
-RuleStats::BucketStop& RuleStats::find_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule) {
+RuleStats::BucketStop& RuleStats::find_bucket_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule) {
   size_t mask = bucket_stops_.size() - 1, slot = hash(bucket, node_class, last_rule) & mask;
   for (; bucket_stops_[slot].bucket; slot = (slot + 1) & mask)
     if (BucketStop& s = bucket_stops_[slot];
         s.bucket == bucket && s.last_rule == last_rule && s.node_class == node_class)
       return s;
-  num_used_++;
+  num_used_stops_++;
   return bucket_stops_[slot] = {bucket, node_class, last_rule, 0};
 }
 
-void RuleStats::count_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule) {
-  find_stop(bucket, node_class, last_rule).num_tries++;
-  if (num_used_ * 2 < bucket_stops_.size()) return;
+void RuleStats::count_bucket_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule) {
+  find_bucket_stop(bucket, node_class, last_rule).num_tries++;
+  if (num_used_stops_ * 2 < bucket_stops_.size()) return;
   std::vector<BucketStop> old(bucket_stops_.size() * 2);
   std::swap(old, bucket_stops_);
-  num_used_ = 0;
+  num_used_stops_ = 0;
   for (const BucketStop& s : old)
-    if (s.bucket) find_stop(s.bucket, s.node_class, s.last_rule).num_tries = s.num_tries;
+    if (s.bucket) find_bucket_stop(s.bucket, s.node_class, s.last_rule).num_tries = s.num_tries;
 }
 
 std::vector<RuleCounters> RuleStats::counters_by_rule() {
-  double scale = double(now_ns() - start_ns_) / double(std::max<uint64_t>(1, ticks() - start_ticks_));
+  double scale = double(now_ns() - start_ns_) / double(std::max<uint64_t>(1, now_ticks() - start_ticks_));
   std::vector<RuleCounters> out(counters_.begin(), counters_.end());
   out.resize(num_rules());
   // adds `count` to the attempts of those rules of a bucket that have number `from` or higher and may match a node of

@@ -15,11 +15,11 @@ struct RuleCounters {
   uint64_t num_hits = 0, num_attempts = 0;
   uint64_t hit_ns = 0, total_ns = 0;
   // (name, hits) of each folding (rules.h), for rules with several foldings
-  std::vector<std::pair<std::string_view, uint64_t>> branch_hits = {};
+  std::vector<std::pair<std::string_view, uint64_t>> branch_hit_counts = {};
 
   void count_branch(std::string_view name) {
-    auto it = std::ranges::find(branch_hits, name, &std::pair<std::string_view, uint64_t>::first);
-    (it == branch_hits.end() ? branch_hits.emplace_back(name, 0) : *it).second++;
+    auto it = std::ranges::find(branch_hit_counts, name, &std::pair<std::string_view, uint64_t>::first);
+    (it == branch_hit_counts.end() ? branch_hit_counts.emplace_back(name, 0) : *it).second++;
   }
 };
 
@@ -47,11 +47,11 @@ class RuleStats {
     uint32_t node_class, last_rule;  // node_class: see BucketPrograms::class_of
     uint64_t num_tries;
   };
-  BucketStop& find_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
-  void count_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
+  BucketStop& find_bucket_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
+  void count_bucket_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
   // Counts one try to match a node with a bucket's rules. `at` is first_class + class_of(the node) of its
   // BucketPrograms.
-  void count_try(const Bucket& bucket, size_t at) {
+  void count_bucket_try(const Bucket& bucket, size_t at) {
     if (at >= tries_by_index_.size()) tries_by_index_.resize(2 * at + 64);
     if (tries_by_index_[at]++ == 0) tried_buckets_.push_back(&bucket);
   }
@@ -64,7 +64,7 @@ class RuleStats {
   std::vector<uint64_t> tries_by_index_;
   std::vector<const Bucket*> tried_buckets_;
   std::vector<BucketStop> bucket_stops_;      // a hash table with open addressing, whose size is a power of two
-  size_t num_used_ = 0;
+  size_t num_used_stops_ = 0;
   uint32_t num_matches_ = 0;
   uint64_t start_ticks_, start_ns_;
 };
@@ -73,7 +73,7 @@ inline uint64_t now_ns() {
   return uint64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-inline uint64_t ticks() {
+inline uint64_t now_ticks() {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
 #else

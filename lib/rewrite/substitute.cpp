@@ -11,7 +11,7 @@ SubstituteContext::SubstituteContext(Graph&, const Substitution& replacements) {
     if (pair.first == pair.second) continue;
     replacement_pairs_.push_back(pair);
     ops_.add(pair.first.op());
-    first_id_ = std::min(first_id_, pair.first.id());
+    first_node_id_ = std::min(first_node_id_, pair.first.id());
   }
   constexpr size_t kFew = 8;  // a scan of up to this many pairs is faster than a hash lookup
   if (replacement_pairs_.size() > kFew)
@@ -52,12 +52,12 @@ class Substituter {
       : graph_(graph),
         replacements_(replacements),
         stats_(state.observer ? state.observer->rule_stats : nullptr),
-        observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr),
+        observer_(state.observer && !state.observer->is_counting_only ? state.observer : nullptr),
         override_(state.rewrite_override),
-        oldest_(stats_ ? 0 : replacements.first_id()),
+        oldest_(stats_ ? 0 : replacements.first_node_id()),
         name_(name),
         limit_(state.stack_limit(graph)),
-        w_(workspace),
+        workspace_(workspace),
         results_(results) {}
   ~Substituter() {
     if (stats_) stats_->add_counts(rule(), replaced_, looked_up_);
@@ -66,9 +66,9 @@ class Substituter {
   UOp run(UOp root) {
     if (root.id() < oldest_) return root;
     results_.fit_graph(graph_);
-    run_ = ++results_.last_epoch;
+    run_ = ++results_.last_epoch_number;
     begin(root);
-    while (!w_.visits.empty()) advance(w_.visits.back());
+    while (!workspace_.visits.empty()) advance(workspace_.visits.back());
     return UOp(results_.of(root).result);
   }
 
@@ -80,21 +80,22 @@ class Substituter {
 
   void begin(UOp n) {
     UOp now = last_replacement(n);
-    if (now.num_src() == 0 || now.id() < oldest_) return results_.at(n).set(now.node(), results_.epoch);
+    if (now.num_src() == 0 || now.id() < oldest_) return results_.at(n).set(now.node(), results_.epoch_number);
     visit(n, now);
   }
 
   void visit(UOp n, UOp now) {
     RewriteSlot& slot = results_.at(n);
-    if (slot.mark == run_) [[unlikely]] fail_endless(w_, name_, "a node is made of itself", n);
+    if (slot.mark == run_) [[unlikely]] fail_endless_rewrite(workspace_, name_, "a node is made of itself", n);
     slot.mark = run_;
-    w_.visits.push_back({n, now, 0, false});
-    if (w_.visits.size() > limit_) [[unlikely]]
-      fail_endless(w_, name_, "more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)", {});
+    workspace_.visits.push_back({n, now, 0, false});
+    if (workspace_.visits.size() > limit_) [[unlikely]]
+      fail_endless_rewrite(workspace_, name_,
+                           "more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)", {});
   }
 
   void advance(Visit& v) {
-    const uint32_t epoch = results_.epoch;
+    const uint32_t epoch_number = results_.epoch_number;
     if (v.next_source == kWaits) return finish(v, UOp(results_.of(v.replacement).result));
     bool changed = v.has_changed_source;
     auto src = v.replacement.src();
@@ -102,7 +103,7 @@ class Substituter {
       UOp s = src[i];
       if (s.id() < oldest_) continue;
       const RewriteSlot& slot = results_.of(s);
-      if (slot.mark == epoch) {
+      if (slot.mark == epoch_number) {
         changed |= slot.result != s.node();
         continue;
       }
@@ -114,7 +115,7 @@ class Substituter {
     UOp made = with_results(v.replacement);
     if (observer_) [[unlikely]] observer_->rebuild_node(v.replacement, made);
     const RewriteSlot& known = results_.of(made);
-    if (known.mark == epoch) return finish(v, UOp(known.result));
+    if (known.mark == epoch_number) return finish(v, UOp(known.result));
     UOp now = last_replacement(made);
     if (now == made) return finish(v, made);
     v.replacement = made;
@@ -123,8 +124,8 @@ class Substituter {
   }
 
   void finish(const Visit& v, UOp result) {
-    results_.at(v.node).set(result.node(), results_.epoch);
-    w_.visits.pop_back();
+    results_.at(v.node).set(result.node(), results_.epoch_number);
+    workspace_.visits.pop_back();
   }
 
   UOp find(UOp u) {
@@ -141,13 +142,13 @@ class Substituter {
     for (UOp next = find(u); next; next = find(u)) {
       u = next;
       if (++steps > replacements_.replacement_pairs().size())
-        fail_endless(w_, name_, "a node is rewritten to itself", {});
+        fail_endless_rewrite(workspace_, name_, "a node is rewritten to itself", {});
     }
     return u;
   }
 
   UOp with_results(UOp u) {
-    UOp out = w_.rebuilt(u, [this](UOp s) { return s.id() < oldest_ ? s : UOp(results_.of(s).result); });
+    UOp out = workspace_.rebuilt(u, [this](UOp s) { return s.id() < oldest_ ? s : UOp(results_.of(s).result); });
     results_.fit_graph(graph_);
     return out;
   }
@@ -160,7 +161,7 @@ class Substituter {
   uint32_t oldest_;  // smallest id of a replaced node, or 0 to count all lookups; nodes with smaller ids do not change
   std::string_view name_;
   size_t limit_;
-  Workspace& w_;
+  Workspace& workspace_;
   Where& results_;
   uint32_t run_ = 0;
   uint64_t looked_up_ = 0, replaced_ = 0;

@@ -4,7 +4,7 @@
 //   UOp x = t.var("x", 0, 10);
 //   t.check_rule("add-zero", x + 0, x);                 // rule "add-zero" rewrites x + 0 to x
 //   t.check_declines("mul-bool", x * x);                // rule "mul-bool" does not match x * x, or declines it
-//   t.check_noted("realize", copy, ctx);                // the rule matches `copy` and declines; then inspect ctx
+//   t.check_noted_rule("realize", copy, ctx);                // the rule matches `copy` and declines; then inspect ctx
 //   t.check_branch("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x, to a node that simplifies as y
 //   t.check_all_rules_fired();                          // at the end: every rule and every branch had a check
 //
@@ -71,7 +71,7 @@ class RuleTest {
                            << (got ? describe(got) : "    nothing"));
     CHECK(!got);
   }
-  void check_noted(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(),
+  void check_noted_rule(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
     check_declines(rule, from, ctx, file, line);
     if (last_hit_.rule) mark_fired(rule);
@@ -127,7 +127,7 @@ class RuleTest {
   void mark_fired(std::string_view name) {
     fired_names_.insert(std::string(name));
     if (last_hit_.branch) fired_names_.insert(with_branch(name, last_hit_.branch));
-    note_checked(*last_hit_.rule);
+    note_checked_rule(*last_hit_.rule);
   }
 
   const RuleSet& rule_set_;

@@ -28,7 +28,7 @@ std::vector<Workspace::Hit> last_cycle(const Workspace& w, UOp start) {
 
 }  // namespace
 
-void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start) {
+void fail_endless_rewrite(const Workspace& w, std::string_view stage, std::string_view why, UOp start) {
   constexpr size_t kShown = 4;
   Diag diag{"stage '" + std::string(stage) + "' does not end: " + std::string(why)};
   diag.context = "  the rules that alternate:";

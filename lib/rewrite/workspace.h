@@ -20,30 +20,30 @@ namespace tgc {
 template <class T>
 class Pages {
  public:
-  const T& operator[](uint32_t id) const { return pages_[id >> kBits][id & kMask]; }
+  const T& operator[](uint32_t id) const { return pages_[id >> kIndexBits][id & kIndexMask]; }
   T& at(uint32_t id) {
-    T*& page = pages_[id >> kBits];
+    T*& page = pages_[id >> kIndexBits];
     if (page == zero_page()) [[unlikely]] page = add_page();
-    return page[id & kMask];
+    return page[id & kIndexMask];
   }
   // Grows the table to cover all nodes of the graph. Call it whenever nodes may have been made.
   void fit_graph(Graph& graph) {
-    if (graph.size() > pages_.size() << kBits) [[unlikely]] add_for(graph);
+    if (graph.size() > pages_.size() << kIndexBits) [[unlikely]] add_pages_for(graph);
   }
 
  private:
-  static constexpr size_t kBits = 6, kMask = (size_t(1) << kBits) - 1;
+  static constexpr size_t kIndexBits = 6, kIndexMask = (size_t(1) << kIndexBits) - 1;
   static T* zero_page() {
-    static constexpr T kZeros[kMask + 1]{};
+    static constexpr T kZeros[kIndexMask + 1]{};
     return const_cast<T*>(kZeros);  // the caller only reads from this page
   }
-  [[gnu::noinline]] void add_for(Graph& graph) {
+  [[gnu::noinline]] void add_pages_for(Graph& graph) {
     arena_ = &graph.arena();
-    pages_.resize((graph.size() >> kBits) + 16, zero_page());
+    pages_.resize((graph.size() >> kIndexBits) + 16, zero_page());
   }
   [[gnu::noinline]] T* add_page() {
-    void* page = arena_->allocate(sizeof(T) << kBits, alignof(T));
-    return static_cast<T*>(std::memset(page, 0, sizeof(T) << kBits));
+    void* page = arena_->allocate(sizeof(T) << kIndexBits, alignof(T));
+    return static_cast<T*>(std::memset(page, 0, sizeof(T) << kIndexBits));
   }
 
   Arena* arena_ = nullptr;  // the graph's arena; the table lives as long as the graph
@@ -52,7 +52,7 @@ class Pages {
 
 // The rewriter's fields in a node; all code accesses them through this class.
 struct NodeNotes {
-  static RewriteSlot& slot_of_result(UOp u) { return u.node()->note.slot_; }
+  static RewriteSlot& slot_of_result(UOp u) { return u.node()->note.result_slot_; }
   static uint16_t& negative_set(UOp u) { return u.node()->note.tried_; }
 };
 
@@ -66,10 +66,10 @@ struct NodeNotes {
 // Each rewrite takes a new epoch number. Runs with the same rules may share an epoch, and so their results, but each
 // run has its own run number.
 struct Results {
-  uint32_t epoch = 0;
-  uint32_t last_epoch = 0;  // the last number used for an epoch or a run
+  uint32_t epoch_number = 0;
+  uint32_t last_epoch_number = 0;  // the last number used for an epoch or a run
 
-  void begin_epoch() { epoch = ++last_epoch; }
+  void begin_epoch() { epoch_number = ++last_epoch_number; }
 };
 
 // Result slots inside the nodes, the fastest storage. A node has one slot, so only one rewrite at a time uses them.
@@ -126,7 +126,7 @@ struct Workspace {
 
 // Throws a Failure for a rewrite in `stage` that does not end. The message has the reason `why`, the rules that
 // alternate, and the nodes that they rewrote last, limited to the visit of `start` if it is set.
-[[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
+[[noreturn]] void fail_endless_rewrite(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
 struct RewriteState {
   std::vector<std::unique_ptr<Workspace>> workspace_pool;
@@ -166,7 +166,7 @@ class RewriteReporter {
  public:
   RewriteReporter(RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
       : state_(state),
-        observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr),
+        observer_(state.observer && !state.observer->is_counting_only ? state.observer : nullptr),
         name_(name_of(options, rules)) {
     if (!observer_) return;
     outer_context_ = std::exchange(state.observed_context, options.ctx);
@@ -199,26 +199,26 @@ class LentWorkspace {
  public:
   explicit LentWorkspace(RewriteState& state) : state_(state) {
     if (state.workspace_pool.empty()) {
-      w_ = std::make_unique_for_overwrite<Workspace>();
+      workspace_ = std::make_unique_for_overwrite<Workspace>();
     } else {
-      w_ = std::move(state.workspace_pool.back());
+      workspace_ = std::move(state.workspace_pool.back());
       state.workspace_pool.pop_back();
     }
-    w_->num_rewrites++;
-    w_->num_hits = 0;
+    workspace_->num_rewrites++;
+    workspace_->num_hits = 0;
   }
   LentWorkspace(const LentWorkspace&) = delete;
   ~LentWorkspace() {
-    w_->stack.clear();
-    w_->visits.clear();
-    state_.workspace_pool.push_back(std::move(w_));
+    workspace_->stack.clear();
+    workspace_->visits.clear();
+    state_.workspace_pool.push_back(std::move(workspace_));
   }
-  Workspace& operator*() { return *w_; }
-  Workspace* operator->() { return w_.get(); }
+  Workspace& operator*() { return *workspace_; }
+  Workspace* operator->() { return workspace_.get(); }
 
  private:
   RewriteState& state_;
-  std::unique_ptr<Workspace> w_;
+  std::unique_ptr<Workspace> workspace_;
 };
 
 // Reserves the result slots in the nodes and begins a new epoch. Converts to false if another rewrite uses the slots.

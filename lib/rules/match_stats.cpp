@@ -10,7 +10,7 @@ namespace tgc {
 namespace {
 
 std::string file_name(const Rule& rule) {
-  std::string_view file = short_file(rule);
+  std::string_view file = short_file_name(rule);
   return std::string(file.substr(file.rfind('/') + 1));
 }
 
@@ -60,7 +60,7 @@ std::string stats_text(const std::vector<RuleCounters>& stats, OpSet ops) {
     std::string place = file_name(*rule) + ":" + std::to_string(rule->line);
     place.resize(std::max<size_t>(place.size(), 24), ' ');
     out += row(c) + place + " " + algebra(*rule) + source_note(*rule) + "\n";
-    for (auto& [name, hits] : c.branch_hits) out += branch_row(name, hits);
+    for (auto& [name, hits] : c.branch_hit_counts) out += branch_row(name, hits);
     total += c;
     count++;
     hit += c.num_hits > 0;
@@ -78,7 +78,7 @@ std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::ve
       if (seen[rule->id] || !is_about(*rule, ops)) continue;
       seen[rule->id] = true;
       if (rule->id < stats.size() && stats[rule->id].num_hits) continue;
-      out += std::string(short_file(*rule)) + ":" + std::to_string(rule->line) + "  " + algebra(*rule) + "\n";
+      out += std::string(short_file_name(*rule)) + ":" + std::to_string(rule->line) + "  " + algebra(*rule) + "\n";
     }
   return out;
 }
@@ -96,10 +96,10 @@ std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector
       if (is_written[rule.id] || !is_about(rule, ops)) return;
       is_written[rule.id] = true;
       json.object([&] {
-        json.member("name", rule.name).member("set", rule.rule_set_name).member("file", short_file(rule));
+        json.member("name", rule.name).member("set", rule.rule_set_name).member("file", short_file_name(rule));
         json.member("line", rule.line).member("tinygrad", tinygrad_source(rule));
         write_numbers(c);
-        if (!c.branch_hits.empty()) json.member("branches", c.branch_hits);
+        if (!c.branch_hit_counts.empty()) json.member("branches", c.branch_hit_counts);
       });
       total += c;
     };

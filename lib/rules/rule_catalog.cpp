@@ -231,9 +231,9 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
     for (std::string_view s : r.stages) stages += (stages.empty() ? "" : ", ") + std::string(s);
     if (r.stages.size() > kMaxStages) stages = std::to_string(r.stages.size()) + " stages";
     out += "  " + name + "  " + pat::to_text(*r.rule->left) + " -> " + right_text(*r.rule) + "  " +
-           op_list(r.rule->left->ops) + "  " + std::string(short_file(*r.rule)) + ":" + std::to_string(r.rule->line) +
-           (source.empty() ? "" : " (" + source + ")") + (verdict.empty() ? "" : "  " + verdict) +
-           (stages.empty() ? "" : "  [" + stages + "]") + "\n";
+           op_list(r.rule->left->ops) + "  " + std::string(short_file_name(*r.rule)) + ":" +
+           std::to_string(r.rule->line) + (source.empty() ? "" : " (" + source + ")") +
+           (verdict.empty() ? "" : "  " + verdict) + (stages.empty() ? "" : "  [" + stages + "]") + "\n";
   }
   return out + counted(shown, "rule") + "\n";
 }
@@ -254,7 +254,7 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
           for (const char* name : f.case_names) write_branch(name, "", f);
         }
       });
-      json.member("file", short_file(rule)).member("line", rule.line).member("tinygrad", tinygrad_source(rule));
+      json.member("file", short_file_name(rule)).member("line", rule.line).member("tinygrad", tinygrad_source(rule));
       json.member("verdict", rule_verdict(rule));
       if (!r.nested_set_name.empty()) json.member("inside", r.nested_set_name);
     };

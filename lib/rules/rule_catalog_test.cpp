@@ -27,7 +27,7 @@ TEST_CASE("patterns: every rule has a name, a place and a stage that uses it, or
   for (const CatalogRule& r : rules) {
     CHECK(!r.rule->name.empty());
     CHECK(r.rule->line > 0);
-    CHECK(short_file(*r.rule).find("/") != std::string_view::npos);
+    CHECK(short_file_name(*r.rule).find("/") != std::string_view::npos);
     CHECK(!r.rule->left->ops.empty());
   }
 }
@@ -39,7 +39,7 @@ TEST_CASE("patterns: a named rule set has every rule that a stage applies, apart
   std::set<std::string> others;
   auto check_set = [&](const RuleSet& set) {
     for (const Rule* r : set.rules())
-      if (!listed.contains(r->id)) others.insert(std::string(r->name) + " " + std::string(short_file(*r)));
+      if (!listed.contains(r->id)) others.insert(std::string(r->name) + " " + std::string(short_file_name(*r)));
   };
   for (const StageRow& row : stage_rows()) {
     for (std::string_view name : known_targets()) {
@@ -105,7 +105,7 @@ TEST_CASE("patterns: every rule has a place in tinygrad, and every place a rule"
 TEST_CASE("patterns: three quarters of the symbolic rules, decompositions, index dtype and expander are algebra") {
   std::map<RightKind, size_t> count;
   for (const CatalogRule& r : catalog_rules()) {
-    std::string_view file = short_file(*r.rule);
+    std::string_view file = short_file_name(*r.rule);
     bool counts = file.starts_with("passes/symbolic/");
     for (std::string_view name : {"decompositions.cpp", "index_dtype.cpp", "expander.cpp"})
       counts |= file == "passes/kernel/" + std::string(name);
@@ -137,7 +137,7 @@ TEST_CASE("rule_verdicts: every rule that rewrites has a verdict, and the rules 
   size_t rewrites = 0, checks = 0;
   for (const CatalogRule& r : catalog_rules()) {
     INFO(describe(*r.rule));
-    const bool is_check = short_file(*r.rule).starts_with("lib/spec/");
+    const bool is_check = short_file_name(*r.rule).starts_with("lib/spec/");
     (is_check ? checks : rewrites)++;
     if (is_check) CHECK(rule_verdict(*r.rule).empty());
     else CHECK(known.contains(rule_verdict(*r.rule)));

@@ -125,7 +125,7 @@ class Translator {
     if (!by.is_const() || !by.arg().is_int()) return "";
     Int m = by.arg().as_int();
     if (m < 0 || m > Int::pow2(62)) return "";
-    uint64_t bits = m.low64();
+    uint64_t bits = m.low_64_bits();
     return bits & (bits + 1) ? "" : "(mod " + at(u, 0) + " " + (m + 1).str() + ")";
   }
 

@@ -76,8 +76,8 @@ Argument argument_of(UOp u, size_t device) {
 
 }  // namespace
 
-void Memory::write_piece(const Piece& p) {
-  cut_at(p.begin), cut_at(p.end);
+void Memory::write_piece(const MemoryPiece& p) {
+  split_piece_at(p.begin), split_piece_at(p.end);
   auto first = pieces_.lower_bound(p.begin);
   while (first != pieces_.end() && first->first < p.end) first = pieces_.erase(first);
   pieces_[p.begin] = p;
@@ -85,19 +85,19 @@ void Memory::write_piece(const Piece& p) {
 
 Pieces Memory::read_pieces(int64_t begin, int64_t end, int64_t initial) const {
   Pieces out;
-  auto add = [&](Piece p) {
+  auto add = [&](MemoryPiece p) {
     if (p.begin >= p.end) return;
     const bool continues =
         !out.empty() && out.back().content == p.content && out.back().end == p.begin - begin &&
-        (p.content == kUndefined || out.back().offset + p.begin - begin - out.back().begin == p.offset);
+        (p.content == kUndefinedContent || out.back().offset + p.begin - begin - out.back().begin == p.offset);
     if (continues) out.back().end = p.end - begin;
-    else out.push_back({p.begin - begin, p.end - begin, p.content, p.content == kUndefined ? 0 : p.offset});
+    else out.push_back({p.begin - begin, p.end - begin, p.content, p.content == kUndefinedContent ? 0 : p.offset});
   };
   int64_t at = begin;
   auto it = pieces_.upper_bound(begin);
   if (it != pieces_.begin()) --it;
   for (; it != pieces_.end() && it->first < end; ++it) {
-    Piece p = it->second;
+    MemoryPiece p = it->second;
     if (p.end <= at) continue;
     add({at, std::min(p.begin, end), initial, at});
     const int64_t from = std::max(p.begin, at), to = std::min(p.end, end);
@@ -108,10 +108,10 @@ Pieces Memory::read_pieces(int64_t begin, int64_t end, int64_t initial) const {
   return out;
 }
 
-void Memory::cut_at(int64_t at) {
+void Memory::split_piece_at(int64_t at) {
   auto it = pieces_.upper_bound(at);
   if (it == pieces_.begin()) return;
-  Piece& p = (--it)->second;
+  MemoryPiece& p = (--it)->second;
   if (p.begin >= at || p.end <= at) return;
   pieces_[at] = {at, p.end, p.content, p.offset + at - p.begin};
   p.end = at;
@@ -126,21 +126,21 @@ void Simulator::for_each_kernel(UOp list, Work work) {
     size_t devices = 1;
     for (UOp a : call.src().subspan(1))
       if (!is_scalar(a)) arguments.push_back(a), devices = std::max(devices, devices_of(a));
-    const Body& body = body_of(call.src(0), arguments.size());
+    const KernelBody& body = body_of(call.src(0), arguments.size());
     for (size_t d = 0; d < devices; d++) {
       Event e{.call_index = k, .device = d, .body_number = call.src(0).id(), .is_copy = call.src(0).is(Op::COPY)};
       for (size_t i = 0; i < arguments.size(); i++) {
         e.arguments.push_back(argument_of(arguments[i], devices_of(arguments[i]) == 1 ? 0 : d));
-        e.argument_is_written.push_back(body.accesses[i].is_written);
+        e.is_argument_written.push_back(body.accesses[i].is_written);
       }
       work(e, body);
     }
   }
 }
 
-const Simulator::Body& Simulator::body_of(UOp root, size_t arguments) {
+const Simulator::KernelBody& Simulator::body_of(UOp root, size_t arguments) {
   auto [it, is_new] = bodies_.try_emplace(root.id());
-  Body& out = it->second;
+  KernelBody& out = it->second;
   if (!is_new) return out;
   ScheduleItem item{.ast = root};
   item.buffers.resize(arguments);
@@ -157,7 +157,7 @@ const Simulator::Body& Simulator::body_of(UOp root, size_t arguments) {
   return out;
 }
 
-const Bytes& Simulator::bytes_of(const Body& body, uint32_t number, size_t argument, bool stores, int64_t bytes) {
+const Bytes& Simulator::bytes_of(const KernelBody& body, uint32_t number, size_t argument, bool stores, int64_t bytes) {
   auto [it, is_new] = accessed_bytes_.try_emplace({number, argument, stores});
   Bytes& out = it->second;
   if (!is_new) return out;
@@ -180,12 +180,12 @@ const Bytes& Simulator::bytes_of(const Body& body, uint32_t number, size_t argum
 
 void Simulator::track_shared_arguments(UOp list) {
   std::map<Place, size_t> stores;
-  for_each_kernel(list, [&](Event& e, const Body&) {
-    for (size_t i = 0; i < e.arguments.size(); i++) stores[e.arguments[i].place] += e.argument_is_written[i];
+  for_each_kernel(list, [&](Event& e, const KernelBody&) {
+    for (size_t i = 0; i < e.arguments.size(); i++) stores[e.arguments[i].place] += e.is_argument_written[i];
   });
-  for_each_kernel(list, [&](Event& e, const Body&) {
+  for_each_kernel(list, [&](Event& e, const KernelBody&) {
     for (size_t i = 0; i < e.arguments.size(); i++)
-      if (size_t n = stores[e.arguments[i].place]; n > 1 || (n && e.arguments[i].place.is_kept))
+      if (size_t n = stores[e.arguments[i].place]; n > 1 || (n && e.arguments[i].place.is_parameter))
         tracked_arguments_.insert({e.body_number, i});
   });
 }
@@ -197,20 +197,20 @@ void Simulator::track_elements(uint32_t body, size_t argument) {
 
 Run Simulator::run_list(UOp list) {
   Run out;
-  for_each_kernel(list, [&](Event& e, const Body& body) {
+  for_each_kernel(list, [&](Event& e, const KernelBody& body) {
     std::vector<int64_t> key{-3, int64_t(e.body_number), int64_t(e.device)};
     e.read_contents.resize(e.arguments.size());
     for (size_t i = 0; i < e.arguments.size(); i++) {
       if (!body.accesses[i].is_read) continue;
       const Argument& a = e.arguments[i];
-      const int64_t initial = a.place.is_kept ? initial_content_of(a.place) : kUndefined;
+      const int64_t initial = a.place.is_parameter ? initial_content_of(a.place) : kUndefinedContent;
       for (auto [from, to] : bytes_of(body, e.body_number, i, false, a.bytes))
-        for (Piece p : out.memory[a.place].read_pieces(a.begin + from, a.begin + to, initial)) {
+        for (MemoryPiece p : out.memory[a.place].read_pieces(a.begin + from, a.begin + to, initial)) {
           p.begin += from, p.end += from;
           e.read_contents[i].push_back(p);
         }
       key.insert(key.end(), {-4, int64_t(i)});
-      for (const Piece& p : e.read_contents[i]) key.insert(key.end(), {p.begin, p.end, p.content, p.offset});
+      for (const MemoryPiece& p : e.read_contents[i]) key.insert(key.end(), {p.begin, p.end, p.content, p.offset});
     }
     e.content = content(std::move(key));
     for (size_t i = 0; i < e.arguments.size(); i++) {
@@ -218,7 +218,7 @@ Run Simulator::run_list(UOp list) {
       const Argument& a = e.arguments[i];
       Memory& memory = out.memory[a.place];
       if (e.is_copy) {  // a copy makes no new content
-        for (const Piece& p : e.read_contents[1])
+        for (const MemoryPiece& p : e.read_contents[1])
           memory.write_piece({a.begin + p.begin, a.begin + p.end, p.content, p.offset});
         continue;
       }
@@ -237,7 +237,7 @@ const Event* Simulator::kernel_that_stored(const Run& in, int64_t stored) const 
   return it == kernels_by_stored_.end() ? nullptr : in.find_event(it->second);
 }
 
-Pieces Simulator::place_contents(const Run& run, const Place& place) {
+Pieces Simulator::contents_of_place(const Run& run, const Place& place) {
   auto it = run.memory.find(place);
   return (it == run.memory.end() ? Memory() : it->second).read_pieces(0, INT64_MAX, initial_content_of(place));
 }

@@ -14,37 +14,37 @@
 
 namespace tgc::calls {
 
-inline constexpr int64_t kUndefined = -1;  // content of memory between kernels, before any store
+inline constexpr int64_t kUndefinedContent = -1;  // content of memory between kernels, before any store
 
 struct Place {
-  bool is_kept = false;  // true: a PARAM, which has a content before the list runs; false: memory between kernels
+  bool is_parameter = false;  // true: a PARAM, which has a content before the list runs; false: memory between kernels
   int64_t slot = 0;
   size_t device = 0;
   auto operator<=>(const Place&) const = default;
 
-  std::string name() const { return (is_kept ? "data" : "memory ") + std::to_string(slot); }
+  std::string name() const { return (is_parameter ? "data" : "memory ") + std::to_string(slot); }
 };
 struct Argument {
   Place place;
   int64_t begin = 0, bytes = 0;
 };
 // The bytes of a place from `begin` to `end` hold those of `content` from byte `offset` on.
-struct Piece {
-  int64_t begin = 0, end = 0, content = kUndefined, offset = 0;
-  bool operator==(const Piece&) const = default;
+struct MemoryPiece {
+  int64_t begin = 0, end = 0, content = kUndefinedContent, offset = 0;
+  bool operator==(const MemoryPiece&) const = default;
 };
-using Pieces = std::vector<Piece>;
+using Pieces = std::vector<MemoryPiece>;
 using Bytes = std::vector<std::pair<int64_t, int64_t>>;  // ranges of bytes: begin and end
 
 class Memory {
  public:
-  void write_piece(const Piece& p);
+  void write_piece(const MemoryPiece& p);
   // Positions in the result are relative to `begin`. `initial`: the content of bytes that no write_piece() covers.
   Pieces read_pieces(int64_t begin, int64_t end, int64_t initial) const;
 
  private:
-  void cut_at(int64_t at);
-  std::map<int64_t, Piece> pieces_;  // the keys are Piece::begin
+  void split_piece_at(int64_t at);
+  std::map<int64_t, MemoryPiece> pieces_;  // the keys are Piece::begin
 };
 
 struct Event {
@@ -54,7 +54,7 @@ struct Event {
   std::vector<Argument> arguments;
   // the contents that the kernel reads, by argument
   std::vector<Pieces> read_contents;
-  std::vector<bool> argument_is_written;
+  std::vector<bool> is_argument_written;
   int64_t content = 0;  // identifies the kernel together with all that it reads
 };
 
@@ -83,27 +83,27 @@ class Simulator {
   int64_t initial_content_of(const Place& place) {
     return content({-1, place.slot, int64_t(place.device)});
   }
-  Pieces place_contents(const Run& run, const Place& place);
+  Pieces contents_of_place(const Run& run, const Place& place);
 
  private:
-  struct Body {
+  struct KernelBody {
     std::shared_ptr<Graph> graph;
     UOp ast;
     std::vector<BufferAccess> accesses;
   };
   template <class Work>
   void for_each_kernel(UOp list, Work work);
-  const Body& body_of(UOp root, size_t arguments);
+  const KernelBody& body_of(UOp root, size_t arguments);
   // The bytes that a kernel may load or, with `stores`, store, relative to the argument's begin. `bytes` is the
   // argument's size.
-  const Bytes& bytes_of(const Body& body, uint32_t number, size_t argument, bool stores, int64_t bytes);
+  const Bytes& bytes_of(const KernelBody& body, uint32_t number, size_t argument, bool stores, int64_t bytes);
   int64_t content(std::vector<int64_t> key) {
     return content_numbers_.emplace(std::move(key), int64_t(content_numbers_.size())).first->second;
   }
 
   const Session& session_;
   const VariableValues& variables_;
-  std::map<uint32_t, Body> bodies_;
+  std::map<uint32_t, KernelBody> bodies_;
   std::map<std::tuple<uint32_t, size_t, bool>, Bytes> accessed_bytes_;
   std::set<std::pair<uint32_t, size_t>> tracked_arguments_;
   std::map<std::vector<int64_t>, int64_t> content_numbers_;

@@ -19,7 +19,7 @@ KernelGraph kernel_graph(const Session& session, const InputGraph& in) {
 }
 
 Status RunCandidate::check_input() const {
-  const auto& refused = imported_from(input_).import_error;
+  const auto& refused = import_facts_of(input_).import_error;
   return refused ? Status(*refused) : Status(Unit{});
 }
 
@@ -31,18 +31,18 @@ Result<Placement> RunCandidate::choose_place(const std::string& device) const {
     return choose_placement(device, input_.info.target, settings, recorded_target);
   if (!device.empty()) return choose_placement(device, asked, settings);
   const std::string tensors_on = input_.info.target.empty() ? recorded_device(input_) : "";
-  if (asked.empty() && !tensors_on.empty() && works_here(tensors_on) && !settings.IMAGE)
+  if (asked.empty() && !tensors_on.empty() && can_run_here(tensors_on) && !settings.IMAGE)
     return choose_placement("", tensors_on, settings);
   if (!asked.empty() || input_.info.target.empty())
     return choose_placement("", session_.default_target(), settings);
-  bool runs_there = works_here(input_.info.target) && !settings.IMAGE;  // with IMAGE set, only REF can run kernels
+  bool runs_there = can_run_here(input_.info.target) && !settings.IMAGE;  // with IMAGE set, only REF can run kernels
   return choose_placement(runs_there ? "" : "REF", input_.info.target, settings, recorded_target);
 }
 
 Result<Execution> RunCandidate::run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
                                                const VariableValues& variables, const DeviceOptions& device,
                                                const ExecuteOptions& options) const {
-  return device.use_sanitizer ? execute_sanitized(kernel, inputs, variables, options)
+  return device.should_use_sanitizer ? execute_with_sanitizer(kernel, inputs, variables, options)
                          : execute(kernel, *place.device, inputs, variables, options);
 }
 
@@ -68,7 +68,8 @@ class OwnCandidate : public RunCandidate {
       if (auto status = check_dtypes(*place.target); !status) return status.diag();
     if (!compilation_) return make_executable(kernel_graph(session_, input_), place, options);
     const std::vector<UOp>& lowered = *compilation_->list();
-    return place.is_ref ? Executable::for_ref(lowered) : Executable::for_device(lowered, *place.target, *place.device);
+    return place.is_ref ? Executable::make_for_ref(lowered)
+                        : Executable::make_for_device(lowered, *place.target, *place.device);
   }
 
  private:
@@ -97,7 +98,7 @@ class RecordedListCandidate : public OwnCandidate {
     recorded_list_ = std::move(read->list);
     const bool is_same_target = place.target && !place.is_ref && place.target->name() == input_.info.target;
     runs_source_ = is_same_target && has_recorded_source(input_);
-    what_ran_ = runs_source_ ? "the recorded source, and the recorded list in REF" : "the recorded linear list";
+    run_description_ = runs_source_ ? "the recorded source, and the recorded list in REF" : "the recorded linear list";
     if (runs_source_) return recorded_executable(input_, place, options.compile_seconds);
     KernelGraph kernel = kernel_graph(session_, input_);
     kernel.linear_list = recorded_list_;
@@ -113,18 +114,18 @@ class ImportedCandidate : public RunCandidate {
 
   Status check_input() const override {
     auto status = RunCandidate::check_input();
-    return status ? check_compiled(input_) : status;
+    return status ? check_is_runnable(input_) : status;
   }
 
   Result<Placement> choose_place(const std::string& device) const override {
     const Settings& settings = input_.graph->settings();
     const bool has_source = has_recorded_source(input_) && !settings.IMAGE;
     if (device == "REF") return RunCandidate::choose_place(device);
-    if (device.empty() && !(has_source && works_here(input_.info.target))) return place_in_ref();
+    if (device.empty() && !(has_source && can_run_here(input_.info.target))) return ref_placement();
     if (has_source && input_.info.target.starts_with(device))
       return choose_placement("", input_.info.target, settings, recorded_target);
     return Diag{.message = has_source ? "the kernel's source was recorded for " + input_.info.target
-                                      : "a kernel of " + producer_of(input_) + " runs in REF as it is",
+                                      : "a kernel of " + producer_of_graph(input_) + " runs in REF as it is",
                 .expected = "--native, to compile the kernel with tgc's own pipeline for " + device};
   }
 
@@ -143,7 +144,7 @@ class ImportedCandidate : public RunCandidate {
                                    const VariableValues& variables, const DeviceOptions& device,
                                    const ExecuteOptions& options) const override {
     if (!last_) return RunCandidate::run_executable(kernel, place, inputs, variables, device, options);
-    return run_recorded_graph(*last_, input_.root, inputs, variables, device.execute_options(place_in_ref()));
+    return run_recorded_graph(*last_, input_.root, inputs, variables, device.execute_options(ref_placement()));
   }
 
   std::optional<std::string> not_compared_reason() const override {
@@ -158,9 +159,9 @@ class ImportedCandidate : public RunCandidate {
       return;
     }
     last_ = std::move(*last);
-    what_ran_ = last_->stage.empty() ? "the recorded list" : "the recorded graph after '" + last_->stage + "'";
-    if (const std::string& target = input_.info.target; !works_here(target))
-      what_ran_ += ", because " + shown_target(target) + " does not work here" +
+    run_description_ = last_->stage.empty() ? "the recorded list" : "the recorded graph after '" + last_->stage + "'";
+    if (const std::string& target = input_.info.target; !can_run_here(target))
+      run_description_ += ", because " + shown_target(target) + " does not work here" +
               (has_emulator(target) ? ", but --emulate emulates it" : "");
   }
 
@@ -171,7 +172,8 @@ class ImportedCandidate : public RunCandidate {
 }  // namespace
 
 std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGraph& in, bool recorded) {
-  if (is_imported(in) && !session.overrides.prefers_native) return std::make_unique<ImportedCandidate>(session, in);
+  if (is_imported(in) && !session.overrides.uses_native_pipeline)
+    return std::make_unique<ImportedCandidate>(session, in);
   if (recorded) return std::make_unique<RecordedListCandidate>(session, in);
   return std::make_unique<OwnCandidate>(session, in);
 }

@@ -42,7 +42,7 @@ class RunCandidate {
   virtual std::optional<std::string> not_compared_reason() const { return std::nullopt; }
 
   // Names what runs, such as "the recorded linear list"; "" if reports name nothing. Set by prepare_executable().
-  const std::string& what_ran() const { return what_ran_; }
+  const std::string& run_description() const { return run_description_; }
   // Set by prepare_executable(): the linear list that --recorded runs, or an empty list; whether the recorded source
   // runs in its place.
   std::span<const UOp> recorded_list() const { return recorded_list_; }
@@ -53,7 +53,7 @@ class RunCandidate {
 
   const Session& session_;
   const InputGraph& input_;
-  std::string what_ran_;
+  std::string run_description_;
   std::vector<UOp> recorded_list_;
   bool runs_source_ = false;
 };

@@ -25,7 +25,7 @@ bool DebugPrints::watches_kernels() const {
   return settings_.DEBUG >= 2 || !settings_.IGNORE_OOB || settings_.DEBUG_LINEARIZE;
 }
 
-Status DebugPrints::print_compiled(Compilation& c) {
+Status DebugPrints::print_compilation(Compilation& c) {
   if (c.is_tensor_graph()) {
     auto& schedule = c.schedule();
     if (!schedule) return schedule.diag();
@@ -37,7 +37,7 @@ Status DebugPrints::print_compiled(Compilation& c) {
   if (!c.input_stage()) on_kernel_begin(c.ast());
   auto outputs = c.outputs();
   if (!outputs) return outputs.diag();
-  return print_lowered(c.current_graph(), **outputs, false);
+  return print_lowered_kernel(c.current_graph(), **outputs, false);
 }
 
 void DebugPrints::on_scheduled(const TensorJob& job, const Schedule& schedule, double seconds) {
@@ -51,7 +51,7 @@ void DebugPrints::on_kernel_begin(UOp ast) {
   print_text(text ? *text : text.diag().text());
 }
 
-Status DebugPrints::print_lowered(UOp sink, KernelOutputs& outputs, bool runs) {
+Status DebugPrints::print_lowered_kernel(UOp sink, KernelOutputs& outputs, bool runs) {
   if (!watches_kernels()) return Unit{};
   auto& list = outputs.list();
   if (!list) return list.diag();

@@ -25,19 +25,21 @@ class DebugPrints : public ExecuteObserver {
 
   // Prints the kernel or the schedule as the settings demand, for commands that compile but do not run it. Fails if a
   // stage or the renderer fails or, with IGNORE_OOB=0, if an access may be out of bounds.
-  Status print_compiled(Compilation& compilation);
+  Status print_compilation(Compilation& compilation);
 
   void on_progress(const std::string& what) override { session_.report_progress(what); }
   // Prints "scheduled    3 kernels in     1.20 ms | CACHE MISS 1234abcd | 512 uops in cache".
   void on_scheduled(const TensorJob& job, const Schedule& schedule, double seconds) override;
   bool times_kernels() const override { return settings_.DEBUG >= 2; }
   void on_kernel_begin(UOp ast) override;
-  Status on_kernel_lowered(UOp sink, KernelOutputs& outputs) override { return print_lowered(sink, outputs, true); }
+  Status on_kernel_lowered(UOp sink, KernelOutputs& outputs) override {
+    return print_lowered_kernel(sink, outputs, true);
+  }
   void on_kernel_run(const ProgramInfo& info, const Target& target, double bytes,
                      std::span<const double> seconds) override;
 
  private:
-  Status print_lowered(UOp sink, KernelOutputs& outputs, bool runs);
+  Status print_lowered_kernel(UOp sink, KernelOutputs& outputs, bool runs);
   void print_text(std::string text) const;
   void show_schedule(size_t kernels, double seconds, const std::string& key, size_t nodes) const;
   void show_kernel(const ProgramInfo& info, const std::string& device, double mem_used, std::optional<KernelTime> time);

@@ -93,7 +93,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
 
     TrialInputs given = trial_inputs(options, in).value_or_throw();
     given.seed = options.input.seed.value_or(0);  // seed of the arrays that the file lacks
-    KernelTrial trial(in.root, in.list, std::move(given), options.device.ref_in_process());
+    KernelTrial trial(in.root, in.list, std::move(given), options.device.ref_options_in_process());
     trial.begin_trial(*kernel).value_or_throw();
     if (arrays) *arrays = copy_of(trial.inputs());
     ExecuteOptions execution = options.device.execute_options(place);
@@ -102,7 +102,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     if (!done) return check_device(place, in), symptom(Kind::Crash, done.diag());
 
     std::string source;
-    Arrays expected = given_expected(options, in, source).value_or_throw();
+    Arrays expected = given_expected_arrays(options, in, source).value_or_throw();
     if (expected.empty()) {
       if (!in.list.empty() && place.is_ref) return {};  // REF itself ran this list
       auto reference = trial.run_reference();

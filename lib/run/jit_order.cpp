@@ -46,8 +46,8 @@ class Explainer {
       const Event* e = same_[n];
       if (!e || e->is_copy) continue;
       for (size_t i = 0; i < e->read_contents.size(); i++)
-        for (size_t j = 0; j < e->argument_is_written.size(); j++) {
-          if (e->read_contents[i].empty() || !e->argument_is_written[j] || !overlap(e->arguments[i], e->arguments[j]))
+        for (size_t j = 0; j < e->is_argument_written.size(); j++) {
+          if (e->read_contents[i].empty() || !e->is_argument_written[j] || !overlap(e->arguments[i], e->arguments[j]))
             continue;
           if (overlap(should.arguments[i], should.arguments[j])) continue;
           const std::string name = name_of(should.arguments[i].place);
@@ -68,14 +68,15 @@ class Explainer {
     const Place &is = e.arguments[i].place, &meant = should.arguments[i].place;
     const std::string name = name_of(meant), reader = kernel_text(e.call_index);
     const auto [expected, found] = first_difference(should.read_contents[i], e.read_contents[i]);
-    if (const Event* writer = simulator_.kernel_that_stored(run_, found); writer && is.is_kept && !meant.is_kept)
+    if (const Event* writer = simulator_.kernel_that_stored(run_, found);
+        writer && is.is_parameter && !meant.is_parameter)
       return fault(e, *writer, name_of(is), "write after read",
                    reader + " reads " + name_of(is) + ", an input that was not copied, after " +
                        kernel_text(writer->call_index) + " has stored to it",
                    true);
-    if (is.is_kept && !(is == meant))
+    if (is.is_parameter && !(is == meant))
       return fault(e, e, name, "", reader + " reads " + name_of(is) + " in the place of " + name, true);
-    if (meant.is_kept && !is.is_kept)
+    if (meant.is_parameter && !is.is_parameter)
       return fault(e, e, name, "", reader + " reads other memory in the place of " + name, true);
     const Event *made = simulator_.kernel_that_stored(meant_, expected), *maker = in_run(made),
                 *other = simulator_.kernel_that_stored(run_, found);
@@ -86,7 +87,7 @@ class Explainer {
       return fault(*maker, e, name, "read after write",
                    reader + " reads " + name + " after " + kernel_text(maker->call_index) + " has stored to it");
     if (other && other != maker) {
-      if (maker && is.is_kept == meant.is_kept && !(is == meant))
+      if (maker && is.is_parameter == meant.is_parameter && !(is == meant))
         return fault(e, *other, name, "write after read",
                      kernel_text(other->call_index) + " stores to the place of " + name + ", which " + reader +
                          " still uses",
@@ -100,7 +101,7 @@ class Explainer {
   ScheduleFault wrong_result(const Place& place) const {
     const std::string name = name_of(place);
     const auto [expected, found] =
-        first_difference(simulator_.place_contents(meant_, place), simulator_.place_contents(run_, place));
+        first_difference(simulator_.contents_of_place(meant_, place), simulator_.contents_of_place(run_, place));
     const Event *made = simulator_.kernel_that_stored(meant_, expected), *maker = in_run(made),
                 *other = simulator_.kernel_that_stored(run_, found);
     if (made && !maker)
@@ -122,18 +123,18 @@ class Explainer {
 
   std::string name_of(const Place& place) const {
     auto it = names_.find(place.slot);
-    return place.is_kept && it != names_.end() ? "data" + std::to_string(it->second) : place.name();
+    return place.is_parameter && it != names_.end() ? "data" + std::to_string(it->second) : place.name();
   }
   static std::pair<int64_t, int64_t> first_difference(const Pieces& a, const Pieces& b) {
     for (size_t i = 0; i < std::min(a.size(), b.size()); i++)
       if (!(a[i] == b[i])) return {a[i].content, b[i].content};
-    return {a.empty() ? kUndefined : a.back().content, b.empty() ? kUndefined : b.back().content};
+    return {a.empty() ? kUndefinedContent : a.back().content, b.empty() ? kUndefinedContent : b.back().content};
   }
   ScheduleFault fault(const Event& first, const Event& second, const std::string& buffer, const std::string& kind,
-                   std::string text, bool is_of_plan = false) const {
+                   std::string text, bool is_plan_fault = false) const {
     const std::string order = kernel_text(first.call_index) + " must run before " + kernel_text(second.call_index);
     return {first.call_index, second.call_index,     buffer,    kind.empty() ? "" : kind + ": " + order,
-            function_,  std::move(text), is_of_plan};
+            function_,  std::move(text), is_plan_fault};
   }
 
   Simulator& simulator_;
@@ -166,7 +167,7 @@ Run run_defined(Simulator& simulator, UOp list) {
     const Event* reader = nullptr;
     for (const Event& e : out.events)
       for (size_t i = 0; i < e.read_contents.size(); i++)
-        if (std::ranges::count(e.read_contents[i], kUndefined, &Piece::content) && !e.is_copy)
+        if (std::ranges::count(e.read_contents[i], kUndefinedContent, &MemoryPiece::content) && !e.is_copy)
           reader = &e, simulator.track_elements(e.body_number, i);
     if (!reader) return out;
     if (is_last)
@@ -198,7 +199,7 @@ std::optional<ScheduleFault> find_fault(const Session& session, const GoldenReco
     UOp root = copy_into(graph, t.root);
     return root.is(Op::CALL) && root.num_src() ? root.src(0) : root;
   };
-  Simulator simulator(session, parameters.variables.by_name);
+  Simulator simulator(session, parameters.variables.values_by_name);
   const UOp list = read(record.ast_full ? *record.ast_full : record.ast, "the captured calls");
   simulator.track_shared_arguments(list);
   const Run meant = run_defined(simulator, list);
@@ -209,9 +210,9 @@ std::optional<ScheduleFault> find_fault(const Session& session, const GoldenReco
     std::set<Place> kept;
     for (const Run* r : {&meant, &run})
       for (auto& [place, memory] : r->memory)
-        if (place.is_kept) kept.insert(place);
+        if (place.is_parameter) kept.insert(place);
     for (const Place& place : kept)
-      if (simulator.place_contents(meant, place) != simulator.place_contents(run, place))
+      if (simulator.contents_of_place(meant, place) != simulator.contents_of_place(run, place))
         return Explainer(simulator, meant, run, function_of(stage), parameters.buffer_slots).explain(place);
     if (stage.name != "memory plan") continue;
     if (auto fault =
@@ -226,7 +227,7 @@ std::optional<ScheduleFault> find_fault(const Session& session, const GoldenReco
 
 namespace tgc {
 
-bool is_of_jit(const GoldenRecord& record) {
+bool is_jit_record(const GoldenRecord& record) {
   return !record.stages.empty() && (record.stages[0].name == "captured calls" || record.stages[0].name == "replay");
 }
 

@@ -63,8 +63,8 @@ RunReport::Result ModelReport::result() const {
     return RunReport::Result::Failed;
   if (!first_different_kernel.empty() || !std::ranges::all_of(comparisons, &Comparison::has_passed))
     return RunReport::Result::Failed;
-  if (stores_nothing) return RunReport::Result::Passed;
-  const bool compares = confirmed_kernels || std::ranges::any_of(comparisons, &Comparison::is_compared);
+  if (has_no_stores) return RunReport::Result::Passed;
+  const bool compares = num_confirmed_kernels || std::ranges::any_of(comparisons, &Comparison::is_compared);
   return compares ? RunReport::Result::Passed : RunReport::Result::NotCompared;
 }
 
@@ -87,26 +87,27 @@ std::string ModelReport::text() const {
   out += "\n  " + (load_seconds > 0 ? "load " + ms(load_seconds) + ", " : "") + "build the graph " + ms(build_seconds) +
          ", schedule, compile and run " + ms(total_seconds) + ", of that the kernels " +
          ms(schedule_result.run_seconds) + "\n";
-  if (!recorded_on.empty() && !device.starts_with(recorded_on + ":"))
-    out += "  recorded on " + recorded_on + ", run on " + device + " instead\n";
+  if (!graph_device.empty() && !device.starts_with(graph_device + ":"))
+    out += "  recorded on " + graph_device + ", run on " + device + " instead\n";
   if (schedule_result.bytes_before)
     out += "  memory between kernels: " + bytes_text(schedule_result.bytes_before) + ", as planned " +
            bytes_text(schedule_result.bytes_after) + "\n";
   for (auto& [name, source] : variables) out += "  " + name + "=" + source + "\n";
-  for (const std::string& values : also_tried) out += "  also with " + values + "\n";
+  for (const std::string& values : other_tried_values) out += "  also with " + values + "\n";
   for (size_t i = 0; i < result_names.size(); i++)
     out += "  " + result_names[i] + ": " + beginning_of(schedule_result.values[i]) + "\n";
   if (!schedule_result.timed_kernels.empty()) out += slowest_of(schedule_result.timed_kernels, timed_runs);
   for (const Comparison& c : comparisons) out += "  " + c.text() + "\n";
   if (stage_difference) out += stage_difference->text();
   for (const ScheduleFault& f : order_report.faults)
-    out += "  order: " + f.detail() + (f.is_of_plan ? ": a fault of " : ": an edge is missing in ") + f.function + "\n";
+    out +=
+        "  order: " + f.detail() + (f.is_plan_fault ? ": a fault of " : ": an edge is missing in ") + f.function + "\n";
   if (!hazard_text.empty()) out += "  hazard: " + hazard_text + "\n";
   for (const std::string& note : notes) out += "  note: " + note + "\n";
   if (num_without_findings)
     out += "  no access outside of a buffer under AddressSanitizer: " + counted(num_without_findings, "kernel") + "\n";
-  if (confirmed_kernels && first_different_kernel.empty())
-    out += "  every kernel compares well with REF: " + std::to_string(confirmed_kernels) + "\n";
+  if (num_confirmed_kernels && first_different_kernel.empty())
+    out += "  every kernel compares well with REF: " + std::to_string(num_confirmed_kernels) + "\n";
   if (!first_different_kernel.empty()) out += "  " + first_different_kernel + "\n";
   if (r == RunReport::Result::NotCompared && !is_schedule)
     out += "  not compared: --reference=REF compares each kernel with REF, --expect=FILE.npz the outputs\n";
@@ -120,7 +121,7 @@ std::string ModelReport::json() const {
   return json_object([&](JsonWriter& json) {
     auto milliseconds = [&](std::string_view name, double seconds) { json.key(name).number(seconds * 1e3, "%f"); };
     json.member("model", model).member("device", device).member("result", name_of(result()));
-    if (!recorded_on.empty()) json.member("recorded_on", recorded_on);
+    if (!graph_device.empty()) json.member("recorded_on", graph_device);
     if (!error.empty()) json.member("error", error);
     if (!reference.empty()) json.member("reference", reference);
     if (!arrays_file.empty()) json.member("inputs", arrays_file);
@@ -131,12 +132,12 @@ std::string ModelReport::json() const {
     write_comparisons(json, comparisons);
     if (stage_difference) stage_difference->write(json.key("stages"));
     if (!variables.empty()) json.member("variables", variables);
-    if (!also_tried.empty()) json.member("also_tried", also_tried);
+    if (!other_tried_values.empty()) json.member("also_tried", other_tried_values);
     if (!repeat_command.empty()) json.member("again", repeat_command).member("written", written_files);
     if (!order_report.faults.empty()) json.member("order", order_report.faults[0].detail());
     if (!hazard_text.empty()) json.member("hazard", hazard_text);
     if (!notes.empty()) json.member("notes", notes);
-    if (confirmed_kernels) json.member("kernels_compared", confirmed_kernels);
+    if (num_confirmed_kernels) json.member("kernels_compared", num_confirmed_kernels);
     if (num_without_findings) json.member("kernels_sanitized", num_without_findings);
     if (!first_different_kernel.empty()) json.member("different", first_different_kernel);
     if (!not_kept_reason.empty()) json.member("not_kept", not_kept_reason);

@@ -38,7 +38,7 @@ bool has_controls(std::string_view text) {
 // Returns text such as "log at train.py:29"; "" if nothing is recorded.
 std::string method_of(UOp u, const NodeMethods& methods) {
   std::vector<GoldenMetadata> made_by;
-  for (size_t i : methods.indices_of(u)) made_by.push_back(methods[i]);
+  for (size_t i : methods.method_indices(u)) made_by.push_back(methods[i]);
   return methods_text(made_by);
 }
 
@@ -75,7 +75,7 @@ class Explanation {
  private:
   // Sets `found_` to the find of the kernel that `#ID` names or, without one, to the first find that is not masked,
   // else the first. Returns the other finds.
-  std::vector<NanReport::OtherFind> choose_find(const Json& document) {
+  std::vector<NanReport::OtherNan> choose_find(const Json& document) {
     std::vector<Json> finds{document["found"]};
     if (auto later = document.find("later"); later != document.end())
       finds.insert(finds.end(), later->begin(), later->end());
@@ -87,7 +87,7 @@ class Explanation {
       throw Failure("--watch-nan kept no NaN of the kernel '" + input_.id + "'");
     if (chosen == finds.end()) chosen = finds.begin();
     found_ = *chosen;
-    std::vector<NanReport::OtherFind> out;
+    std::vector<NanReport::OtherNan> out;
     for (auto other = finds.begin(); other != finds.end(); ++other)
       if (other != chosen)
         out.push_back({id_of(*other), other < chosen, spread_text(*other),
@@ -105,8 +105,8 @@ class Explanation {
 
   static std::string explain_command(const std::string& input) { return "tgc run " + shell_word(input) + " --nan"; }
 
-  NanReport report(std::vector<NanReport::OtherFind> other_finds) {
-    NanReport out{.other_finds = std::move(other_finds), .spread = spread_text(found_)};
+  NanReport report(std::vector<NanReport::OtherNan> other_nans) {
+    NanReport out{.other_nans = std::move(other_nans), .spread = spread_text(found_)};
     out.kernel = found_.at("id").get<std::string>();
     auto source = std::move(GraphSource::open(session_, recording_ + "#" + out.kernel).value_or_throw());
     auto in = std::move(source.next_graph().value_or_throw());
@@ -188,7 +188,7 @@ std::string NanReport::text() const {
                                  " of " + output.substr(0, output.find('['))
                            : "") +
          (spread.empty() ? "" : "; " + spread) + "\n";
-  for (const OtherFind& f : other_finds)
+  for (const OtherNan& f : other_nans)
     out += "  " + std::string(f.is_earlier ? "before" : "after") + " it " + f.kernel + " made a NaN, " + f.spread +
            ": " + f.explain_command + "\n";
   return out + "  the kernel alone: " + kernel_command + "\n  again: " + repeat_command + "\n";
@@ -206,7 +206,7 @@ std::string NanReport::json() const {
         .member("size", num_elements)
         .member("spread", spread);
     json.key("others").array([&] {
-      for (const OtherFind& f : other_finds)
+      for (const OtherNan& f : other_nans)
         json.object([&] {
           json.member("kernel", f.kernel)
               .member("is_earlier", f.is_earlier)

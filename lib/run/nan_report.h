@@ -14,7 +14,7 @@ struct NanReport {
     NanStep step;
     std::string made_by;  // for a load, the kernel and the call that stored the value; else the Tensor method and line
   };
-  struct OtherFind {
+  struct OtherNan {
     std::string kernel;           // id of the kernel that made the NaN
     bool is_earlier = false;      // true if it was made before the one that the report explains
     std::string spread;
@@ -26,7 +26,7 @@ struct NanReport {
                     // train.py:35)"
   std::string output;                            // first element that is a NaN or an infinity: "data0[76]"
   int64_t num_non_finite = 0, num_elements = 0;
-  std::vector<OtherFind> other_finds = {};
+  std::vector<OtherNan> other_nans = {};
   std::string spread = {};                       // use of the NaNs by later kernels: "which no later kernel read"
   std::vector<Step> nan_steps;                   // operations from the one that made the NaN to the output
   std::string repeat_command;

@@ -42,27 +42,27 @@ void RecordedSides::choose_place(size_t runs) {
     return std::move(placement_for_model(graph_.session, device, settings).value_or_throw());
   };
   const std::string& device = graph_.options.device.name;
-  const bool compiles = graph_.session.overrides.prefers_native || !device.empty();
-  place_ = compiles ? on(device) : place_in_ref();
-  check_emulation(*place_).value_or_throw();
+  const bool compiles = graph_.session.overrides.uses_native_pipeline || !device.empty();
+  placement_ = compiles ? on(device) : ref_placement();
+  check_emulation(*placement_).value_or_throw();
   is_compiled_ = !compiles && graph_.estimated_work() * double(runs) > kMostOfAllRuns;
-  if (is_compiled_) place_ = on("CPU");
-  graph_.report.device = place_->label, graph_.report.device_option = place_->device_option();
+  if (is_compiled_) placement_ = on("CPU");
+  graph_.report.device = placement_->label, graph_.report.device_option = placement_->device_option();
 }
 
 std::string RecordedSides::name_of_reference() const {
-  return is_compiled_ ? "the tensor graph on " + place_->label + ", since it is too large for REF" : kRefOfGraph;
+  return is_compiled_ ? "the tensor graph on " + placement_->label + ", since it is too large for REF" : kRefOfGraph;
 }
 
 ScheduleOptions RecordedSides::options_for(const Placement& place) const {
   return {.runs_in_process = runs_in_process_ || graph_.options.device.runs_in_process,
-          .timeout_seconds = graph_.options.device.timeout_for(place),
+          .timeout_seconds = graph_.options.device.timeout_seconds_for(place),
           .trial_seconds = graph_.options.device.trial_seconds(),
           .compile_seconds = graph_.options.device.timeout_seconds.value_or(0)};
 }
 
-SlotArrays RecordedSides::run_recorded() {
-  return compiled_or_in_ref([&] { return run_kernels(); });
+SlotArrays RecordedSides::run_recorded_kernels() {
+  return run_compiled_or_in_ref([&] { return run_kernels(); });
 }
 
 SlotArrays RecordedSides::run_kernels() {
@@ -79,9 +79,9 @@ SlotArrays RecordedSides::run_kernels() {
       wanted.push_back({numbers[d], b.dtype, {b.num_elements}});
     }
   }
-  ScheduleOptions options = options_for(*place_);
+  ScheduleOptions options = options_for(*placement_);
   options.timed_runs = graph_.report.timed_runs = graph_.options.device.timed_runs;
-  ScheduleRunner runner(*place_, unsigned(graph_.session.settings_for().value_or_throw().cpu_count()));
+  ScheduleRunner runner(*placement_, unsigned(graph_.session.settings_for().value_or_throw().cpu_count()));
   graph_.report.schedule_result = std::move(runner.run_schedule(schedule, known, wanted, options).value_or_throw());
   SlotArrays out;
   size_t next = 0;
@@ -100,30 +100,30 @@ SlotArrays RecordedSides::run_kernels() {
 }
 
 SlotArrays RecordedSides::run_reference(std::optional<int> way) {
-  return compiled_or_in_ref([&] {
-    Placement ref = place_in_ref();
-    Placement& place = is_compiled_ ? *place_ : ref;
+  return run_compiled_or_in_ref([&] {
+    Placement ref = ref_placement();
+    Placement& place = is_compiled_ ? *placement_ : ref;
     auto done = run_tensor_reference(graph_.reference, graph_.buffers, options_for(place), way, &place);
     return std::move(done.value_or_throw());
   });
 }
 
 Result<SlotArrays> RecordedSides::run_graph_variant(const TensorReference& reference, bool may_be_compiled) {
-  Placement ref = place_in_ref();
-  Placement& place = is_compiled_ && may_be_compiled ? *place_ : ref;
+  Placement ref = ref_placement();
+  Placement& place = is_compiled_ && may_be_compiled ? *placement_ : ref;
   return run_tensor_reference(reference, graph_.buffers, options_for(place), {}, &place);
 }
 
 // Runs again in REF if compiled kernels fail for another reason than their own fault or the time limit: tgc's pipeline
 // may be unable to compile a kernel of another release.
 template <class Run>
-SlotArrays RecordedSides::compiled_or_in_ref(Run run) {
+SlotArrays RecordedSides::run_compiled_or_in_ref(Run run) {
   if (!is_compiled_) return run();
   auto done = catch_failures(run);
   if (done) return std::move(*done);
   if (done.diag().kernel_fault || current_deadline().is_over()) throw Failure(done.diag());
-  place_ = place_in_ref(), is_compiled_ = false;
-  graph_.report.device = place_->label, graph_.report.device_option = place_->device_option();
+  placement_ = ref_placement(), is_compiled_ = false;
+  graph_.report.device = placement_->label, graph_.report.device_option = placement_->device_option();
   if (!graph_.report.reference.empty()) graph_.report.reference = kRefOfGraph;
   return run();
 }
@@ -133,7 +133,7 @@ RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides
     : graph_(graph), sides_(sides), not_compared_slots_(not_compared) {
   auto note = [&](UOp ast) {
     if (!ast.is(Op::SINK)) return;
-    has_sums_ |= sums_terms(ast);
+    has_sums_ |= has_summed_terms(ast);
     if (DType d = coarsest_rounding(ast); d.itemsize() && d.priority() < coarsest_dtype_.priority())
       coarsest_dtype_ = d;
   };
@@ -148,7 +148,7 @@ ToleranceOptions RecordedComparison::tolerance_for(const Array& expected) const 
   return tolerance_between_devices(expected, coarsest_dtype_, has_sums_);
 }
 
-void RecordedComparison::take_expected() {
+void RecordedComparison::take_expected_arrays() {
   const std::string file = fill_in_name(graph_.options.compare.expected_file, graph_.options.input, graph_.input_graph);
   graph_.report.reference = file;
   Arrays arrays = std::move(read_arrays(file).value_or_throw());
@@ -172,7 +172,7 @@ void RecordedComparison::take_expected() {
         Diag{.message = "the graph stores no array '" + arrays[0].name + "'", .file = file, .expected = stored});
 }
 
-void RecordedComparison::find_invalid() {
+void RecordedComparison::find_invalid_values() {
   if (!graph_.reference.program.has_invalid) return;
   const TensorReference other =
       std::move(read_tensor_reference(graph_.session, *graph_.input_graph.record, graph_.release, graph_.parameters, 1)
@@ -190,7 +190,7 @@ void RecordedComparison::find_invalid() {
   }
 }
 
-Array RecordedComparison::without_invalid(const Array& array, int64_t slot) const {
+Array RecordedComparison::without_invalid_values(const Array& array, int64_t slot) const {
   Array out = array.copy();
   auto it = invalid_elements_.find(slot);
   if (it == invalid_elements_.end()) return out;
@@ -217,7 +217,7 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     if (slot < 0 && !has_copies && stored.size() != expected.size()) continue;
     if (!has_copies && stored.size() != expected.size())
       throw Failure("an output has another size in the schedule than in the graph");
-    const Array array = without_invalid(has_copies ? differing_copy(stored, expected) : stored.copy(), slot);
+    const Array array = without_invalid_values(has_copies ? differing_copy(stored, expected) : stored.copy(), slot);
     auto compared = tgc::compare_arrays(data_name(slot), array, expected, tolerance_for(expected));
     out.push_back(std::move(compared.value_or_throw()));
     if (out.back().has_passed() || !graph_.options.compare.expected_file.empty()) continue;
@@ -247,7 +247,7 @@ std::map<int64_t, std::vector<bool>>& RecordedComparison::sensitive_elements() {
   is_rechecked_ = true;
   graph_.session.report_progress("the tensor graph of " + graph_.input_graph.info.name + ", with perturbed roundings");
   const DeadlineScope scope(double(limit(Limit::RefSeconds)));
-  for (int way = 0; way < kPerturbations && !current_deadline().is_over(); way++) {
+  for (int way = 0; way < kNumPerturbations && !current_deadline().is_over(); way++) {
     auto perturbed = catch_failures([&] { return sides_.run_reference(way); });
     if (!perturbed) continue;
     for (auto& [slot, expected] : expected_arrays_) {

@@ -18,11 +18,11 @@ class RecordedSides {
   // Chooses the device of the options or --native; else REF or, if `runs` runs would take too long there, the CPU, on
   // which then the graph runs, too.
   void choose_place(size_t runs);
-  Placement& place() { return *place_; }
+  Placement& place() { return *placement_; }
   std::string name_of_reference() const;
   void run_in_this_process() { runs_in_process_ = true; }
 
-  SlotArrays run_recorded();
+  SlotArrays run_recorded_kernels();
   SlotArrays run_reference(std::optional<int> way = {});  // `way`: how to perturb rounding (perturb_rounding.h)
   // Runs the graph with other numbers for Invalid elements, or after a stage. Runs it in REF unless both sides run
   // compiled and `may_be_compiled` is true.
@@ -33,10 +33,10 @@ class RecordedSides {
   ScheduleOptions options_for(const Placement& place) const;
   SlotArrays run_kernels();
   template <class Run>
-  SlotArrays compiled_or_in_ref(Run run);
+  SlotArrays run_compiled_or_in_ref(Run run);
 
   RecordedTensorGraph& graph_;
-  std::optional<Placement> place_;
+  std::optional<Placement> placement_;
   bool runs_in_process_ = false;
   bool is_compiled_ = false;  // both sides run compiled, because REF would take too long
 };
@@ -47,10 +47,10 @@ class RecordedComparison {
   // `not_compared`: slots of buffers whose content depends on a stale read (add_order_notes).
   RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides, const std::set<int64_t>& not_compared);
 
-  // take_expected() replaces the expected arrays by those of --expect.
-  void compute_expected() { expected_arrays_ = sides_.run_reference(); }
-  void take_expected();
-  void find_invalid();
+  // take_expected_arrays() replaces the expected arrays by those of --expect.
+  void compute_expected_arrays() { expected_arrays_ = sides_.run_reference(); }
+  void take_expected_arrays();
+  void find_invalid_values();
 
   // Compares the buffers that the graph stores to, and the values of its sink that `actual` has, except those that
   // cannot be compared. A buffer that `actual` lacks has its initial content or, without `all`, is left out, because a
@@ -63,7 +63,7 @@ class RecordedComparison {
 
  private:
   // Replaces Invalid elements by the expected values.
-  Array without_invalid(const Array& array, int64_t slot) const;
+  Array without_invalid_values(const Array& array, int64_t slot) const;
   ToleranceOptions tolerance_for(const Array& expected) const;
   // Finds the elements of the reference that change if its roundings are perturbed, by slot.
   std::map<int64_t, std::vector<bool>>& sensitive_elements();

@@ -16,7 +16,7 @@ std::string data_name(int64_t slot) {
   return slot < 0 ? "value" + std::to_string(value_slot(0) - slot) : "data" + std::to_string(slot);
 }
 
-bool only_compares_with_ref(const RunOptions& options) {
+bool is_ref_only_comparison(const RunOptions& options) {
   return options.compare.expected_file.empty() && options.compare.reference_device.empty() &&
          options.output.save_path.empty() && !options.device.timed_runs;
 }
@@ -49,7 +49,7 @@ void RecordedTensorGraph::check_array_names() const {
   std::set<std::string> names;
   for (auto& [slot, array] : buffers) names.insert(data_name(slot));
   for (auto& [name, source] : parameters.value_sources) names.insert(name);
-  for (auto& [name, value] : parameters.variables.by_name) names.insert(name);
+  for (auto& [name, value] : parameters.variables.values_by_name) names.insert(name);
   const auto check = [&] {
     const std::string file = fill_in_name(options.input.arrays_file, options.input, input_graph);
     return tgc::check_array_names(given_arrays, names, file,
@@ -77,15 +77,15 @@ double RecordedTensorGraph::estimated_work() const {
   return std::max(of_kernels, of_graph);
 }
 
-std::vector<VariableValues> RecordedTensorGraph::more_values() const {
+std::vector<VariableValues> RecordedTensorGraph::variable_choices() const {
   std::vector<VariableValues> out;
   for (bool largest : {false, true}) {
     VariableValues values;
     bool is_other = false;
     for (auto& [name, bounds] : parameters.variable_bounds) {
-      if (find_array(given_arrays, name) || !parameters.variables.by_name.contains(name)) continue;
+      if (find_array(given_arrays, name) || !parameters.variables.values_by_name.contains(name)) continue;
       const int64_t value = largest ? bounds.second : bounds.first;
-      is_other |= parameters.variables.by_name.at(name) != value && !options.input.variables.contains(name);
+      is_other |= parameters.variables.values_by_name.at(name) != value && !options.input.variables.contains(name);
       values[name] = value;
     }
     for (auto& [name, value] : options.input.variables) values[name] = value;
@@ -124,7 +124,7 @@ void RecordedTensorGraph::draw_buffers(std::optional<Floats> others) {
 void RecordedTensorGraph::find_read_slots() {
   std::set<size_t> memories, numbers;  // arrays that kernels read, of the graph and of the schedule
   for (const TensorKernel& k : reference.program.kernels)
-    for (const BufferSpec& b : buffers_of(toposort(k.ast)))
+    for (const BufferSpec& b : buffers_of_nodes(toposort(k.ast)))
       if (size_t i = size_t(b.argument_number); b.is_read && i < k.memories.size()) memories.insert(k.memories[i]);
   for (size_t i : std::vector<size_t>(memories.begin(), memories.end()))
     for (auto whole = reference.program.memories[i].view_of; whole; whole = reference.program.memories[*whole].view_of)

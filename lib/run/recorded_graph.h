@@ -14,7 +14,7 @@ namespace tgc {
 std::string data_name(int64_t slot);
 
 // Returns whether the run only compares its results with REF's, so that other inputs may be tried as well.
-bool only_compares_with_ref(const RunOptions& options);
+bool is_ref_only_comparison(const RunOptions& options);
 
 // A recorded tensor graph and the inputs of one run of it. Throws Failure.
 class RecordedTensorGraph {
@@ -29,7 +29,7 @@ class RecordedTensorGraph {
   double estimated_work() const;
   // Returns values of the variables to try besides those of the run: all at their smallest, and all at their largest.
   // Variables that --var or --inputs set keep their values.
-  std::vector<VariableValues> more_values() const;
+  std::vector<VariableValues> variable_choices() const;
 
   // Call after draw_buffers(). Throws Failure if the file of --inputs is for this graph only and has an array that the
   // graph and its stages lack.

@@ -14,7 +14,7 @@ std::optional<LocalRace> find_recorded_race(Pipeline& pipeline) {
     if (row.list.empty()) continue;
     auto imported = pipeline.imported_graph(row);
     auto race = imported ? find_local_race(imported->list) : std::nullopt;
-    if (race && (adds_barriers || !race->loads_first)) return race;
+    if (race && (adds_barriers || !race->is_load_first)) return race;
   }
   return std::nullopt;
 }

@@ -41,8 +41,8 @@ void RecordedRun::run_record() {
   SlotArrays actual;
   if (graph_.schedule) {
     graph_.session.report_progress("the kernels of " + graph_.input_graph.info.name);
-    auto ran = catch_failures([&] { return sides_.run_recorded(); });
-    if (!ran && !(finds_stage_ && ran.diag().kernel_fault)) throw Failure(ran.diag());
+    auto ran = catch_failures([&] { return sides_.run_recorded_kernels(); });
+    if (!ran && !(should_find_stage_ && ran.diag().kernel_fault)) throw Failure(ran.diag());
     if (!ran) return find_faulty_stage(ran.diag());
     actual = std::move(*ran);
   }
@@ -50,15 +50,15 @@ void RecordedRun::run_record() {
   if (graph_.options.compare.reference_device == "none") return report_arrays(actual, {}), save_arrays();
   graph_.session.report_progress("the tensor graph of " + graph_.input_graph.info.name);
   report_.reference = sides_.name_of_reference();
-  RecordedComparison comparison(graph_, sides_, not_compared_);
+  RecordedComparison comparison(graph_, sides_, not_compared_slots_);
   add_comparison(comparison, actual);
-  not_decided_ = comparison.not_decided_slots();
+  not_decided_slots_ = comparison.not_decided_slots();
   const bool differs = !std::ranges::all_of(report_.comparisons, &Comparison::has_passed);
   if (graph_.schedule && (!differs || !report_.stage_difference || report_.stage_difference->stage.empty()))
     find_hazard_in_kernels(differs);
   const bool no_stage_changes = report_.stage_difference && !report_.stage_difference->num_stages_run &&
                                 report_.stage_difference->refused_stages.empty();
-  report_.stores_nothing = !graph_.schedule && (graph_.reference.program.outputs.empty() || no_stage_changes);
+  report_.has_no_stores = !graph_.schedule && (graph_.reference.program.outputs.empty() || no_stage_changes);
   report_arrays(actual, comparison.expected_arrays());
   save_arrays();
   if (report_.result() == RunReport::Result::Failed && !graph_.options.output.failures_folder.empty())
@@ -69,19 +69,19 @@ void RecordedRun::check_kernel_order() {
   const DeadlineScope limit(graph_.options.device.trial_seconds());
   report_.order_report =
       check_order(graph_.session, *graph_.input_graph.record, graph_.release, *graph_.schedule, graph_.parameters);
-  not_compared_ = add_order_notes(report_.order_report, *graph_.schedule, report_.notes);
+  not_compared_slots_ = add_order_notes(report_.order_report, *graph_.schedule, report_.notes);
 }
 
 void RecordedRun::add_comparison(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite) {
-  comparison.compute_expected();
+  comparison.compute_expected_arrays();
   if (is_finite &&
       !std::ranges::all_of(comparison.expected_arrays(), [](auto& e) { return has_only_numbers(e.second); }))
     throw Failure("the graph has no meaning for these floats");
-  if (!graph_.options.compare.expected_file.empty()) comparison.take_expected();
-  comparison.find_invalid();
+  if (!graph_.options.compare.expected_file.empty()) comparison.take_expected_arrays();
+  comparison.find_invalid_values();
   if (graph_.schedule) report_.comparisons = comparison.compare_arrays(actual);
   const bool differs = !std::ranges::all_of(report_.comparisons, &Comparison::has_passed);
-  if (graph_.options.compare.runs_each_stage || !graph_.schedule || (differs && finds_stage_))
+  if (graph_.options.compare.should_run_each_stage || !graph_.schedule || (differs && should_find_stage_))
     compare_stages(comparison, differs);
 }
 
@@ -139,8 +139,8 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
 
 void RecordedRun::find_faulty_stage(const Diag& fault) {
   report_.error = fault.text(), report_.is_kernel_fault = true;
-  RecordedComparison comparison(graph_, sides_, not_compared_);
-  comparison.compute_expected();
+  RecordedComparison comparison(graph_, sides_, not_compared_slots_);
+  comparison.compute_expected_arrays();
   compare_stages(comparison, true);
 }
 
@@ -164,11 +164,11 @@ void RecordedRun::find_hazard_in_kernels(bool differs) {
     auto hazard = find_hazard(item.ast, variables, places, !differs);
     if (!hazard && !differs) {
       hazard = find_hazard(item.ast, variables, places);
-      if (hazard && (!hazard->stores_first || hazard->num_iterations <= kUnrolled)) hazard.reset();
+      if (hazard && (!hazard->is_store_first || hazard->num_iterations <= kUnrolled)) hazard.reset();
     }
     if (!hazard) continue;
     const std::string text = "kernel " + std::to_string(k) + ": " + hazard->text();
-    if (hazard->stores_first || differs)
+    if (hazard->is_store_first || differs)
       report_.hazard_text = text, report_.wrong_kernels = {graph_.schedule->kernel_numbers[k]};
     else report_.notes.push_back(text + ", but is right in the order of the loops");
   }
@@ -187,9 +187,9 @@ std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(con
   auto stages = std::exchange(report_.stage_difference, {});
   auto ran = std::exchange(report_.schedule_result, {});
   const std::vector<std::string> notes = report_.notes;
-  RecordedComparison comparison(graph_, sides_, not_compared_);
+  RecordedComparison comparison(graph_, sides_, not_compared_slots_);
   auto done = catch_failures([&] {
-    SlotArrays actual = graph_.schedule ? sides_.run_recorded() : SlotArrays();
+    SlotArrays actual = graph_.schedule ? sides_.run_recorded_kernels() : SlotArrays();
     add_comparison(comparison, actual, is_finite);
     return actual;
   });
@@ -208,14 +208,14 @@ std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(con
 
 bool RecordedRun::may_run_again() const {
   const std::string& device = graph_.options.device.name;
-  const bool is_plain = only_compares_with_ref(graph_.options) && (device.empty() || device == "REF") &&
-                        !graph_.session.overrides.prefers_native;
-  return is_plain && !sides_.is_compiled() && !report_.stores_nothing && report_.seed &&
+  const bool is_plain = is_ref_only_comparison(graph_.options) && (device.empty() || device == "REF") &&
+                        !graph_.session.overrides.uses_native_pipeline;
+  return is_plain && !sides_.is_compiled() && !report_.has_no_stores && report_.seed &&
          report_.result() == RunReport::Result::Passed;
 }
 
 void RecordedRun::run_on_both_signs() {
-  if (!graph_.float_distribution.has_unit() || !may_run_again()) return;
+  if (!graph_.float_distribution.has_unit_arrays() || !may_run_again()) return;
   const DeadlineScope limit(kMoreSeconds + 3 * report_.total_seconds);
   const TensorArrays usual = graph_.buffers;
   const InputDistribution floats = graph_.float_distribution;
@@ -244,13 +244,13 @@ void RecordedRun::run_on_all_sizes() {
 
 void RecordedRun::run_on_whole_numbers() {
   const bool is_plain =
-      only_compares_with_ref(graph_.options) && report_.seed && !graph_.float_distribution.has_unit();
-  if (not_decided_.empty() || !is_plain || report_.result() == RunReport::Result::Failed) return;
+      is_ref_only_comparison(graph_.options) && report_.seed && !graph_.float_distribution.has_unit_arrays();
+  if (not_decided_slots_.empty() || !is_plain || report_.result() == RunReport::Result::Failed) return;
   const TensorArrays usual = graph_.buffers;
   graph_.draw_whole_numbers();
   const auto [result, outputs] = run_again(usual, "whole numbers");
   if (result == RunReport::Result::Failed) return;
-  for (int64_t slot : not_decided_) {
+  for (int64_t slot : not_decided_slots_) {
     const std::string name = data_name(slot);
     const auto decided = std::ranges::find(outputs, name, &Comparison::name);
     if (decided == outputs.end() || !decided->has_passed() || decided->num_left_out > 0) continue;
@@ -294,7 +294,7 @@ void RecordedRun::keep_arrays(const SlotArrays& actual, const SlotArrays& expect
     return out;
   };
   Arrays inputs = named(graph_.buffers, [](auto& array) -> const Array& { return *array; });
-  for (auto& [name, value] : graph_.parameters.variables.by_name) {
+  for (auto& [name, value] : graph_.parameters.variables.values_by_name) {
     Array number(dtypes::int64, {1});
     number.as<int64_t>()[0] = value;
     inputs.push_back({name, std::move(number)});
@@ -313,7 +313,7 @@ void RecordedRun::save_arrays() {
   for (size_t i = 0; i < report_.result_names.size(); i++)
     arrays.push_back({report_.result_names[i], report_.schedule_result.values[i].copy()});
   const RunOptions& options = graph_.options;
-  auto path = take_path(options.output.save_path, options, graph_.input_graph.info.name,
+  auto path = reserve_path(options.output.save_path, options, graph_.input_graph.info.name,
                         is_recorded_in_file(graph_.input_graph));
   auto saved = write_npz(path.value_or_throw(), arrays);
   if (!saved && report_.result() != RunReport::Result::Failed) throw Failure(saved.diag());

@@ -14,7 +14,7 @@ class RecordedRun {
  public:
   RecordedRun(const Session& session, const InputGraph& in, const RunOptions& options, ModelReport& report,
               bool finds_stage)
-      : graph_(session, in, options, report), report_(report), finds_stage_(finds_stage) {}
+      : graph_(session, in, options, report), report_(report), should_find_stage_(finds_stage) {}
 
   void run_record();
   const RecordedTensorGraph& graph() const { return graph_; }
@@ -60,8 +60,8 @@ class RecordedRun {
   RecordedTensorGraph graph_;
   RecordedSides sides_{graph_};
   ModelReport& report_;
-  const bool finds_stage_;
-  std::set<int64_t> not_compared_, not_decided_;  // slots of buffers
+  const bool should_find_stage_;
+  std::set<int64_t> not_compared_slots_, not_decided_slots_;  // slots of buffers
 };
 
 }  // namespace tgc

@@ -226,7 +226,7 @@ class ScheduleReader {
     table.make();
     for (size_t k = 0; k < record_.kernels.size(); k++) read_kernel(k, table);
     schedule().result_sink = names_->sink({});
-    for (auto& [name, value] : parameters_.variables.by_name) schedule().var_vals.emplace_back(name, value);
+    for (auto& [name, value] : parameters_.variables.values_by_name) schedule().var_vals.emplace_back(name, value);
     for (auto& [slot, numbers] : bases)
       for (int64_t base : numbers) {
         out_.buffer_numbers[slot].push_back(table.of_base(base));
@@ -324,7 +324,7 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
                                          const VariableValues& given) {
   return catch_failures([&] {
     TensorParameters out;
-    out.variables.by_name.insert(record.var_vals.begin(), record.var_vals.end());
+    out.variables.values_by_name.insert(record.var_vals.begin(), record.var_vals.end());
     std::vector<const std::string*> texts{record.ast_full ? &*record.ast_full : &record.ast};
     for (size_t i = record.stages.size(); i-- > 0;)
       if (const std::string* text = text_of(record.stages[i])) texts.push_back(text);
@@ -343,16 +343,16 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
         if (!is_variable(argument)) {
           out.buffer_slots[slot] = slot_of_buffer(buffer_below(argument));
         } else if (auto value = bound_value(argument)) {
-          out.variables.by_slot[slot] = *value;
+          out.variables.values_by_slot[slot] = *value;
           values[name].insert(*value);
           if (auto bounds = variable_bounds(argument)) out.variable_bounds[name] = *bounds;
         }
       }
       for (auto& [name, numbers] : values)
-        if (numbers.size() == 1) out.variables.by_name.emplace(name, *numbers.begin());
+        if (numbers.size() == 1) out.variables.values_by_name.emplace(name, *numbers.begin());
       for (auto& [name, value] : given)
-        if (values.contains(name)) out.variables.by_name[name] = value;
-      for (auto& [name, value] : out.variables.by_name)
+        if (values.contains(name)) out.variables.values_by_name[name] = value;
+      for (auto& [name, value] : out.variables.values_by_name)
         out.value_sources[name] = std::to_string(value) + (given.contains(name) ? ", given" : ", recorded");
       break;
     }
@@ -371,7 +371,7 @@ Result<ParsedTensorGraph> read_tensor_text(const Session& session, const GoldenR
   ParsedTensorGraph out{.graph = std::make_shared<Graph>(*settings)};
   const std::string producer = "tinygrad " + std::string(name_of(release));
   ReadReport report{.producer = producer};
-  auto read = read_graph(*out.graph, detect_kind(text), text, record.id + " (" + what + ")", &report);
+  auto read = read_graph(*out.graph, detect_input_kind(text), text, record.id + " (" + what + ")", &report);
   if (!read) return read.diag();
   out.root = read->root;
   return out;

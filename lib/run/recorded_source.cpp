@@ -89,21 +89,21 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
     const GoldenProgram& program = *in.record->program;
     const std::vector<UOp> nodes = toposort(in.root);
     std::vector<BufferSpec> buffers;
-    const std::vector<BufferSpec> all = buffers_of(nodes);
+    const std::vector<BufferSpec> all = buffers_of_nodes(nodes);
     for (int64_t number : program.globals) {
       auto found = std::ranges::find(all, number, &BufferSpec::argument_number);
       if (found == all.end()) throw Failure("the AST has no buffer " + std::to_string(number));
       buffers.push_back(*found);
     }
     std::vector<VariableSpec> variables;
-    std::optional<size_t> variables_before_core;
-    const std::vector<VariableSpec> known = variables_of(nodes);
+    std::optional<size_t> num_variables_before_core;
+    const std::vector<VariableSpec> known = variables_of_nodes(nodes);
     for (const std::string& text : program.vars) {  // JSON such as ["name", min, max]
       const size_t begin = text.find('"') + 1;
       const std::string name = text.substr(begin, text.find('"', begin) - begin);
       auto found = std::ranges::find(known, name, &VariableSpec::name);
       if (name == kCoreNumber && place.target->device == "CPU") {
-        variables_before_core = variables.size();
+        num_variables_before_core = variables.size();
         continue;
       }
       if (found == known.end()) throw Failure("the AST has no variable '" + name + "'");
@@ -124,9 +124,9 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
     info.estimates = {estimate(program.ops), estimate(program.lds), estimate(program.mem)};
     KernelSource source{ansistrip(program.name), program.function_name, place.target->name(),
                         with_image_sizes(*in.record->source, buffers).value_or_throw(), compile_seconds,
-                        variables_before_core, runs_threads_in_turn(in)};
-    auto made = Executable::for_source(std::move(source), std::move(buffers), std::move(variables), std::move(info),
-                                       *place.device);
+                        num_variables_before_core, runs_threads_in_turn(in)};
+    auto made = Executable::make_for_source(std::move(source), std::move(buffers), std::move(variables),
+                                            std::move(info), *place.device);
     is_fault = !made && is_invalid_source(made.diag());
     return std::move(made.value_or_throw());
   });

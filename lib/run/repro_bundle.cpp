@@ -57,7 +57,7 @@ RunOptions with_bundle(RunOptions options, const InputGraph& in) {
 Result<Arrays> given_inputs(const RunOptions& options, const InputGraph& in, std::string& source) {
   return catch_failures([&] { return arrays_given(options.input.arrays_file, &Repro::inputs, options, in, source); });
 }
-Result<Arrays> given_expected(const RunOptions& options, const InputGraph& in, std::string& source) {
+Result<Arrays> given_expected_arrays(const RunOptions& options, const InputGraph& in, std::string& source) {
   if (!options.compare.reference_device.empty()) return Arrays();
   return catch_failures(
       [&] { return arrays_given(options.compare.expected_file, &Repro::expected, options, in, source); });
@@ -71,8 +71,8 @@ Result<TrialInputs> trial_inputs(const RunOptions& options, const InputGraph& in
   if (has_own_arrays(options.input)) {
     const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
     std::set<std::string> known;
-    for (const BufferSpec& b : buffers_of(nodes)) known.insert(b.name());
-    for (const VariableSpec& v : variables_of(nodes)) known.insert(v.name);
+    for (const BufferSpec& b : buffers_of_nodes(nodes)) known.insert(b.name());
+    for (const VariableSpec& v : variables_of_nodes(nodes)) known.insert(v.name);
     auto named = check_array_names(out.arrays, known, out.arrays_file, "the kernel has no array");
     if (!named) return named.diag();
   }
@@ -108,7 +108,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (repro.seeded_fault.empty() && fault) repro.seeded_fault = fault;
   const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
   const VariableValues& given = options.input.variables;
-  for (const VariableSpec& v : variables_of(nodes))  // test-case reduction may have removed a variable of --var
+  for (const VariableSpec& v : variables_of_nodes(nodes))  // test-case reduction may have removed a variable of --var
     if (auto it = given.find(v.name); it != given.end()) repro.variables.insert(*it);
   const ToleranceOptions& t = options.compare.tolerance;
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
@@ -117,7 +117,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   repro.made_by = {{"tgc", std::string(tgc_version())}, {"tinygrad", session.compiler()->release_name()}};
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
   if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
-  auto buffers = buffers_of(nodes);
+  auto buffers = buffers_of_nodes(nodes);
   std::erase_if(repro.inputs, [&](const ReproArray& a) {  // drops arrays that the kernel only stores to and that begin
                                                           // as 0
     auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
@@ -141,7 +141,8 @@ Result<std::string> write_bundle(const Session& session, const RunOptions& optio
   repro.description = repro.description.substr(0, repro.description.find('\n'));
   return catch_failures([&] {
     const std::string& graph = name.empty() ? in.info.name : name;
-    std::string path = take_path(options.output.repro_path, options, graph, is_recorded_in_file(in)).value_or_throw();
+    std::string path =
+        reserve_path(options.output.repro_path, options, graph, is_recorded_in_file(in)).value_or_throw();
     write_file(path, bundle_text(session, options, in, place, std::move(repro))).value_or_throw();
     return path;
   });
@@ -149,7 +150,7 @@ Result<std::string> write_bundle(const Session& session, const RunOptions& optio
 
 bool should_repeat_failure(const InputGraph& in, const RunOptions& options) {
   bool more = !options.output.repro_path.empty() || !options.output.save_path.empty() || options.device.timed_runs ||
-              options.compare.runs_each_stage || options.device.use_sanitizer;
+              options.compare.should_run_each_stage || options.device.should_use_sanitizer;
   return in.read_report.repro && !in.read_report.repro->symptom.empty() && !more;
 }
 
@@ -177,7 +178,7 @@ RepeatReport repeat_failure(const Session& session, InputGraph& in, const RunOpt
 
 std::string RepeatReport::text() const {
   std::string where = kernel + " on " + device + ": ";
-  if (still_happens()) return where + "it still happens, '" + recorded_kind + "': " + current_failure.message + "\n";
+  if (is_still_failing()) return where + "it still happens, '" + recorded_kind + "': " + current_failure.message + "\n";
   where += "it no longer happens: '" + recorded_kind + "' it was, ";
   if (current_failure.kind == Kind::None) return where + "and all is well\n";
   return where + "now it is '" + std::string(name_of(current_failure.kind)) + "': " + current_failure.message + "\n";
@@ -190,7 +191,7 @@ std::string RepeatReport::json() const {
     else
       json.member("now", name_of(current_failure.kind))
           .member("said", current_failure.message)
-          .member("happens", still_happens());
+          .member("happens", is_still_failing());
   }) + "\n";
 }
 

@@ -12,10 +12,10 @@ namespace tgc {
 // For a bundle, sets the device, variables and tolerance that the user did not set.
 RunOptions with_bundle(RunOptions options, const InputGraph& in);
 
-// given_inputs() returns the arrays of --inputs, else those of the bundle, or none; given_expected() those of --expect
-// (none with --reference). `source` receives the path of the file. Fail if the file cannot be read.
+// given_inputs() returns the arrays of --inputs, else those of the bundle, or none; given_expected_arrays() those of
+// --expect (none with --reference). `source` receives the path of the file. Fail if the file cannot be read.
 Result<Arrays> given_inputs(const RunOptions& options, const InputGraph& in, std::string& source);
-Result<Arrays> given_expected(const RunOptions& options, const InputGraph& in, std::string& source);
+Result<Arrays> given_expected_arrays(const RunOptions& options, const InputGraph& in, std::string& source);
 
 // Returns the arrays, seed and variables of a trial of the kernel `in`. With --inputs and without --seed, no array is
 // random. Fails if a file cannot be read, or if the file of --inputs is for this kernel only and has another array.
@@ -39,8 +39,8 @@ struct RepeatReport {
   FailureSignature current_failure;
   std::string error;          // why the bundle could not be run
 
-  bool still_happens() const { return error.empty() && name_of(current_failure.kind) == recorded_kind; }
-  int exit_code() const { return !error.empty() ? 2 : still_happens() ? 1 : 0; }
+  bool is_still_failing() const { return error.empty() && name_of(current_failure.kind) == recorded_kind; }
+  int exit_code() const { return !error.empty() ? 2 : is_still_failing() ? 1 : 0; }
   std::string text() const;
   std::string json() const;
 };

@@ -53,15 +53,15 @@ std::string repeated_options(const Session& session, const RunOptions& options, 
   if (options.device.name.empty() && over.target.empty()) out += place_options(place);
   for (const std::string& s : over.settings_texts) add("set", s);
   add("opts", over.opts);
-  add("from", over.from_stage), add("weights", over.weights_file);
-  if (over.prefers_native) out += " --native";
+  add("from", over.start_stage), add("weights", over.weights_file);
+  if (over.uses_native_pipeline) out += " --native";
   add("live", over.live_command);
   for (auto& [name, value] : options.input.variables) add("var", name + "=" + std::to_string(value));
   number("rtol", options.compare.tolerance.rtol);
   number("atol", options.compare.tolerance.atol);
   if (options.compare.tolerance.ulp) add("ulp", std::to_string(*options.compare.tolerance.ulp));
-  return out + (options.compare.runs_each_stage ? " --each-stage" : "") +
-         (options.input.use_recorded ? " --recorded" : "") + over.other_options;
+  return out + (options.compare.should_run_each_stage ? " --each-stage" : "") +
+         (options.input.should_run_recorded ? " --recorded" : "") + over.other_options;
 }
 
 std::string bundle_command(const Session& session, const std::string& path) {
@@ -80,14 +80,14 @@ std::string fill_in_name(const std::string& pattern, const InputOptions& input, 
                          bool is_record) {
   size_t at = pattern.find("{}");
   if (at == pattern.npos) return pattern;
-  std::string stem = InputName::parse(input.name).without_extension(name, is_record);
+  std::string stem = InputName::parse(input.name).name_without_extension(name, is_record);
   return pattern.substr(0, at) + stem + pattern.substr(at + 2);
 }
 
-Result<std::string> take_path(const std::string& pattern, const RunOptions& options, const std::string& name,
+Result<std::string> reserve_path(const std::string& pattern, const RunOptions& options, const std::string& name,
                               bool is_record) {
   std::string path = fill_in_name(pattern, options.input, name, is_record);
-  if (options.output.taken_paths && !options.output.taken_paths->take_path(path))
+  if (options.output.taken_paths && !options.output.taken_paths->reserve_path(path))
     return Diag{.message = "another kernel's results are there already",
                 .file = path,
                 .expected = pattern == path ? "--save='{}.npz', which names a file for each"

@@ -24,7 +24,7 @@ struct ModelReport {
   bool is_schedule = false;        // true if `model` is the id of a recorded schedule
   std::string kernel_ids;          // ids of a recorded schedule's kernels: "k.5, k.6"
   std::string device_option;
-  std::string recorded_on;         // device of the recorded graph's buffers; empty for the CPU
+  std::string graph_device;        // device of the recorded graph's buffers; empty for the CPU
   std::optional<uint64_t> seed;    // unset if no input is random
   std::string arrays_file = {};    // file of --inputs; empty if it has no array of the graph
   // buffers of a recorded schedule that have an array of --inputs, and random ones; without those that it only stores
@@ -45,10 +45,10 @@ struct ModelReport {
   // number of elements of each result that was not compared, because rounding decides many of them
   std::map<std::string, int64_t> not_decided_elements = {};
   std::string reference;            // what the results were compared with, such as a file or REF
-  size_t confirmed_kernels = 0;     // kernels whose results REF confirmed
+  size_t num_confirmed_kernels = 0;  // kernels whose results REF confirmed
   size_t num_without_findings = 0;
   std::optional<StageDifference> stage_difference = {};
-  bool stores_nothing = false;
+  bool has_no_stores = false;
   std::map<std::string, std::string> variables = {};  // values of a recorded graph's variables: "3, recorded" or "3,
                                                       // given"
   // numbers of the recorded kernels that store to a buffer with a wrong result, or that have the hazard
@@ -58,7 +58,7 @@ struct ModelReport {
   OrderReport order_report = {};
   std::vector<std::string> notes = {};
   bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule (ModelOptions::is_unscheduled)
-  std::vector<std::string> also_tried = {};  // values of variables with which a second run passed: "pos=31"
+  std::vector<std::string> other_tried_values = {};  // values of variables with which a second run passed: "pos=31"
   std::vector<std::string> written_files = {};
   std::string repeat_command = {};
   std::string not_kept_reason;             // why the results of a failed run could not be saved
@@ -90,7 +90,7 @@ ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, 
 struct ConformanceReport {
   struct SuiteCounts {
     int num_passed = 0, num_wrong = 0, num_errors = 0;
-    int num_all() const { return num_passed + num_wrong + num_errors; }
+    int num_total() const { return num_passed + num_wrong + num_errors; }
   };
   std::map<std::string, SuiteCounts> suites;
   SuiteCounts all_suites;

@@ -60,7 +60,7 @@ class KernelRun {
  public:
   KernelRun(const Session& session, InputGraph& in, const RunOptions& options, RunReport& report)
       : session_(session), in_(in), o_(options), report_(report), debug_(session, in.graph->settings()),
-        candidate_(candidate_of(session, in, options.input.use_recorded)) {}
+        candidate_(candidate_of(session, in, options.input.should_run_recorded)) {}
 
   void run() {
     candidate_->check_input().value_or_throw();
@@ -69,20 +69,20 @@ class KernelRun {
     report_.device = place.label;
     check_emulation(place).value_or_throw();
     Executable kernel = std::move(candidate_->prepare_executable(place, lowering()).value_or_throw());
-    report_.what_ran = candidate_->what_ran();
+    report_.run_description = candidate_->run_description();
     note_variables(kernel);
     trial_.emplace(in_.root, in_.list, trial_inputs(o_, in_).value_or_throw(),
-                   o_.device.execute_options(place_in_ref()));
+                   o_.device.execute_options(ref_placement()));
     trial_->begin_trial(kernel).value_or_throw();
     take_trial(kernel);
     Expected reference = expected_arrays(kernel, place);
     // the reference does not run beside the kernel if --each-stage needs its arrays or it would disturb timed runs
-    const bool runs_beside = !o_.compare.runs_each_stage && !options_for(place).num_repeats;
+    const bool runs_beside = !o_.compare.should_run_each_stage && !options_for(place).num_repeats;
     if (!runs_beside) expected_ = reference();
-    if (o_.compare.runs_each_stage) {  // first, so that the report has the stage even if the kernel crashes
+    if (o_.compare.should_run_each_stage) {  // first, so that the report has the stage even if the kernel crashes
       const Arrays none;
       // includes the arrays that only dead code of the AST reads
-      const Arrays inputs = inputs_of(Executable::for_ref(in_.root).value_or_throw());
+      const Arrays inputs = inputs_of(Executable::make_for_ref(in_.root).value_or_throw());
       report_.stage_difference = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs,
                                   o_.compare.expected_file.empty() ? none : expected_)
                            .value_or_throw();
@@ -136,7 +136,7 @@ class KernelRun {
     InputGraph kept = in_;
     if (auto list = candidate_->recorded_list(); !list.empty()) kept.list.assign(list.begin(), list.end());
     const std::string path = write_bundle(session_, o_, kept, *place_, std::move(bundle)).value_or_throw();
-    if (kind == FailureSignature::Kind::Wrong && !is_over && !o_.device.use_sanitizer) check_repeats(path);
+    if (kind == FailureSignature::Kind::Wrong && !is_over && !o_.device.should_use_sanitizer) check_repeats(path);
     report_.written_files.push_back(path);
     report_.repeat_command = bundle_command(session_, path);
   }
@@ -157,7 +157,7 @@ class KernelRun {
       auto graph = std::move(source.next_graph().value_or_throw());
       return repeat_failure(session_, *graph, {.device = {.timeout_seconds = o_.device.timeout_seconds}});
     });
-    if (again && again->still_happens()) return;
+    if (again && again->is_still_failing()) return;
     std::filesystem::remove(path);
     const std::string why = !again ? again.diag().text() : !again->error.empty() ? again->error : again->text();
     throw Failure(Diag{.message = "no repro bundle was written, because it does not repeat the failure: " +
@@ -202,11 +202,11 @@ class KernelRun {
   void take_trial(const Executable& kernel) {
     report_.variable_values = trial_->chosen_variables();
     for (auto& [name, v] : report_.variable_values) o_.input.variables[name] = v.value;
-    if (!trial_->draws_arrays(kernel)) return;
+    if (!trial_->has_drawn_arrays(kernel)) return;
     report_.seed = trial_->distribution()->seed;
     report_.float_distribution = note_on_floats(*trial_->distribution());
   }
-  Arrays inputs_of(const Executable& kernel) { return std::move(trial_->inputs_for(kernel).value_or_throw()); }
+  Arrays inputs_of(const Executable& kernel) { return std::move(trial_->inputs_for_kernel(kernel).value_or_throw()); }
 
   // Returns the expected arrays, after waiting for them. May be called once.
   using Expected = std::function<Arrays()>;
@@ -218,13 +218,13 @@ class KernelRun {
   // Starts the run of the reference, if a device or REF computes it; runs a graph that --reference names.
   Expected expected_arrays(const Executable& kernel, const Placement& place) {
     std::string source;
-    Arrays out = given_expected(o_, in_, source).value_or_throw();
+    Arrays out = given_expected_arrays(o_, in_, source).value_or_throw();
     if (!o_.compare.expected_file.empty() || !out.empty()) {
       report_.reference = source;
-      take_expected(out, kernel, source).value_or_throw();
+      take_expected_arrays(out, kernel, source).value_or_throw();
       return already_known(std::move(out));
     }
-    const bool runs_as_it_stands = place.is_ref && !place.target && report_.what_ran.empty();
+    const bool runs_as_it_stands = place.is_ref && !place.target && report_.run_description.empty();
     std::string reference = o_.compare.reference_device;
     if (reference == "none" || (reference.empty() && runs_as_it_stands)) return already_known({});
     if (reference.empty() && has_custom())
@@ -251,10 +251,10 @@ class KernelRun {
     if (!graph || graph->is_tensor_graph)
       throw Failure(Diag{.message = "there is no kernel to compare with", .file = input});
     const Arrays inputs = inputs_of(kernel);
-    const ReferenceRunner ref(inputs, o_.input.variables, o_.device.execute_options(place_in_ref()));
+    const ReferenceRunner ref(inputs, o_.input.variables, o_.device.execute_options(ref_placement()));
     Arrays outputs = outputs_of_reference(with_elapsed_time(
         "REF", [&] { return graph->list.empty() ? ref.run_reference(graph->root) : ref.run_reference(graph->list); }));
-    take_expected(outputs, kernel, input).value_or_throw();
+    take_expected_arrays(outputs, kernel, input).value_or_throw();
     return outputs;
   }
 
@@ -275,7 +275,7 @@ class KernelRun {
       throw Failure("nothing was compared: the kernel stores no array");
     report_.comparisons = std::move(trial_->compare_arrays(actual, expected_, o_.compare).value_or_throw());
     if (std::ranges::any_of(report_.comparisons, &Comparison::was_recheck_cut))
-      report_.runs_left_out.push_back("the rerun that tells rounding from faults");
+      report_.left_out_runs.push_back("the rerun that tells rounding from faults");
     std::string renderer = place.target ? std::string(name_of(place.target->renderer)) : "";
     std::string cause = expected_divergence(in_.root, report_.comparisons, renderer);
     if (!cause.empty()) report_.notes += (report_.notes.empty() ? "" : ", ") + cause;
@@ -284,7 +284,7 @@ class KernelRun {
   // If the recorded source ran, also compares what the recorded list computes in REF.
   void compare_recorded_list() {
     if (!candidate_->runs_recorded_source() || expected_.empty()) return;
-    const ReferenceRunner ref(trial_->inputs(), o_.input.variables, o_.device.execute_options(place_in_ref()),
+    const ReferenceRunner ref(trial_->inputs(), o_.input.variables, o_.device.execute_options(ref_placement()),
                               trial_->distribution());
     Execution list = std::move(ref.run_reference(candidate_->recorded_list()).value_or_throw());
     auto arrays = trial_->compare_arrays(list.outputs, expected_, o_.compare, Recheck::Never).value_or_throw();
@@ -307,7 +307,7 @@ class KernelRun {
     wide.begin_trial(trial_->chosen_variables(), std::move(inputs));
     auto expected = wide.run_reference();
     if (!expected) return leave_out(expected.diag(), "inputs " + std::string(name_of(set))), std::nullopt;
-    Arrays own = std::move(wide.inputs_for(kernel).value_or_throw());
+    Arrays own = std::move(wide.inputs_for_kernel(kernel).value_or_throw());
     auto done = executed(kernel, place, own);
     if (!done && expected->notes.empty()) {
       report_.input_set = set, report_.input_sizes = name_of(set);
@@ -318,7 +318,7 @@ class KernelRun {
     std::vector<Comparison> arrays;
     if (done) {
       CompareOptions options = o_.compare;
-      options.accepts_rounding = true;
+      options.should_accept_rounding = true;
       Arrays settled;
       arrays = std::move(
           wide.compare_arrays(done->outputs, expected->outputs, options, Recheck::Always, &settled).value_or_throw());
@@ -342,7 +342,7 @@ class KernelRun {
   }
   // Leaves values out if no time is left, or if the AST has no meaning for them (a kernel fault).
   void leave_out(const Diag& error, const std::string& values) {
-    if (is_out_of_time(error)) report_.runs_left_out.push_back("the run with " + values);
+    if (is_out_of_time(error)) report_.left_out_runs.push_back("the run with " + values);
     else if (!error.kernel_fault) throw Failure(error);
   }
   // True for a small, untimed kernel that passed a comparison with its AST in REF.
@@ -353,7 +353,7 @@ class KernelRun {
   }
   KernelTrial another_trial() const {
     return KernelTrial(in_.root, in_.list, trial_inputs(o_, in_).value_or_throw(),
-                       o_.device.execute_options(place_in_ref()));
+                       o_.device.execute_options(ref_placement()));
   }
   // Runs the kernel with the smallest and the largest values of its variables. If the results differ, reports that run
   // and returns its results. Skips values with which the AST has no meaning.
@@ -369,7 +369,7 @@ class KernelRun {
       else if (expected->notes.empty()) {
         auto done = executed(kernel, place, trial.inputs());
         if (!done && is_out_of_time(done.diag())) {
-          report_.runs_left_out.push_back("the run with " + text_of(trial.chosen_variables()));
+          report_.left_out_runs.push_back("the run with " + text_of(trial.chosen_variables()));
           o_.input.variables = usual;
           return std::nullopt;
         }
@@ -381,7 +381,7 @@ class KernelRun {
           *trial_ = std::move(trial), expected_ = std::move(expected->outputs);
           return std::move(stored.outputs);
         }
-        report_.also_tried.push_back(trial.chosen_variables());
+        report_.other_tried_values.push_back(trial.chosen_variables());
       }
       report_.variable_values = trial_->chosen_variables(), o_.input.variables = usual;
     }
@@ -402,13 +402,13 @@ class KernelRun {
   void save(const Arrays& outputs) {
     if (o_.output.save_path.empty()) return;
     report_.written_files.push_back(
-        take_path(o_.output.save_path, o_, in_.info.name, is_recorded_in_file(in_)).value_or_throw());
+        reserve_path(o_.output.save_path, o_, in_.info.name, is_recorded_in_file(in_)).value_or_throw());
     write_npz(report_.written_files.back(), outputs).value_or_throw();
   }
 
   void bench(const Executable& kernel, Placement& place, std::vector<double> seconds) {
     if (size_t wanted = size_t(o_.device.timed_runs); seconds.size() < wanted)
-      report_.runs_left_out.push_back(std::to_string(wanted - seconds.size()) + " of " + counted(wanted, "timed run"));
+      report_.left_out_runs.push_back(std::to_string(wanted - seconds.size()) + " of " + counted(wanted, "timed run"));
     if (seconds.empty()) return;
     report_.timed_runs = {.run_seconds = std::move(seconds),
                           .kernel_cost = kernel.cost(o_.input.variables).value_or(Executable::Cost{}),
@@ -420,14 +420,14 @@ class KernelRun {
     auto evaluated = catch_failures([&] { return evaluations(place); });
     if (evaluated) report_.timed_runs->num_evaluations = *evaluated;
     else if (!is_out_of_time(evaluated.diag())) throw Failure(evaluated.diag());
-    else report_.runs_left_out.push_back("the number of evaluations");
+    else report_.left_out_runs.push_back("the number of evaluations");
   }
   uint64_t evaluations(Placement& place) {
-    RefOptions counting{.counts_evaluations = true};
+    RefOptions counting{.should_count_evaluations = true};
     std::vector<UOp> list = in_.list;
     if (list.empty() && place.target)
       list = std::move(lower_kernel(kernel_graph(session_, in_), *place.target).value_or_throw());
-    auto made = list.empty() ? Executable::for_ref(in_.root, counting) : Executable::for_ref(list, counting);
+    auto made = list.empty() ? Executable::make_for_ref(in_.root, counting) : Executable::make_for_ref(list, counting);
     Executable& kernel = made.value_or_throw();
     ExecuteOptions options = options_for(place);
     options.num_repeats = 0;

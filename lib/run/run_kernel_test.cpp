@@ -168,7 +168,7 @@ TEST_CASE("run_kernel checks names and ranges of variables") {
 }
 
 TEST_CASE("run_kernel runs every stage in REF") {
-  RunReport report = run(elementwise("a+b"), {.device = {.name = "REF"}, .compare = {.runs_each_stage = true}});
+  RunReport report = run(elementwise("a+b"), {.device = {.name = "REF"}, .compare = {.should_run_each_stage = true}});
   passes(report);
   REQUIRE(report.stage_difference);
   CHECK(report.stage_difference->num_stages_run > 3);
@@ -191,7 +191,7 @@ TEST_CASE("run_kernel --each-stage: threads that are still loops have their own 
     session.overrides.opts = opts;
     InputGraph in = loaded(text);
     RunReport report =
-        run_kernel(session, in, {.device = {.name = "REF"}, .compare = {.runs_each_stage = true}});
+        run_kernel(session, in, {.device = {.name = "REF"}, .compare = {.should_run_each_stage = true}});
     INFO(opts);
     passes(report);
     CHECK(report.stage_difference->num_stages_run > 10);
@@ -228,7 +228,7 @@ TEST_CASE("run_kernel: a time limit holds for the whole trial of a kernel") {
   CHECK(report.exit_code() == 2);
   report = run_for_a_second(endless("int"), {.device = {.name = "CPU", .timed_runs = 3}});
   CHECK(report.error == "the reference, REF: " + timeout);
-  report = run_for_a_second(endless("int"), {.device = {.name = "CPU"}, .compare = {.runs_each_stage = true}});
+  report = run_for_a_second(endless("int"), {.device = {.name = "CPU"}, .compare = {.should_run_each_stage = true}});
   CHECK(report.error == "the reference, REF: " + timeout);
 }
 
@@ -243,7 +243,7 @@ TEST_CASE("run_kernel reports what it left out for lack of time") {
       endless("int"), {.device = {.name = "CPU"}, .compare = {.expected_file = expect.path}});
   CHECK(report.error == "");
   CHECK(report.result() == RunReport::Result::Failed);
-  CHECK(report.runs_left_out == std::vector<std::string>{"the rerun that tells rounding from faults"});
+  CHECK(report.left_out_runs == std::vector<std::string>{"the rerun that tells rounding from faults"});
   CHECK(report.text(1, false).find("\n  left out for lack of time: the rerun that tells rounding from faults\n") !=
         std::string::npos);
   CHECK(report.json().find("\"out_of_time\":[\"the rerun that tells rounding from faults\"]") != std::string::npos);
@@ -251,8 +251,8 @@ TEST_CASE("run_kernel reports what it left out for lack of time") {
   passes(report);
   REQUIRE(report.timed_runs);
   CHECK(!report.timed_runs->run_seconds.empty());
-  REQUIRE(report.runs_left_out.size() == 1);
-  CHECK(report.runs_left_out[0].ends_with(" of 100000000 timed runs"));
+  REQUIRE(report.left_out_runs.size() == 1);
+  CHECK(report.left_out_runs[0].ends_with(" of 100000000 timed runs"));
 }
 
 TEST_CASE("run_kernel: a time limit holds for --repro and for bundles too") {
@@ -273,7 +273,7 @@ TEST_CASE("run_kernel: lowering and drawing end at the time limit") {
   std::string text = elementwise("a+b"), deep = "a";
   for (int i = 0; i < 3000; i++) deep = "(" + deep + (i % 2 ? "+b)" : "*b)");
   InputGraph in = loaded(elementwise(deep));
-  const Target target = lowering_target(place_in_ref(), {});
+  const Target target = lowering_target(ref_placement(), {});
   DeadlineScope scope(0.01);
   std::this_thread::sleep_for(std::chrono::seconds(1));
   auto list = lower_kernel({.root = in.root}, target);
@@ -293,7 +293,7 @@ TEST_CASE("run_model runs a model without a reference and reports that nothing w
   report = run_model(Session(), model + ".onnx",
                      {.device = {.name = "CPU"}, .compare = {.reference_device = "REF"}});
   CHECK(report.result() == RunReport::Result::Passed);
-  CHECK(report.confirmed_kernels == report.schedule_result.num_kernels);
+  CHECK(report.num_confirmed_kernels == report.schedule_result.num_kernels);
   CHECK(report.text().starts_with(model + ".onnx: passed on CPU:LLVM, 5 kernels, inputs drawn"));
 }
 

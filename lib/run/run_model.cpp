@@ -95,7 +95,7 @@ class ModelRun {
     Graph& graph = *in.graph;
     place_ = std::move(placement_for(session_, o_.device.name, in).value_or_throw());
     report_.device = place_->label, report_.device_option = place_->device_option();
-    report_.recorded_on = recorded_device(in);
+    report_.graph_device = recorded_device(in);
     unit_ = arrays_without_negatives(in.root);
     read_given(fill_in_name(o_.input.arrays_file, o_.input, in));
     name_ = in.info.name;
@@ -125,7 +125,9 @@ class ModelRun {
 
  private:
   void refuse_kernel_options() const {
-    const char* asked = o_.compare.runs_each_stage ? "--each-stage" : o_.input.use_recorded ? "--recorded" : nullptr;
+    const char* asked = o_.compare.should_run_each_stage ? "--each-stage"
+                        : o_.input.should_run_recorded   ? "--recorded"
+                                                         : nullptr;
     if (asked)
       throw Failure(Diag{.message = std::string(asked) + " of a model or a tensor graph",
                          .expected = "a kernel, for example one that --kernel=N picks"});
@@ -135,7 +137,7 @@ class ModelRun {
   void run(const Settings& settings, bool is_record,
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
     const std::string save =
-        o_.output.save_path.empty() ? "" : take_path(o_.output.save_path, o_, name_, is_record).value_or_throw();
+        o_.output.save_path.empty() ? "" : reserve_path(o_.output.save_path, o_, name_, is_record).value_or_throw();
     const std::string expect = fill_in_name(o_.compare.expected_file, o_.input, name_, is_record);
     refuse_kernel_options();
     check_emulation(*place_).value_or_throw();
@@ -148,23 +150,23 @@ class ModelRun {
                          .expected = "REF, which is compared kernel by kernel"});
     DebugPrints debug(session_, settings);
     ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
-    if (o_.model.is_unscheduled) runner.do_not_fuse();
+    if (o_.model.is_unscheduled) runner.disable_fusion();
     runner.set_watcher(o_.model.watcher);
     ScheduleOptions options{.runs_in_process = o_.device.runs_in_process,
-                            .timeout_seconds = o_.device.timeout_for(*place_),
+                            .timeout_seconds = o_.device.timeout_seconds_for(*place_),
                             .trial_seconds = o_.device.trial_seconds(),
                             .compile_seconds = o_.device.timeout_seconds.value_or(0),
                             .timed_runs = report_.timed_runs = o_.device.timed_runs,
                             .before_kernel = o_.model.before_kernel,
                             .on_kernel = o_.model.on_kernel};
     report_.reference = by_kernel ? "REF" : expect;
-    if (o_.device.use_sanitizer) options.before_kernel = [&](const KernelStep& step) { sanitize_kernel(step); };
+    if (o_.device.should_use_sanitizer) options.before_kernel = [&](const KernelStep& step) { sanitize_kernel(step); };
     if (by_kernel) options.on_kernel = [&](const KernelStep& step) { check_kernel(step); };
     auto begin = Clock::now();
     report_.schedule_result = work(runner, options);
     report_.total_seconds = seconds_since(begin);
     if (!expect.empty()) compare(expect);
-    report_.stores_nothing = !report_.schedule_result.num_kernels && report_.result_names.empty();
+    report_.has_no_stores = !report_.schedule_result.num_kernels && report_.result_names.empty();
     if (by_kernel && report_.result() == RunReport::Result::NotCompared)
       throw Failure("nothing was compared: " + (report_.notes.empty() ? "no kernel ran" : report_.notes[0]));
     if (save.empty()) return;
@@ -259,8 +261,9 @@ class ModelRun {
       const std::string name = known == numbers.end() ? "unread" + std::to_string(i) : data_name(known->second);
       contents[i] = given_or_drawn(m.buffer, name, m.dtype, m.num_elements);
     }
-    Placement ref = place_in_ref();
-    ScheduleOptions in_ref{.runs_in_process = options.runs_in_process, .timeout_seconds = o_.device.timeout_for(ref)};
+    Placement ref = ref_placement();
+    ScheduleOptions in_ref{.runs_in_process = options.runs_in_process,
+                           .timeout_seconds = o_.device.timeout_seconds_for(ref)};
     const auto way = o_.model.perturbation;
     auto arrays = std::move(run_tensor_program(*program, contents, in_ref, way, &ref).value_or_throw());
     report_.is_computed_in_ref = true;
@@ -362,8 +365,8 @@ class ModelRun {
   void sanitize_kernel(const KernelStep& step) {
     session_.report_progress("kernel " + std::to_string(step.kernel_number + 1) + " under AddressSanitizer");
     Executable kernel = std::move(make_executable({.root = step.ast}, *place_).value_or_throw());
-    const ExecuteOptions options{.timeout_seconds = o_.device.timeout_for(*place_)};
-    auto done = execute_sanitized(kernel, step.before, step.variables, options);
+    const ExecuteOptions options{.timeout_seconds = o_.device.timeout_seconds_for(*place_)};
+    auto done = execute_with_sanitizer(kernel, step.before, step.variables, options);
     std::string where = "kernel " + std::to_string(step.kernel_number) + " (" + ansistrip(step.name) + ")";
     if (!done) throw failure_at(where, done.diag());
     report_.num_without_findings++;
@@ -377,7 +380,7 @@ class ModelRun {
       return;
     }
     session_.report_progress("comparing kernel " + std::to_string(step.kernel_number + 1) + " with REF");
-    const ReferenceRunner ref(step.before, step.variables, o_.device.execute_options(place_in_ref()));
+    const ReferenceRunner ref(step.before, step.variables, o_.device.execute_options(ref_placement()));
     Execution done = std::move(ref.run_reference(step.ast).value_or_throw());
     Arrays expected;
     for (const NamedArray& before : step.before) {
@@ -388,7 +391,7 @@ class ModelRun {
     auto arrays = std::move(ref.compare_arrays(step.ast, step.after, expected, compare).value_or_throw());
     auto differs = std::ranges::find_if_not(arrays, &Comparison::has_passed);
     if (differs != arrays.end()) return keep_kernel(step, *differs);
-    report_.confirmed_kernels++;
+    report_.num_confirmed_kernels++;
   }
 
   void keep_kernel(const KernelStep& step, const Comparison& c) {
@@ -469,8 +472,9 @@ ModelReport run_model(const Session& session, const std::string& path, const Run
 
 ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options) {
   if (in.graph->is_foreign()) return run_recorded_schedule(session, in, options);
-  auto own = session.compiler()->need_scheduler("--live runs tensor graphs of tinygrad 0.13 and later; without it, tgc "
-                                                "runs the schedule of 0.12.0, which is its own");
+  auto own = session.compiler()->require_scheduler(
+      "--live runs tensor graphs of tinygrad 0.13 and later; without it, tgc "
+      "runs the schedule of 0.12.0, which is its own");
   if (!own) return {.model = in.info.name, .error = own.diag().message};
   return reported(session, in.info.name, options, [&](ModelRun& run) {
     InputGraph copy = in;

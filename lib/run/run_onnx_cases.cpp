@@ -43,7 +43,7 @@ CaseResult run_in_worker(const std::string& folder, const Session& session, cons
 
 Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
                                          const RunOptions& options) {
-  auto own = session.compiler()->need_scheduler("--onnx-test checks tgc's own frontend, and --live has another");
+  auto own = session.compiler()->require_scheduler("--onnx-test checks tgc's own frontend, and --live has another");
   if (!own) return own.diag();
   auto settings = session.settings_for();
   if (!settings) return settings.diag();
@@ -65,7 +65,7 @@ Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vect
 std::string ConformanceReport::text() const {
   std::string out = failures + "suite                  cases  passed   wrong   error\n";
   auto line = [&](const std::string& name, const SuiteCounts& r) {
-    out += formatted("%-20s %7d %7d %7d %7d\n", name.c_str(), r.num_all(), r.num_passed, r.num_wrong, r.num_errors);
+    out += formatted("%-20s %7d %7d %7d %7d\n", name.c_str(), r.num_total(), r.num_passed, r.num_wrong, r.num_errors);
   };
   for (auto& [name, row] : suites) line(name, row);
   if (suites.size() > 1) line("all", all_suites);
@@ -74,7 +74,7 @@ std::string ConformanceReport::text() const {
 
 std::string ConformanceReport::json() const {
   return json_object([&](JsonWriter& json) {
-           json.member("cases", all_suites.num_all())
+           json.member("cases", all_suites.num_total())
                .member("passed", all_suites.num_passed)
                .member("wrong", all_suites.num_wrong)
                .member("errors", all_suites.num_errors);

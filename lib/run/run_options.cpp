@@ -9,7 +9,7 @@ bool has_own_arrays(const InputOptions& input) {
   return !input.arrays_file.empty() && (input.is_only_kernel || input.arrays_file.find("{}") != std::string::npos);
 }
 
-double DeviceOptions::timeout_for(const Placement& place) const {
+double DeviceOptions::timeout_seconds_for(const Placement& place) const {
   constexpr double kDevice = 60, kEmulator = 600, kNoLimit = 1e9;
   if (!timeout_seconds) return place.is_ref ? 0 : is_emulated(place.label) ? kEmulator : kDevice;
   return *timeout_seconds > 0 ? *timeout_seconds : kNoLimit;
@@ -23,15 +23,15 @@ Diag with_time_option(Diag error, std::string_view who) {
 }
 
 ExecuteOptions DeviceOptions::execute_options(const Placement& place) const {
-  return {.runs_in_process = runs_in_process, .timeout_seconds = timeout_for(place)};
+  return {.runs_in_process = runs_in_process, .timeout_seconds = timeout_seconds_for(place)};
 }
 
-ExecuteOptions DeviceOptions::ref_in_process() const {
-  return {.runs_in_process = true, .timeout_seconds = timeout_for(place_in_ref())};
+ExecuteOptions DeviceOptions::ref_options_in_process() const {
+  return {.runs_in_process = true, .timeout_seconds = timeout_seconds_for(ref_placement())};
 }
 
 void compile_for_device(Session& session, RunOptions& options) {
-  options.input.use_recorded |= session.compiler()->compile_for(options.device.name, session.overrides);
+  options.input.should_run_recorded |= session.compiler()->prepare_for_device(options.device.name, session.overrides);
 }
 
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings) {
@@ -67,13 +67,13 @@ bool has_device_reference(const RunOptions& o) {
 }
 
 constexpr Row kRows[] = {
-    {"--recorded", kSchedule, [](const RunOptions& o) { return o.input.use_recorded; },
+    {"--recorded", kSchedule, [](const RunOptions& o) { return o.input.should_run_recorded; },
      "no --recorded: the recorded kernels are what runs"},
-    {"--recorded", kBisectRecorded, [](const RunOptions& o) { return o.input.use_recorded; },
+    {"--recorded", kBisectRecorded, [](const RunOptions& o) { return o.input.should_run_recorded; },
      "no --recorded: the recorded stages are what is bisected, or --native"},
-    {"--sanitize", kSchedule, [](const RunOptions& o) { return o.device.use_sanitizer; },
+    {"--sanitize", kSchedule, [](const RunOptions& o) { return o.device.should_use_sanitizer; },
      "one of its kernels as the input"},
-    {"--sanitize", kBisectRecorded, [](const RunOptions& o) { return o.device.use_sanitizer; },
+    {"--sanitize", kBisectRecorded, [](const RunOptions& o) { return o.device.should_use_sanitizer; },
      "--native, or no --sanitize to bisect the recorded stages"},
     {"--repro", kRunSchedule, [](const RunOptions& o) { return !o.output.repro_path.empty(); },
      "--save-failures=DIR, which keeps the arrays of a failure and prints the command that repeats it"},
@@ -87,7 +87,7 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-Status check_honoured(RunTask task, const RunOptions& options, const InputGraph& in) {
+Status check_options_honoured(RunTask task, const RunOptions& options, const InputGraph& in) {
   for (const Row& row : kRows)
     if ((row.refused_by & uint8_t(task)) && row.is_set(options))
       return Diag{.message = std::string(row.option) + " has no effect on " +

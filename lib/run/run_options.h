@@ -25,7 +25,7 @@ struct InputOptions {
                                       // is random
   InputSet input_set = InputSet::Usual;
   VariableValues variables = {};      // --var
-  bool use_recorded = false;  // --recorded: run what the golden record has (candidate_of)
+  bool should_run_recorded = false;  // --recorded: run what the golden record has (candidate_of)
   bool is_only_kernel = false;     // a --var that the kernel lacks is an error
   bool is_one_of_several = false;
 };
@@ -36,19 +36,19 @@ bool has_own_arrays(const InputOptions& input);
 
 struct DeviceOptions {
   std::string name = {};  // --device; if empty: see placement_for()
-  // --timeout: seconds for the whole trial of one kernel; 0: no limit; unset: see timeout_for()
+  // --timeout: seconds for the whole trial of one kernel; 0: no limit; unset: see timeout_seconds_for()
   std::optional<double> timeout_seconds = {};
   bool runs_in_process = false;  // --in-process: run kernels without a worker process
-  bool use_sanitizer = false;    // --sanitize: kernels on the CPU run under AddressSanitizer
+  bool should_use_sanitizer = false;  // --sanitize: kernels on the CPU run under AddressSanitizer
   int timed_runs = 0;            // --bench: timed runs after the first run
 
   // 0: no limit
   double trial_seconds() const { return timeout_seconds.value_or(0); }
   // Returns the time limit in seconds for one run of a kernel. Without --timeout, it is 0 for REF, which
   // Limit::RefSeconds limits.
-  double timeout_for(const Placement& place) const;
+  double timeout_seconds_for(const Placement& place) const;
   ExecuteOptions execute_options(const Placement& place) const;
-  ExecuteOptions ref_in_process() const;
+  ExecuteOptions ref_options_in_process() const;
 };
 
 struct OutputOptions {
@@ -84,7 +84,7 @@ Diag with_time_option(Diag error, std::string_view who = "");
 // runs where its recorded source does, or in REF.
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in);
 // Makes a live pipeline compile for the device of --device, unless that is REF or --target is set. For tinygrad 0.12.0,
-// also sets options.input.use_recorded.
+// also sets options.input.should_run_recorded.
 void compile_for_device(Session& session, RunOptions& options);
 // Chooses where a model or the kernels of a tensor graph run: on `device` or the session's target, else on the CPU.
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings);
@@ -103,6 +103,6 @@ enum class RunTask : uint8_t {
 };
 
 // Fails if an option of `options` has no effect in `task`. The error says what to do instead.
-Status check_honoured(RunTask task, const RunOptions& options, const InputGraph& in);
+Status check_options_honoured(RunTask task, const RunOptions& options, const InputGraph& in);
 
 }  // namespace tgc

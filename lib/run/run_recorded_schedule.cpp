@@ -28,7 +28,7 @@ void report_no_time_left(ModelReport& report, double work) {
   if (!current_deadline().is_over() || report.is_kernel_fault || result == RunReport::Result::Passed) return;
   if (result == RunReport::Result::Failed && !is_undecided(report)) return;
   const std::string size = work > 0 ? formatted(": REF evaluates about %.1g UOps for it", work) : std::string();
-  report.error = Diag{.message = "the comparison " + out_of_time(current_deadline().limit_seconds).message + size,
+  report.error = Diag{.message = "the comparison " + out_of_time_error(current_deadline().limit_seconds).message + size,
                       .expected = "--timeout=S, which allows more time, or smaller arrays"}
                      .text();
   report.schedule_result.values.clear(), report.result_names.clear();
@@ -42,12 +42,12 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
   std::vector<VariableValues> more;
   double work = 0;
   auto done = catch_failures([&] {
-    check_honoured(finds_stage ? RunTask::BisectSchedule : RunTask::RunSchedule, options, in).value_or_throw();
+    check_options_honoured(finds_stage ? RunTask::BisectSchedule : RunTask::RunSchedule, options, in).value_or_throw();
     RecordedRun run(session, in, options, report, finds_stage);
     auto ran = catch_failures([&] { return run.run_record(), Unit{}; });
     work = run.graph().estimated_work();
     ran.value_or_throw();
-    more = run.graph().more_values();
+    more = run.graph().variable_choices();
     run.run_on_whole_numbers();
     run.run_on_both_signs();
     run.run_on_all_sizes();
@@ -58,7 +58,7 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
     report.schedule_result.values.clear();
   }
   report_no_time_left(report, work);
-  if (!only_compares_with_ref(options) || report.result() != RunReport::Result::Passed) more.clear();
+  if (!is_ref_only_comparison(options) || report.result() != RunReport::Result::Passed) more.clear();
   for (const VariableValues& values : more) {
     RunOptions other = options;
     other.input.variables = values;
@@ -68,7 +68,7 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
     if (!ran || again.result() != RunReport::Result::Passed) continue;
     std::string text;
     for (auto& [name, value] : values) text += (text.empty() ? "" : ", ") + name + "=" + std::to_string(value);
-    report.also_tried.push_back(std::move(text));
+    report.other_tried_values.push_back(std::move(text));
   }
   return report;
 }

@@ -127,7 +127,7 @@ std::string RunReport::text(size_t number, bool color) const {
          : r == Result::Passed    ? paint_text("passed", "green", color)
                                   : paint_text("FAILED", "red", color);
   out += " on " + device;
-  if (!what_ran.empty()) out += ", " + what_ran;
+  if (!run_description.empty()) out += ", " + run_description;
   if (!comparisons.empty() && passed())
     out += ", " + counted(comparisons.size(), "array") + " as " + reference + " has " + them;
   else if (r == Result::Failed && !comparisons.empty())
@@ -139,12 +139,12 @@ std::string RunReport::text(size_t number, bool color) const {
            (input_sizes.empty() ? "" : "; " + input_sizes) + ")";
   out += "\n";
   if (!variable_values.empty()) out += "  with " + text_of(variable_values) + "\n";
-  for (const ChosenVariables& more : also_tried) out += "  also with " + text_of(more) + "\n";
+  for (const ChosenVariables& more : other_tried_values) out += "  also with " + text_of(more) + "\n";
   for (const Comparison& c : comparisons) out += indented(c.text());
   if (!made_for.empty()) out += "  made for " + made_for + "\n";
-  for (size_t i = 0; i < runs_left_out.size(); i++)
+  for (size_t i = 0; i < left_out_runs.size(); i++)
     out +=
-        (i ? ", " : "  left out for lack of time: ") + runs_left_out[i] + (i + 1 == runs_left_out.size() ? "\n" : "");
+        (i ? ", " : "  left out for lack of time: ") + left_out_runs[i] + (i + 1 == left_out_runs.size() ? "\n" : "");
   if (!notes.empty()) out += "  note: " + notes + ": devices may differ\n";
   if (stage_difference) out += stage_difference->text();
   if (timed_runs) out += timed_runs->text(number, color);
@@ -161,7 +161,7 @@ std::string RunReport::json() const {
     if (!made_for.empty()) json.member("made_for", made_for);
     json.member("kernel", kernel).member("device", device).member("result", name_of(result()));
     if (!error.empty()) json.member("error", error);
-    if (!what_ran.empty()) json.member("ran", what_ran);
+    if (!run_description.empty()) json.member("ran", run_description);
     if (!reference.empty()) json.member("reference", reference);
     if (seed) json.member("seed", *seed);
     if (!input_sizes.empty()) json.member("sizes", input_sizes);
@@ -172,7 +172,7 @@ std::string RunReport::json() const {
           json.key(name).object([&] { json.member("value", v.value).member("from", v.value_source); });
       });
     write_comparisons(json, comparisons);
-    if (!runs_left_out.empty()) json.member("out_of_time", runs_left_out);
+    if (!left_out_runs.empty()) json.member("out_of_time", left_out_runs);
     if (!notes.empty()) json.member("notes", notes);
     if (stage_difference) stage_difference->write(json.key("stages"));
     if (timed_runs) timed_runs->write(json.key("bench"));
@@ -190,7 +190,7 @@ void RunCounts::add_result(RunReport::Result result) {
 
 std::string RunCounts::text(std::string_view what) const {
   bool compared = num_passed + num_failed > 0 || num_not_compared == 0;
-  std::string out = std::to_string(compared ? num_passed : num_not_compared) + " of " + counted(num_all(), what) +
+  std::string out = std::to_string(compared ? num_passed : num_not_compared) + " of " + counted(num_total(), what) +
                     (compared ? " passed" : " run, none compared");
   if (num_failed) out += ", " + std::to_string(num_failed) + " failed";
   if (compared && num_not_compared) out += ", " + std::to_string(num_not_compared) + " run, not compared";

@@ -51,11 +51,11 @@ struct RunReport {
   std::string made_for = {};         // Tensor methods and Python lines that the kernel implements, if recorded
   std::string kernel = {};
   // what ran in place of the input, such as "the recorded linear list"
-  std::string what_ran = {};
+  std::string run_description = {};
   std::string device;                // such as "CPU:LLVM" or "REF, lowered for CUDA:CUDA:sm_80"
   std::string reference;
   std::vector<Comparison> comparisons;
-  std::vector<std::string> runs_left_out;  // because no time was left
+  std::vector<std::string> left_out_runs;  // because no time was left
   std::string notes;                       // undefined operations that ran, and known reasons for a difference
   std::optional<StageDifference> stage_difference;
   std::optional<TimedRuns> timed_runs;
@@ -68,7 +68,7 @@ struct RunReport {
   std::string float_distribution;                // empty for the default distribution
   std::set<std::string> variables;   // names of --var that are variables of the kernel
   ChosenVariables variable_values;
-  std::vector<ChosenVariables> also_tried;
+  std::vector<ChosenVariables> other_tried_values;
   std::string error;                 // the error that ended the run; fields above may then be unset
   bool is_kernel_fault = false;
 
@@ -89,7 +89,7 @@ struct RunCounts {
   size_t num_passed = 0, num_failed = 0, num_not_compared = 0, num_in_trouble = 0;
 
   void add_result(RunReport::Result result);
-  size_t num_all() const { return num_passed + num_failed + num_not_compared + num_in_trouble; }
+  size_t num_total() const { return num_passed + num_failed + num_not_compared + num_in_trouble; }
   std::string text(std::string_view what = "kernel") const;  // returns text such as "5 of 6 kernels passed, 1 failed"
 };
 

@@ -21,10 +21,10 @@ std::vector<UOp> nodes_of(const ImportedGraph& graph) { return graph.list.empty(
 // `inputs` and the results have the dtypes of the buffers of `ast`.
 Result<Execution> run_graph(const ImportedGraph& graph, UOp ast, const Arrays& inputs, const VariableValues& variables,
                             const ExecuteOptions& options) {
-  const Arrays own = with_dtypes_of(inputs, buffers_of(nodes_of(graph)));
+  const Arrays own = with_dtypes_of(inputs, buffers_of_nodes(nodes_of(graph)));
   const ReferenceRunner ref(own, variables, options);
   auto done = graph.list.empty() ? ref.run_reference(graph.root) : ref.run_reference(graph.list);
-  if (done) done->outputs = with_dtypes_of(done->outputs, buffers_of(toposort(ast)));
+  if (done) done->outputs = with_dtypes_of(done->outputs, buffers_of_nodes(toposort(ast)));
   return done;
 }
 
@@ -97,7 +97,7 @@ class StageRuns {
   const InputGraph& in_;
   const RunOptions& options_;
   const Arrays &inputs_, &expected_;
-  const ExecuteOptions in_ref_ = options_.device.ref_in_process();
+  const ExecuteOptions in_ref_ = options_.device.ref_options_in_process();
   const ReferenceRunner ref_{inputs_, options_.input.variables, in_ref_};
   Arrays first_;  // results of the input graph
 };
@@ -106,9 +106,9 @@ class StageRuns {
 std::unique_ptr<Pipeline> pipeline_of_copy(Session session, const InputGraph& in, const Target& target, bool recorded) {
   InputGraph copy = in;
   copy.graph = std::make_shared<Graph>(in.graph->settings()), copy.root = copy_into(*copy.graph, in.root);
-  copy.graph->extension<ImportedFrom>() = imported_from(in);
+  copy.graph->extension<ImportedFrom>() = import_facts_of(in);
   copy.info.target = target.name();
-  session.overrides.target.clear(), session.overrides.prefers_recorded |= recorded;
+  session.overrides.target.clear(), session.overrides.uses_recorded_pipeline |= recorded;
   return std::move(session.pipeline(std::move(copy)).value_or_throw());
 }
 
@@ -122,7 +122,7 @@ Result<StageDifference> run_stages(const Session& session, const InputGraph& in,
     StageRuns runs(in, options, inputs, expected);
     ImportedGraph before{.graph = in.graph, .root = in.root};
     if (!runs.is_same("ast", before)) return std::move(runs.found);
-    const auto pipeline = pipeline_of_copy(session, in, target, options.input.use_recorded);
+    const auto pipeline = pipeline_of_copy(session, in, target, options.input.should_run_recorded);
     const auto rows = pipeline->rows().value_or_throw();
     for (const Pipeline::Row& row : rows) {
       if (row.error) throw Failure(*row.error);
@@ -133,7 +133,7 @@ Result<StageDifference> run_stages(const Session& session, const InputGraph& in,
         continue;
       }
       // many recorded stages change only what the import changes as well, such as weak dtypes
-      if (graph->list.empty() && graph->graph != before.graph && same_graph(before.root, graph->root))
+      if (graph->list.empty() && graph->graph != before.graph && is_same_graph(before.root, graph->root))
         runs.found.num_stages_run++;
       else if (!runs.is_same(row.stage->name, *graph)) return std::move(runs.found);
       if (graph->list.empty()) before = std::move(*graph);

@@ -359,7 +359,7 @@ class OrderChecker {
 OrderReport check_order(const Session& session, const GoldenRecord& record, Release release,
                         const RecordedSchedule& schedule, const TensorParameters& parameters) {
   auto checked = catch_failures([&] {
-    if (is_of_jit(record)) {
+    if (is_jit_record(record)) {
       OrderReport out;
       if (auto fault = find_jit_fault(session, record, release, parameters))
         out.faults.push_back(std::move(*fault));

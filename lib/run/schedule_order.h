@@ -21,9 +21,10 @@ struct ScheduleFault {
   std::string function;     // tinygrad's function that should ensure the dependency: "create_schedule
                             // (schedule/__init__.py)"
   std::string explanation;
-  bool is_of_plan = false;  // true: `function` chose wrong memory, arguments or values; false: it missed the dependency
+  // true: `function` chose wrong memory, arguments or values; false: it missed the dependency
+  bool is_plan_fault = false;
 
-  std::string detail() const { return explanation + (is_of_plan ? "" : ", but the schedule has the other order"); }
+  std::string detail() const { return explanation + (is_plan_fault ? "" : ", but the schedule has the other order"); }
 };
 
 struct OrderReport {
@@ -51,7 +52,7 @@ std::set<int64_t> add_order_notes(const OrderReport& order, const RecordedSchedu
                              std::vector<std::string>& notes);
 
 // Returns whether a record is about the calls of a TinyJit (python/tgc/export/jit_plan.py).
-bool is_of_jit(const GoldenRecord& record);
+bool is_jit_record(const GoldenRecord& record);
 
 // Checks a record of a TinyJit without running kernels. The AST of the record lists the kernels as the function made
 // them, and each stage lists them as a later step of the jit left them. A list is right if it leaves the same contents

@@ -218,7 +218,7 @@ Result<SourceJob> source_job(const Session& session, const std::string& file, co
     ReadSource source = read_source(session, file, language, target);
     CompileJob job =
         compile_job(source.target.device, name_of(source.target.renderer), source.target.arch).value_or_throw();
-    job.name = kernels_in(source.language, source.text).value_or_throw().front().name;
+    job.name = kernels_in_source(source.language, source.text).value_or_throw().front().name;
     job.source = std::move(source.text);
     return SourceJob{source.target.name(), std::move(job)};
   });
@@ -228,7 +228,7 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
                                    const RunOptions& options) {
   auto report = catch_failures([&] {
     ReadSource read = read_source(session, file, source.language, source.target);
-    const auto kernels = kernels_in(read.language, read.text).value_or_throw();
+    const auto kernels = kernels_in_source(read.language, read.text).value_or_throw();
     const HandWrittenKernel& kernel = chosen(kernels, source.kernel);
     Placement place =
         std::move(choose_placement("", read.target.name(), session.settings_for().value_or_throw()).value_or_throw());
@@ -250,9 +250,9 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
     for (size_t i = 0; i < 3; i++) info.global_size[i] = int64_t(source.grid[i]), block[i] = int64_t(source.block[i]);
     info.local_size = block;
     KernelSource text{kernel.name, kernel.name, place.target->name(), std::move(read.text)};
-    Executable executable = std::move(
-        Executable::for_source(std::move(text), arguments.buffers, arguments.variables, std::move(info), *place.device)
-            .value_or_throw());
+    Executable executable = std::move(Executable::make_for_source(std::move(text), arguments.buffers,
+                                                                  arguments.variables, std::move(info), *place.device)
+                                          .value_or_throw());
     const InputDistribution draw{.seed = options.input.seed.value_or(0)};
     Arrays inputs = std::move(
         input_arrays(executable.buffers(), given, options.input.arrays_file, draw).value_or_throw());

@@ -205,7 +205,7 @@ Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
     for (const TensorOutput& o : program.outputs)
       wanted.push_back(
           {o.memory_index, program.memories[o.memory_index].dtype, {program.memories[o.memory_index].num_elements}});
-    Placement ref = place_in_ref();
+    Placement ref = ref_placement();
     ScheduleRunner runner(place ? *place : ref, 2);
     return std::move(std::move(runner.run_schedule(schedule, known, wanted, options).value_or_throw()).values);
   });

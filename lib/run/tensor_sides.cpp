@@ -20,7 +20,7 @@ ToleranceOptions tolerance_of(const TensorProgram& program, const Array& expecte
   DType coarsest = dtypes::float64;
   bool sums = false;
   for (const TensorKernel& k : program.kernels) {
-    sums |= sums_terms(k.ast);
+    sums |= has_summed_terms(k.ast);
     if (DType d = coarsest_rounding(k.ast); d.itemsize() && d.priority() < coarsest.priority()) coarsest = d;
   }
   return tolerance_between_devices(expected, coarsest, sums);
@@ -103,7 +103,7 @@ std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t
     return !ran && ran.diag().kernel_fault;
   };
   if (!is_faulty(program.kernels.size())) return std::nullopt;
-  const size_t wrong = *first_wrong(0, program.kernels.size(), is_faulty);
+  const size_t wrong = *find_first_wrong(0, program.kernels.size(), is_faulty);
   for (size_t i = 0; i < program.outputs.size(); i++)
     if (std::ranges::count(program.kernels[wrong - 1].memories, program.outputs[i].memory_index))
       return FaultyOutput{i, text};
@@ -125,7 +125,7 @@ EquivalenceResult compared(const TensorSides& sides, uint64_t seed, const Conten
     if (!comparison.num_different) differs = std::nullopt;
     out.num_differing_points = int(std::min<int64_t>(comparison.num_different, 1 << 20));
   } else {
-    differs = foreign_element(before, after, tolerance.for_dtype(before.dtype()).rtol);
+    differs = foreign_element(before, after, tolerance.dtype_tolerance(before.dtype()).rtol);
     out.num_differing_points = differs ? 1 : 0;
   }
   if (!differs) return out;

@@ -104,7 +104,7 @@ Result<Comparison> compared(const std::string& name, const Array& actual, const 
   out.name = name;
   out.dtype = actual.dtype();
   out.shape.assign(expected.shape().begin(), expected.shape().end());
-  out.tolerance = options.for_dtype(out.dtype);
+  out.tolerance = options.dtype_tolerance(out.dtype);
   out.num_elements = actual.size();
   return catch_failures([&] { return Comparer(out, actual, expected, where).run(), std::move(out); });
 }
@@ -144,7 +144,7 @@ ToleranceOptions tolerance_between_devices(const Array& expected, DType computed
   return {.rtol = rtol, .atol = std::max(own.atol, error_of_sum(computed_in)) * size};
 }
 
-Tolerance ToleranceOptions::for_dtype(DType dtype) const {
+Tolerance ToleranceOptions::dtype_tolerance(DType dtype) const {
   if (!dtypes::is_float(dtype)) return {};
   Tolerance t = default_tolerance(dtype);
   if (ulp && !rtol && !atol) t = {};

@@ -23,7 +23,7 @@ Tolerance default_tolerance(DType dtype);
 struct ToleranceOptions {
   std::optional<double> rtol, atol;
   std::optional<uint64_t> ulp;
-  Tolerance for_dtype(DType dtype) const;
+  Tolerance dtype_tolerance(DType dtype) const;
 };
 
 // Returns the tolerance for an array that two devices computed. `computed_in`: the kernel's least exact dtype

@@ -81,7 +81,7 @@ class ContainedDevice::Server {
       }
       case Call::Load: {
         KernelSource source{in.read_text(), in.read_text(), in.read_text(), in.read_text()};
-        if (const uint64_t before = in.read_number()) source.variables_before_core = before - 1;
+        if (const uint64_t before = in.read_number()) source.num_variables_before_core = before - 1;
         source.runs_threads_in_turn = in.read_number() != 0;
         kernels_.push_back(std::move(device_.load(source, in.read_text()).value_or_throw()));
         of_.kernel_names_.push_back(source.name);
@@ -129,7 +129,7 @@ class ContainedDevice::Server {
     settled_ = true;
     device_.start_threads(threads);
     // adopted kernels are REF's, which allocate memory while they run
-    uint64_t memory = of_.has_adopted_any_ ? available_memory() : kKernelMemory;
+    uint64_t memory = of_.has_adopted_kernels_ ? available_memory() : kKernelMemory;
     if (!device_.has_driver()) worker_.confine({.rights = Rights::Compute, .memory_bytes = memory});
   }
 
@@ -209,7 +209,7 @@ class ContainedDevice::ProxyKernel : public Kernel {
 
 ContainedDevice::ContainedDevice(Device& device, std::string label, double timeout_seconds)
     : device_(device),
-      label_(std::move(label)),
+      device_label_(std::move(label)),
       timeout_seconds_(timeout_seconds),
       shared_state_(nullptr, [](Shared* s) { munmap(s, sizeof *s); }) {}
 ContainedDevice::~ContainedDevice() = default;
@@ -248,7 +248,7 @@ Status ContainedDevice::open() {
 
 std::unique_ptr<Kernel> ContainedDevice::adopt_kernel(std::unique_ptr<Kernel> kernel, std::string name) {
   adopted_kernels_.push_back(std::move(kernel));
-  has_adopted_any_ = true;
+  has_adopted_kernels_ = true;
   kernel_names_.push_back(std::move(name));
   return std::make_unique<ProxyKernel>(*this, kernel_names_.size());
 }
@@ -271,7 +271,7 @@ Result<std::string> ContainedDevice::ask_worker(std::string message) {
 }
 
 std::string ContainedDevice::kernel_prefix(uint64_t kernel) const {
-  return "kernel '" + kernel_names_.at(kernel - 1) + "' on " + label_ + ": ";
+  return "kernel '" + kernel_names_.at(kernel - 1) + "' on " + device_label_ + ": ";
 }
 
 void ContainedDevice::start_threads(size_t threads) {
@@ -350,7 +350,7 @@ Result<std::unique_ptr<Kernel>> ContainedDevice::load(const KernelSource& source
       .write_text(source.function_name)
       .write_text(source.target)
       .write_text(source.text);
-  out.write_number(source.variables_before_core ? *source.variables_before_core + 1 : 0)
+  out.write_number(source.num_variables_before_core ? *source.num_variables_before_core + 1 : 0)
       .write_number(source.runs_threads_in_turn);
   auto answer = ask_worker(out.write_text(code).take_bytes());
   if (!answer) return answer.diag();
@@ -363,7 +363,7 @@ Status ContainedDevice::synchronize() {
   return answer ? Status(Unit{}) : answer.diag();
 }
 
-bool ContainedDevice::is_host() const { return takes_host_addresses(device_); }
+bool ContainedDevice::is_host_device() const { return takes_host_addresses(device_); }
 
 Status ContainedDevice::copy(const DeviceBuffer& to, const DeviceBuffer& from) {
   ByteWriter out;
@@ -376,7 +376,7 @@ Status ContainedDevice::check_around() {
 }
 
 bool takes_host_addresses(const Device& device) {
-  if (auto* contained = dynamic_cast<const ContainedDevice*>(&device)) return contained->is_host();
+  if (auto* contained = dynamic_cast<const ContainedDevice*>(&device)) return contained->is_host_device();
   return dynamic_cast<const HostDevice*>(&device) != nullptr;
 }
 

@@ -38,7 +38,7 @@ class ContainedDevice : public Device {
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
   Status synchronize() override;
 
-  bool is_host() const;  // returns whether the device works in host memory
+  bool is_host_device() const;  // returns whether the device works in host memory
   Status copy(const DeviceBuffer& to, const DeviceBuffer& from);
   Status check_around();
 
@@ -53,14 +53,14 @@ class ContainedDevice : public Device {
   bool can_access(const void* begin, size_t bytes) const;
 
   Device& device_;
-  std::string label_;
+  std::string device_label_;
   double timeout_seconds_;
-  std::optional<DriverRoom> driver_room_;
+  std::optional<DriverSandbox> driver_room_;
   std::optional<WorkerProcess> worker_;
   std::map<uintptr_t, size_t> accessible_memory_;  // size in bytes by address
   std::vector<std::string> kernel_names_;       // a kernel's number is its index plus 1
   std::vector<std::unique_ptr<Kernel>> adopted_kernels_;
-  bool has_adopted_any_ = false;
+  bool has_adopted_kernels_ = false;
   struct Shared;
   std::unique_ptr<Shared, void (*)(Shared*)> shared_state_;
 };

@@ -43,7 +43,7 @@ struct KernelSource {
   std::string text;
   double compile_seconds = 0;  // time limit of the kernel's compiler; 0: the default
   // CPU only: the number of variables before the core number among the arguments; nullopt: the core number is last
-  std::optional<size_t> variables_before_core = std::nullopt;
+  std::optional<size_t> num_variables_before_core = std::nullopt;
   bool runs_threads_in_turn = false;  // CPU only: the threads of a launch run one after another, on one thread
 };
 

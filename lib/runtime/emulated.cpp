@@ -37,7 +37,7 @@ const Emulator* find_emulator(std::string_view device) {
   return nullptr;
 }
 
-Result<std::string> path_of(const Emulator& emulator) {
+Result<std::string> library_path_of(const Emulator& emulator) {
 #ifndef TGC_EMULATE
   return absent_part_error("the emulators of GPUs", "TGC_EMULATE");
 #endif
@@ -52,7 +52,7 @@ Result<std::string> path_of(const Emulator& emulator) {
 
 Status use_emulators() {
   for (const Emulator& e : kEmulators) {
-    Result<std::string> value = e.library.empty() ? std::string("1") : path_of(e);
+    Result<std::string> value = e.library.empty() ? std::string("1") : library_path_of(e);
     if (!value) return value.diag();
     setenv(e.library_variable, value->c_str(), 1);
   }
@@ -62,10 +62,10 @@ Status use_emulators() {
 
 bool is_emulation_requested() { return was_asked_for; }
 
-void watch_races() {
+void enable_race_checks() {
   for (const Emulator& e : kEmulators) setenv(e.race_variable, "1", 1);
 }
-bool watches_races() { return is_set("TGC_METAL_EMULATOR_RACE"); }
+bool has_race_checks() { return is_set("TGC_METAL_EMULATOR_RACE"); }
 
 bool has_emulator(std::string_view device) {
   return std::ranges::any_of(kEmulators, [&](const Emulator& e) { return is_device(device, e.device); });
@@ -88,7 +88,7 @@ std::string_view emulation_note(std::string_view device) {
   return is_device(device, "METAL") ? "emulated, compiled by clang, not by Apple" : "emulated";
 }
 
-Status check_emulated(std::string_view device) {
+Status check_emulated_device(std::string_view device) {
   if (is_emulated(device) && is_device(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 lacks gfx950
     return Diag{.message = "there is no emulator for gfx950", .expected = "gfx942, gfx11xx or gfx12xx with --emulate"};
   if (was_asked_for && is_device(device, "CL"))

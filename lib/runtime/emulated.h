@@ -21,16 +21,16 @@ struct Emulator {
 // Returns null if there is no emulator. `device` is a device name such as "CUDA" or "cuda:PTX".
 const Emulator* find_emulator(std::string_view device);
 // Returns the path of an emulator's library, or an error if the file is missing or this build has no emulators.
-Result<std::string> path_of(const Emulator& emulator);
+Result<std::string> library_path_of(const Emulator& emulator);
 
 // Makes this process and its children use the emulators, by setting environment variables. Returns an error if a
 // library is missing or this build has no emulators.
 Status use_emulators();
 // Turns on the emulators' check for data races, by setting environment variables.
-void watch_races();
+void enable_race_checks();
 
 // Returns whether the Metal emulator, which runs in this process, checks for data races.
-bool watches_races();
+bool has_race_checks();
 bool is_emulation_requested();
 
 bool has_emulator(std::string_view device);
@@ -41,7 +41,7 @@ bool emulates_any_arch(std::string_view device);
 std::string_view emulation_note(std::string_view device);
 
 // Returns an error if `device` cannot be emulated as requested.
-Status check_emulated(std::string_view device);
+Status check_emulated_device(std::string_view device);
 
 // Returns the error of a failed launch. `code` is a CUDA or HIP error code, which have the same numbers. Some codes,
 // such as an illegal address, mark the Diag as the kernel's fault. The context has the source lines that an emulator's

@@ -91,8 +91,8 @@ Result<DynamicLibrary> DynamicLibrary::open(std::span<const std::string> names) 
   for (const std::string& name : names) {
     DynamicLibrary library;
     library.path_ = name;
-    library.handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library.handle_) return library;
+    library.library_handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library.library_handle_) return library;
     const char* reason = dlerror();
     reasons += (reasons.empty() ? "" : "; ") + std::string(reason ? reason : name + " does not load");
   }
@@ -104,6 +104,8 @@ Result<DynamicLibrary> DynamicLibrary::open(const char* variable, std::initializ
   return open(std::span(names.begin(), names.size()));
 }
 
-void* DynamicLibrary::find_symbol(const char* name) const { return handle_ ? dlsym(handle_, name) : nullptr; }
+void* DynamicLibrary::find_symbol(const char* name) const {
+  return library_handle_ ? dlsym(library_handle_, name) : nullptr;
+}
 
 }  // namespace tgc

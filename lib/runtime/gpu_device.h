@@ -30,7 +30,7 @@ class DynamicLibrary {
   const std::string& path() const { return path_; }
 
  private:
-  void* handle_ = nullptr;
+  void* library_handle_ = nullptr;
   std::string path_;
 };
 

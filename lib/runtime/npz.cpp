@@ -169,7 +169,7 @@ Arrays read_zip(Bytes zip) {
   auto most = std::max(uint64_t(limit(Limit::InputBytes)), zip.size()), sum = uint64_t(0);
   for (const Entry& e : read_directory(zip)) {
     if (e.name.ends_with("/")) continue;
-    if (e.size > most - sum) throw Failure(over_limit(Limit::InputBytes));
+    if (e.size > most - sum) throw Failure(limit_error(Limit::InputBytes));
     sum += e.size;
     std::string name = e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name;
     if (!names.insert(name).second) throw Failure("there are two arrays named '" + name + "'");

@@ -160,7 +160,7 @@ void fill_wide_range(Array& array, uint64_t seed, std::string_view name, Floats 
 }
 
 std::string InputDistribution::text() const {
-  if (!has_unit()) return "";
+  if (!has_unit_arrays()) return "";
   std::string out = "between 0 and 1";
   size_t count = 0;
   constexpr size_t kShown = 3;

@@ -40,7 +40,7 @@ struct InputDistribution {
   std::set<std::string, std::less<>> unit = {};
 
   Floats floats_of(std::string_view array) const { return unit.contains(array) ? Floats::Unit : floats; }
-  bool has_unit() const { return floats == Floats::Unit || !unit.empty(); }
+  bool has_unit_arrays() const { return floats == Floats::Unit || !unit.empty(); }
   // Returns text such as "between 0 and 1 in data1"; empty if no array is of Floats::Unit.
   std::string text() const;
 };

@@ -32,7 +32,7 @@ bool runs_twice(UOp range) {
 bool overlaps(UOp store, UOp range) {
   UOp buffer = buffer_of(store.src(0));
   return buffer && range.is(Op::RANGE) && runs_twice(range) && !depends_on(store.src(0), range) &&
-         lies_in(store.src(1), range) && !depends_on(store.src(1), buffer);
+         is_inside_range(store.src(1), range) && !depends_on(store.src(1), buffer);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ UOp verdict(UOp node, Answer answer) {
 UOp call_allow_rule(const Rule&, const Match& m) { return verdict(m.root, Answer::Yes); }
 UOp call_require_rule(const Rule& rule, const Match& m) {
   if (reinterpret_cast<bool (*)(UOp)>(rule.function)(m.root)) return verdict(m.root, Answer::Yes);
-  note_declined(rule);
+  note_declined_rule(rule);
   return verdict(m.root, Answer::No);
 }
 UOp call_decide_rule(const Rule& rule, const Match& m) {

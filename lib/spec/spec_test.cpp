@@ -130,7 +130,7 @@ struct Judge {
     INFO("line " << line);
     std::string said = of(u);
     CHECK(said == expected);
-    if (said == expected && hit.rule) note_checked(*hit.rule);
+    if (said == expected && hit.rule) note_checked_rule(*hit.rule);
   }
   void check(std::string_view name, UOp good, UOp bad, std::string_view judged_by = {}, int line = __builtin_LINE()) {
     says(std::string(name) + ": good", good, line);

@@ -86,17 +86,17 @@ void Arena::new_block() {
   next_block_ += kBlockSize;
   num_blocks_++;
   *reinterpret_cast<void**>(block) = owner_;
-  cursor_ = block + kHead;
+  cursor_ = block + kHeadSize;
   block_end_ = block + kBlockSize;
 }
 
 void* Arena::allocate_large(size_t size) {
-  size = (kHead + size + kBlockSize - 1) & ~(kBlockSize - 1);
+  size = (kHeadSize + size + kBlockSize - 1) & ~(kBlockSize - 1);
   void* block = aligned(kBlockSize, size);
   chunks_.push_back(block);
   num_large_bytes_ += size;
   *static_cast<void**>(block) = owner_;
-  return static_cast<char*>(block) + kHead;
+  return static_cast<char*>(block) + kHeadSize;
 }
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
 // Arena: a bump allocator. All its memory is released when the arena is destroyed, without calling destructors. Every
 // block is aligned to kBlockSize and begins with a pointer to the arena's owner, so that owner_of(p) finds the owner of
-// an object. An object larger than kLarge that does not fit into the current block is allocated a block of its own.
+// an object. An object larger than kLargeSize that does not fit into the current block is allocated a block of its own.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace tgc {
 class Arena {
  public:
   static constexpr size_t kBlockSize = size_t{1} << 17;
-  static constexpr size_t kLarge = kBlockSize / 4;
+  static constexpr size_t kLargeSize = kBlockSize / 4;
 
   explicit Arena(void* owner = nullptr) : owner_(owner) {}
   Arena(const Arena&) = delete;
@@ -30,7 +30,7 @@ class Arena {
   void* allocate(size_t size, size_t align = alignof(std::max_align_t)) {
     uintptr_t p = (cursor_ + align - 1) & ~(align - 1);
     if (p + size > block_end_) [[unlikely]] {
-      if (size > kLarge) return allocate_large(size);
+      if (size > kLargeSize) return allocate_large(size);
       new_block();
       p = (cursor_ + align - 1) & ~(align - 1);
     }
@@ -66,7 +66,7 @@ class Arena {
   size_t total_bytes() const { return num_blocks_ * kBlockSize + num_large_bytes_; }
 
  private:
-  static constexpr size_t kHead = 16;
+  static constexpr size_t kHeadSize = 16;
   void new_block();
   void* allocate_large(size_t size);
 

@@ -154,14 +154,14 @@ std::string CiReport::workflow_commands() const {
   return out;
 }
 
-bool CiOptions::writes_annotations() {
+bool CiOptions::should_write_annotations() {
   const char* value = std::getenv("TGC_ANNOTATE");
   return value && *value;
 }
 
 Status CiOptions::check_environment() {
   const char* value = std::getenv("TGC_ANNOTATE");
-  if (!writes_annotations() || std::string_view(value) == "github") return Unit{};
+  if (!should_write_annotations() || std::string_view(value) == "github") return Unit{};
   return Diag{.message = "TGC_ANNOTATE is '" + std::string(value) + "'", .expected = "github, or no such variable"};
 }
 
@@ -170,7 +170,7 @@ Result<std::string> CiOptions::write_reports(const CiReport& report) const {
     if (auto status = write_file(junit_path, report.junit_xml()); !status) return status.diag();
   if (!sarif_path.empty())
     if (auto status = write_file(sarif_path, report.sarif_json()); !status) return status.diag();
-  return writes_annotations() ? report.workflow_commands() : std::string();
+  return should_write_annotations() ? report.workflow_commands() : std::string();
 }
 
 std::string ci_help() {

@@ -48,9 +48,9 @@ struct CiOptions {
   std::string junit_path, sarif_path;
 
   // Returns true if an option or $TGC_ANNOTATE requests a report.
-  bool is_wanted() const { return has_files() || writes_annotations(); }
+  bool is_wanted() const { return has_files() || should_write_annotations(); }
   bool has_files() const { return !junit_path.empty() || !sarif_path.empty(); }
-  static bool writes_annotations();
+  static bool should_write_annotations();
   // Fails if $TGC_ANNOTATE has an unknown value.
   static Status check_environment();
   // Returns the annotations, if any. Fails if a file cannot be written.

@@ -10,11 +10,11 @@ thread_local const CrashContext* innermost = nullptr;
 
 }  // namespace
 
-CrashContext::CrashContext(std::string_view work) : outer_(innermost), size_(std::min(work.size(), kMaxBytes)) {
+CrashContext::CrashContext(std::string_view work) : outer_context_(innermost), size_(std::min(work.size(), kMaxBytes)) {
   std::memcpy(text_, work.data(), size_);
   innermost = this;
 }
-CrashContext::~CrashContext() { innermost = outer_; }
+CrashContext::~CrashContext() { innermost = outer_context_; }
 
 std::string_view work_of_thread() { return innermost ? std::string_view(innermost->text_, innermost->size_) : ""; }
 

@@ -15,7 +15,7 @@ class CrashContext {
  private:
   friend std::string_view work_of_thread();
 
-  const CrashContext* outer_;
+  const CrashContext* outer_context_;
   size_t size_;
   char text_[kMaxBytes];
 };

@@ -29,10 +29,10 @@ DeadlineScope::~DeadlineScope() { current = outer_deadline_; }
 
 void throw_if_late(double grace) {
   if (current.limit_seconds > 0 && seconds_since(current.end_time) > grace)
-    throw Failure(out_of_time(current.limit_seconds));
+    throw Failure(out_of_time_error(current.limit_seconds));
 }
 
-Diag out_of_time(double seconds) {
+Diag out_of_time_error(double seconds) {
   char text[64];
   std::snprintf(text, sizeof text, "%s%g second%s", kOutOfTime, seconds, seconds == 1 ? "" : "s");
   return {text};

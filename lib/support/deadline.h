@@ -49,12 +49,12 @@ class DeadlineScope {
 // Extra seconds after the deadline, to compare and to save results that workers deliver shortly before it.
 inline constexpr double kCompareGraceSeconds = 0.5, kSaveGraceSeconds = 0.8;
 
-// Throws out_of_time() as a Failure if the current deadline passed more than `grace` seconds ago.
+// Throws out_of_time_error() as a Failure if the current deadline passed more than `grace` seconds ago.
 void throw_if_late(double grace = kCompareGraceSeconds);
 
 // Returns an error "did not end within ...".
-Diag out_of_time(double seconds);
-// Returns true if the message of `error` contains that of out_of_time().
+Diag out_of_time_error(double seconds);
+// Returns true if the message of `error` contains that of out_of_time_error().
 bool is_out_of_time(const Diag& error);
 
 }  // namespace tgc

@@ -36,8 +36,8 @@ TEST_CASE("deadline: work of this process ends after a grace period") {
   CHECK(current_deadline().seconds_left() == 0);
   throw_if_late(100);
   CHECK_THROWS_AS(throw_if_late(0), Failure);
-  CHECK(is_out_of_time(out_of_time(0.05)));
-  CHECK(is_out_of_time({.message = "the reference, REF: " + out_of_time(1).message}));
+  CHECK(is_out_of_time(out_of_time_error(0.05)));
+  CHECK(is_out_of_time({.message = "the reference, REF: " + out_of_time_error(1).message}));
   CHECK(!is_out_of_time({.message = "killed by SIGSEGV"}));
 }
 

@@ -43,7 +43,7 @@ struct Call {
 
 }  // namespace
 
-bool stack_is_short() {
+bool is_stack_short() {
   thread_local const uintptr_t begin = stack_begin();
   return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) < begin + kReserve;
 }

@@ -12,13 +12,13 @@ int64_t sum_to(int64_t n) {
   if (n == 0) return 0;
   volatile char frame[256] = {};
   auto below = [&] { return sum_to(n - 1); };
-  return n + frame[0] + (n % kStackCheck ? below() : with_stack(below));
+  return n + frame[0] + (n % kStackCheckLevels ? below() : call_with_stack(below));
 }
 
 void fail_at(int64_t n) {
   if (n == 0) throw std::runtime_error("at the bottom");
   auto below = [&] { fail_at(n - 1); };
-  n % kStackCheck ? below() : with_stack(below);
+  n % kStackCheckLevels ? below() : call_with_stack(below);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace tgc {
 // nothing is known about n; then numbers near n are tried instead. Returns a number n for which n is wrong and n - 1 is
 // right: the first wrong number, if all numbers after it are wrong. Returns nullopt if too many numbers are unknown.
 template <class IsWrong>
-std::optional<size_t> first_wrong(size_t right, size_t wrong, const IsWrong& is_wrong) {
+std::optional<size_t> find_first_wrong(size_t right, size_t wrong, const IsWrong& is_wrong) {
   constexpr size_t kMaxTries = 12;
   while (wrong - right > 1) {
     const size_t middle = right + (wrong - right) / 2;

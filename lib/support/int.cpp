@@ -264,7 +264,7 @@ bool can_divide_int64(Int a, Int b) { return a.is_small() && b.is_small() && b.s
 }  // namespace
 
 Int::Int(unsigned long v) {
-  if (v <= uint64_t(INT64_MAX)) small_ = int64_t(v);
+  if (v <= uint64_t(INT64_MAX)) small_value_ = int64_t(v);
   else *this = normalize(false, magnitude(uint64_t(v)));
 }
 
@@ -321,55 +321,55 @@ std::optional<Int> Int::parse(std::string_view s) {
 }
 
 int64_t Int::int64_or_throw(const char* what) const {
-  if (big_) throw Failure(std::string(what) + " is out of range: " + str());
-  return small_;
+  if (big_value_) throw Failure(std::string(what) + " is out of range: " + str());
+  return small_value_;
 }
 
-uint64_t Int::low64() const {
-  if (!big_) return uint64_t(small_);
-  uint64_t m = big_->digits[0] | uint64_t(big_->digits.size() > 1 ? big_->digits[1] : 0) << 32;
-  return big_->negative ? 0 - m : m;
+uint64_t Int::low_64_bits() const {
+  if (!big_value_) return uint64_t(small_value_);
+  uint64_t m = big_value_->digits[0] | uint64_t(big_value_->digits.size() > 1 ? big_value_->digits[1] : 0) << 32;
+  return big_value_->negative ? 0 - m : m;
 }
 
 double Int::to_double() const {
-  if (!big_) return double(small_);
-  uint32_t bits = bit_count(big_->digits);
+  if (!big_value_) return double(small_value_);
+  uint32_t bits = bit_count(big_value_->digits);
   double out;
   if (bits <= 64) {
-    out = double(uint64_t(big_->digits[0]) | uint64_t(big_->digits[1]) << 32);
+    out = double(uint64_t(big_value_->digits[0]) | uint64_t(big_value_->digits[1]) << 32);
   } else {
     // Keep the top 64 bits. If a 1 bit was lost, set the lowest kept bit, so that the kept bits round as the whole
     // value would.
     bool lost;
-    Digits top = shift_right(big_->digits, bits - 64, lost);
+    Digits top = shift_right(big_value_->digits, bits - 64, lost);
     uint64_t m = (uint64_t(top[0]) | uint64_t(top[1]) << 32) | lost;
     out = std::ldexp(double(m), int(bits - 64));
   }
   if (std::isinf(out)) throw Failure("int too large to convert to float");
-  return big_->negative ? -out : out;
+  return big_value_->negative ? -out : out;
 }
 
 std::string Int::str() const {
-  if (!big_) return std::to_string(small_);
-  Digits rest = big_->digits;
+  if (!big_value_) return std::to_string(small_value_);
+  Digits rest = big_value_->digits;
   std::string out;
   while (!rest.empty()) {
     uint32_t chunk = divide_small(rest, 1000000000);
     for (int i = 0; i < 9 && (!rest.empty() || chunk); i++, chunk /= 10) out += char('0' + chunk % 10);
   }
-  if (big_->negative) out += '-';
+  if (big_value_->negative) out += '-';
   std::reverse(out.begin(), out.end());
   return out;
 }
 
-int Int::sign_of_large() const { return big_->negative ? -1 : 1; }
+int Int::sign_of_large() const { return big_value_->negative ? -1 : 1; }
 
 uint32_t Int::bit_length() const {
-  return big_ ? bit_count(big_->digits) : uint32_t(std::bit_width(absolute(small_)));
+  return big_value_ ? bit_count(big_value_->digits) : uint32_t(std::bit_width(absolute(small_value_)));
 }
 
 Int Int::operator-() const {
-  if (!big_ && small_ != INT64_MIN) return -small_;
+  if (!big_value_ && small_value_ != INT64_MIN) return -small_value_;
   return normalize(sign() > 0, magnitude(*this));
 }
 
@@ -377,7 +377,8 @@ Int Int::add_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.sign(
 Int Int::subtract_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.sign() >= 0); }
 Int Int::multiply_large(Int a, Int b) {
   if (are_small(a, b))
-    return normalize((a.small_ < 0) != (b.small_ < 0), magnitude(Uint128(absolute(a.small_)) * absolute(b.small_)));
+    return normalize((a.small_value_ < 0) != (b.small_value_ < 0),
+                     magnitude(Uint128(absolute(a.small_value_)) * absolute(b.small_value_)));
   return normalize((a.sign() < 0) != (b.sign() < 0), multiply(magnitude(a), magnitude(b)));
 }
 
@@ -392,24 +393,25 @@ Int operator^(Int a, Int b) {
 }
 
 Int operator<<(Int a, uint32_t bits) {
-  if (!a.big_ && a.small_ == 0) return 0;
-  if (!a.big_ && bits < 63 && std::bit_width(uint64_t(a.small_ < 0 ? ~a.small_ : a.small_)) + bits < 63)
-    return a.small_ * (int64_t(1) << bits);
+  if (!a.big_value_ && a.small_value_ == 0) return 0;
+  if (!a.big_value_ && bits < 63 &&
+      std::bit_width(uint64_t(a.small_value_ < 0 ? ~a.small_value_ : a.small_value_)) + bits < 63)
+    return a.small_value_ * (int64_t(1) << bits);
   if (bits > (1u << 24)) throw Failure("shift count is too large: " + std::to_string(bits));
   return normalize(a.sign() < 0, shift_left(magnitude(a), bits));
 }
 
 Int operator>>(Int a, uint32_t bits) {
-  if (!a.big_) return a.small_ >> std::min(bits, 63u);
+  if (!a.big_value_) return a.small_value_ >> std::min(bits, 63u);
   bool lost;
-  Int out = normalize(a.sign() < 0, shift_right(a.big_->digits, bits, lost));
+  Int out = normalize(a.sign() < 0, shift_right(a.big_value_->digits, bits, lost));
   return a.sign() < 0 && lost ? out - 1 : out;
 }
 
 std::strong_ordering Int::compare_large(Int a, Int b) {
-  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();
+  if (!a.big_value_ || !b.big_value_) return a.big_value_ ? a.sign() <=> 0 : 0 <=> b.sign();
   if (a.sign() != b.sign()) return a.sign() <=> b.sign();
-  int c = compare(a.big_->digits, b.big_->digits);
+  int c = compare(a.big_value_->digits, b.big_value_->digits);
   return (a.sign() < 0 ? -c : c) <=> 0;
 }
 

@@ -17,13 +17,13 @@ struct BigInt;  // sign and absolute value of an Int that does not fit int64; in
 class Int {
  public:
   constexpr Int() = default;
-  constexpr Int(int v) : small_(v) {}
-  constexpr Int(long v) : small_(v) {}
-  constexpr Int(long long v) : small_(v) {}
-  constexpr Int(unsigned v) : small_(v) {}
+  constexpr Int(int v) : small_value_(v) {}
+  constexpr Int(long v) : small_value_(v) {}
+  constexpr Int(long long v) : small_value_(v) {}
+  constexpr Int(unsigned v) : small_value_(v) {}
   Int(unsigned long v);
   Int(unsigned long long v) : Int(static_cast<unsigned long>(v)) {}
-  explicit Int(const BigInt* big) : big_(big) {}
+  explicit Int(const BigInt* big) : big_value_(big) {}
 
   static Int pow2(uint32_t exponent);
   // Returns Python's int(v). Throws Failure for infinities and NaN.
@@ -32,15 +32,15 @@ class Int {
   // underscores between digits. Returns nullopt for other text.
   static std::optional<Int> parse(std::string_view s);
 
-  bool is_small() const { return big_ == nullptr; }
-  int64_t small_value() const { return small_; }         // valid when is_small()
-  const BigInt* big_value() const { return big_; }       // null when is_small()
-  std::optional<int64_t> to_int64() const { return big_ ? std::nullopt : std::optional(small_); }
+  bool is_small() const { return big_value_ == nullptr; }
+  int64_t small_value() const { return small_value_; }   // valid when is_small()
+  const BigInt* big_value() const { return big_value_; }  // null when is_small()
+  std::optional<int64_t> to_int64() const { return big_value_ ? std::nullopt : std::optional(small_value_); }
   int64_t int64_or_throw(const char* what) const;  // throws Failure "WHAT is out of range: VALUE"
-  uint64_t low64() const;                          // the value modulo 2**64
+  uint64_t low_64_bits() const;                    // the value modulo 2**64
   double to_double() const;                        // rounds half to even; throws Failure if too large for a double
   std::string str() const;
-  int sign() const { return big_ ? sign_of_large() : (small_ > 0) - (small_ < 0); }
+  int sign() const { return big_value_ ? sign_of_large() : (small_value_ > 0) - (small_value_ < 0); }
   uint32_t bit_length() const;  // of the absolute value, as Python's int.bit_length
 
   Int operator-() const;
@@ -48,15 +48,18 @@ class Int {
 
   friend Int operator+(Int a, Int b) {
     int64_t out;
-    return are_small(a, b) && !__builtin_add_overflow(a.small_, b.small_, &out) ? Int(out) : add_large(a, b);
+    return are_small(a, b) && !__builtin_add_overflow(a.small_value_, b.small_value_, &out) ? Int(out)
+                                                                                            : add_large(a, b);
   }
   friend Int operator-(Int a, Int b) {
     int64_t out;
-    return are_small(a, b) && !__builtin_sub_overflow(a.small_, b.small_, &out) ? Int(out) : subtract_large(a, b);
+    return are_small(a, b) && !__builtin_sub_overflow(a.small_value_, b.small_value_, &out) ? Int(out)
+                                                                                            : subtract_large(a, b);
   }
   friend Int operator*(Int a, Int b) {
     int64_t out;
-    return are_small(a, b) && !__builtin_mul_overflow(a.small_, b.small_, &out) ? Int(out) : multiply_large(a, b);
+    return are_small(a, b) && !__builtin_mul_overflow(a.small_value_, b.small_value_, &out) ? Int(out)
+                                                                                            : multiply_large(a, b);
   }
   friend Int operator&(Int a, Int b);  // two's complement with infinite sign extension, as in Python
   friend Int operator|(Int a, Int b);
@@ -67,21 +70,21 @@ class Int {
   Int& operator-=(Int b) { return *this = *this - b; }
   Int& operator*=(Int b) { return *this = *this * b; }
 
-  friend bool operator==(Int a, Int b) { return a.small_ == b.small_ && a.big_ == b.big_; }
+  friend bool operator==(Int a, Int b) { return a.small_value_ == b.small_value_ && a.big_value_ == b.big_value_; }
   friend std::strong_ordering operator<=>(Int a, Int b) {
-    return are_small(a, b) ? a.small_ <=> b.small_ : compare_large(a, b);
+    return are_small(a, b) ? a.small_value_ <=> b.small_value_ : compare_large(a, b);
   }
 
  private:
-  static bool are_small(Int a, Int b) { return !a.big_ && !b.big_; }
+  static bool are_small(Int a, Int b) { return !a.big_value_ && !b.big_value_; }
   static Int add_large(Int a, Int b);
   static Int subtract_large(Int a, Int b);
   static Int multiply_large(Int a, Int b);
   static std::strong_ordering compare_large(Int a, Int b);
   int sign_of_large() const;
 
-  int64_t small_ = 0;
-  const BigInt* big_ = nullptr;
+  int64_t small_value_ = 0;
+  const BigInt* big_value_ = nullptr;
 };
 
 // floor_div, floor_mod and true_div throw Failure if b is 0.

@@ -26,7 +26,7 @@ double double_of(const std::string& hex) { return std::bit_cast<double>(std::sto
 std::string answer(const std::string& op, const std::string& a, const std::string& b) {
   if (op == "trunc") return Int::trunc(double_of(a)).str();
   Int x = parsed(a), y = parsed(b);
-  auto n = uint32_t(y.low64());
+  auto n = uint32_t(y.low_64_bits());
   if (op == "add") return (x + y).str();
   if (op == "sub") return (x - y).str();
   if (op == "mul") return (x * y).str();
@@ -43,7 +43,7 @@ std::string answer(const std::string& op, const std::string& a, const std::strin
   if (op == "shr") return (x >> n).str();
   if (op == "pow") return pow(x, n).str();
   if (op == "bits") return std::to_string(x.bit_length());
-  if (op == "low64") return std::to_string(x.low64());
+  if (op == "low64") return std::to_string(x.low_64_bits());
   if (op == "equal") return x == y ? "1" : "0";
   if (op == "neg") return (-x).str();
   if (op == "abs") return x.abs().str();

@@ -16,18 +16,18 @@ class Levels : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(number_float_t, const string_t&) override { return true; }
   bool string(string_t&) override { return true; }
   bool binary(binary_t&) override { return true; }
-  bool start_object(size_t) override { return ++depth_ <= max_levels_; }
-  bool end_object() override { return --depth_, true; }
-  bool start_array(size_t) override { return ++depth_ <= max_levels_; }
-  bool end_array() override { return --depth_, true; }
+  bool start_object(size_t) override { return ++nesting_depth_ <= max_levels_; }
+  bool end_object() override { return --nesting_depth_, true; }
+  bool start_array(size_t) override { return ++nesting_depth_ <= max_levels_; }
+  bool end_array() override { return --nesting_depth_, true; }
   bool key(string_t& name) override {
-    if (on_name_) on_name_(depth_, name);
+    if (on_name_) on_name_(nesting_depth_, name);
     return true;
   }
   bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
 
  private:
-  int depth_ = 0, max_levels_;
+  int nesting_depth_ = 0, max_levels_;
   const OnJsonName& on_name_;
 };
 

@@ -28,9 +28,9 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void JsonWriter::begin_value() {
-  if (!is_first_) out_ += ',';
-  if (starts_new_line_) out_ += '\n';
-  is_first_ = starts_new_line_ = false;
+  if (!is_first_value_) output_ += ',';
+  if (starts_new_line_) output_ += '\n';
+  is_first_value_ = starts_new_line_ = false;
 }
 
 std::string json_string(std::string_view text) {
@@ -41,14 +41,14 @@ std::string json_string(std::string_view text) {
 
 JsonWriter& JsonWriter::key(std::string_view name) {
   value(name);
-  out_ += ':';
-  is_first_ = true;
+  output_ += ':';
+  is_first_value_ = true;
   return *this;
 }
 
 JsonWriter& JsonWriter::value(std::string_view text) {
   begin_value();
-  append_json_string(out_, text);
+  append_json_string(output_, text);
   return *this;
 }
 
@@ -66,20 +66,20 @@ JsonWriter& JsonWriter::number(double number, const char* format) {
 
 JsonWriter& JsonWriter::raw(std::string_view json) {
   begin_value();
-  out_ += json;
+  output_ += json;
   return *this;
 }
 
 void JsonWriter::open_bracket(char bracket) {
   begin_value();
-  out_ += bracket;
-  is_first_ = true;
+  output_ += bracket;
+  is_first_value_ = true;
 }
 
 JsonWriter& JsonWriter::close_bracket(char bracket) {
-  if (starts_new_line_) out_ += '\n';
-  out_ += bracket;
-  is_first_ = starts_new_line_ = false;
+  if (starts_new_line_) output_ += '\n';
+  output_ += bracket;
+  is_first_value_ = starts_new_line_ = false;
   return *this;
 }
 

@@ -22,7 +22,7 @@ std::string json_string(std::string_view text);
 
 class JsonWriter {
  public:
-  explicit JsonWriter(std::string& out) : out_(out) {}
+  explicit JsonWriter(std::string& out) : output_(out) {}
 
   JsonWriter& key(std::string_view name);
 
@@ -82,8 +82,8 @@ class JsonWriter {
   void open_bracket(char bracket);
   JsonWriter& close_bracket(char bracket);
 
-  std::string& out_;
-  bool is_first_ = true;
+  std::string& output_;
+  bool is_first_value_ = true;
   bool starts_new_line_ = false;
 };
 

@@ -104,7 +104,7 @@ void keep_process_limits() {
   }
 }
 
-Diag over_limit(Limit which) {
+Diag limit_error(Limit which) {
   const LimitInfo& info = kLimits[size_t(which)];
   std::string name(info.name), what(info.help_text.substr(0, info.help_text.find(';')));
   log_info(LogTopic::Limits, [&] { return name + "=" + std::to_string(limit(which)) + " was met"; });
@@ -112,7 +112,7 @@ Diag over_limit(Limit which) {
           .expected = "at most that, or --limit " + name + "=N for more (`tgc help limits`)"};
 }
 
-void allow_custom(bool allowed) { custom_allowed = allowed; }
-bool custom_is_allowed() { return custom_allowed; }
+void allow_custom_ops(bool allowed) { custom_allowed = allowed; }
+bool are_custom_ops_allowed() { return custom_allowed; }
 
 }  // namespace tgc

@@ -28,7 +28,7 @@ enum class Limit : uint8_t {
 #undef X
 };
 
-inline constexpr std::string_view kAboutLimits =
+inline constexpr std::string_view kLimitsHelp =
     "Limits on what an input may use: --limit NAME=VALUE, else TGC_LIMITS=NAME=VALUE,NAME=VALUE, else the default.\n"
     "VALUE: a number, optionally with K, M, G or T (powers of 1024); 0: no limit. Exceeding a limit is exit code 2.\n";
 struct LimitInfo {
@@ -48,21 +48,21 @@ Status set_limits_of_environment();
 // whose handler exits with code 2).
 void keep_process_limits();
 
-Diag over_limit(Limit which);
+Diag limit_error(Limit which);
 inline void check_limit(Limit which, int64_t amount) {
-  if (amount > limit(which)) throw Failure(over_limit(which));
+  if (amount > limit(which)) throw Failure(limit_error(which));
 }
-// Returns a * b, for a and b >= 0. Throws over_limit(which) if the product overflows or exceeds the limit.
-inline int64_t product_within(Limit which, int64_t a, int64_t b) {
-  int64_t out;
-  if (__builtin_mul_overflow(a, b, &out)) throw Failure(over_limit(which));
-  check_limit(which, out);
-  return out;
+// Returns a * b, for a and b >= 0. Throws limit_error(which) if the product overflows or exceeds the limit.
+inline int64_t checked_product(Limit which, int64_t a, int64_t b) {
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) throw Failure(limit_error(which));
+  check_limit(which, product);
+  return product;
 }
 
 // Set and return whether kernels with CUSTOM or CUSTOMI nodes, which contain source code, may be compiled and run. The
 // default is false.
-void allow_custom(bool allowed);
-bool custom_is_allowed();
+void allow_custom_ops(bool allowed);
+bool are_custom_ops_allowed();
 
 }  // namespace tgc

@@ -18,7 +18,7 @@ TEST_CASE("limits: are set by name, with units and 0 for no limit; errors name t
     CHECK(set_limits(text).diag().expected == "nodes=NUMBER[KMGT]");
   }
   CHECK(set_limits("nodes=5").ok());
-  CHECK(over_limit(Limit::Nodes).text().starts_with("more than 5 nodes of one graph"));
+  CHECK(limit_error(Limit::Nodes).text().starts_with("more than 5 nodes of one graph"));
   CHECK_NOTHROW(check_limit(Limit::Nodes, 5));
   CHECK_THROWS_AS(check_limit(Limit::Nodes, 6), Failure);
   CHECK(set_limits("nodes=" + std::to_string(before) + ",model-depth=64").ok());

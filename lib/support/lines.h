@@ -8,13 +8,13 @@ namespace tgc {
 
 // A final '\n' does not start another line.
 inline std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> out;
+  std::vector<std::string_view> lines;
   while (!text.empty()) {
     size_t end = text.find('\n');
-    out.push_back(text.substr(0, end));
+    lines.push_back(text.substr(0, end));
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
-  return out;
+  return lines;
 }
 
 inline std::string_view trimmed(std::string_view line) {

@@ -39,11 +39,11 @@ class LineSink : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 struct Output {
-  std::shared_ptr<spdlog::logger> topics[kLogTopics];
+  std::shared_ptr<spdlog::logger> topics[kNumLogTopics];
 
   void write_to(const spdlog::sink_ptr& sink, const char* pattern) {
     sink->set_pattern(pattern);
-    for (size_t i = 0; i < kLogTopics; i++) {
+    for (size_t i = 0; i < kNumLogTopics; i++) {
       topics[i] = std::make_shared<spdlog::logger>(std::string(kTopicNames[i]), sink);
       topics[i]->set_level(spdlog::level::trace);
       topics[i]->flush_on(spdlog::level::trace);
@@ -80,13 +80,13 @@ std::string log_help() {
       "-v logs what happens inside tgc, on standard error; -vv logs more; --log-file=FILE writes the log to a file.\n"
       "TGC_LOG=LEVEL[,TOPIC=LEVEL...] chooses by topic, for example TGC_LOG=info,contain=debug.\n"
       "Levels: off, info, debug. Topics:\n";
-  for (size_t i = 0; i < kLogTopics; i++)
+  for (size_t i = 0; i < kNumLogTopics; i++)
     out.append("  ").append(kTopicNames[i]).append(14 - kTopicNames[i].size(), ' ').append(kTopicHelp[i]).append("\n");
   return out;
 }
 
 void log_entry(LogTopic topic, LogLevel level, std::string_view text) {
-  const std::string safe = visible_in_color(text);  // entries quote names from files
+  const std::string safe = visible_colored_text(text);  // entries quote names from files
   text = safe;
   if (forward()) return forward()(topic, level, text);
   output().topics[size_t(topic)]->log(level == LogLevel::Debug ? spdlog::level::debug : spdlog::level::info,

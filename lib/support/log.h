@@ -26,24 +26,24 @@ enum class LogTopic : uint8_t {
 #undef X
 };
 #define X(...) +1
-inline constexpr size_t kLogTopics = TGC_LOG_TOPICS(X);
+inline constexpr size_t kNumLogTopics = TGC_LOG_TOPICS(X);
 #undef X
 std::string log_help();
 
-inline std::array<LogLevel, kLogTopics> log_levels{};  // set before threads start
+inline std::array<LogLevel, kNumLogTopics> log_levels{};  // set before threads start
 
-inline bool logs(LogTopic topic, LogLevel level) { return log_levels[size_t(topic)] >= level; }
+inline bool is_logging(LogTopic topic, LogLevel level) { return log_levels[size_t(topic)] >= level; }
 
-// Writes an entry, whatever logs() returns; thread-safe. Passes the entry to the function of forward_log(), if there is
-// one.
+// Writes an entry, whatever is_logging() returns; thread-safe. Passes the entry to the function of forward_log(), if
+// there is one.
 void log_entry(LogTopic topic, LogLevel level, std::string_view text);
 
-// Log the text that `text()` returns. `text()` is called only if logs() is true.
+// Log the text that `text()` returns. `text()` is called only if is_logging() is true.
 template <class F> void log_info(LogTopic topic, F&& text) {
-  if (logs(topic, LogLevel::Info)) [[unlikely]] log_entry(topic, LogLevel::Info, text());
+  if (is_logging(topic, LogLevel::Info)) [[unlikely]] log_entry(topic, LogLevel::Info, text());
 }
 template <class F> void log_debug(LogTopic topic, F&& text) {
-  if (logs(topic, LogLevel::Debug)) [[unlikely]] log_entry(topic, LogLevel::Debug, text());
+  if (is_logging(topic, LogLevel::Debug)) [[unlikely]] log_entry(topic, LogLevel::Debug, text());
 }
 
 // Sets levels from LEVEL[,TOPIC=LEVEL...], such as "info,contain=debug". Returns an error for the first unknown level

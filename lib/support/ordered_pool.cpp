@@ -15,17 +15,17 @@ OrderedPool::~OrderedPool() {
 
 bool OrderedPool::enqueue(std::unique_ptr<Task> task) {
   std::unique_lock lock(mutex_);
-  has_space_.wait(lock, [&] { return error_ || queue_.size() + is_delivering_ < max_backlog_; });
+  space_condition_.wait(lock, [&] { return error_ || task_queue_.size() + is_delivering_ < max_backlog_; });
   if (error_) return false;
-  queue_.push_back(std::move(task));
+  task_queue_.push_back(std::move(task));
   if (max_threads_ == 1) {
-    run_next(lock);
-  } else if (queue_.size() - num_started_ > num_idle_ && threads_.size() < max_threads_) {
+    run_next_task(lock);
+  } else if (task_queue_.size() - num_started_tasks_ > num_idle_threads_ && threads_.size() < max_threads_) {
     auto begun = catch_outcome([&] { threads_.emplace_back([this] { run_worker(); }); });
-    if (!begun && threads_.empty()) run_next(lock);  // no thread could be created
-    else if (!begun) has_work_.notify_one();
+    if (!begun && threads_.empty()) run_next_task(lock);  // no thread could be created
+    else if (!begun) work_condition_.notify_one();
   } else {
-    has_work_.notify_one();
+    work_condition_.notify_one();
   }
   return !error_;
 }
@@ -33,16 +33,16 @@ bool OrderedPool::enqueue(std::unique_ptr<Task> task) {
 void OrderedPool::run_worker() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    num_idle_++;
-    has_work_.wait(lock, [&] { return num_started_ < queue_.size() || is_closed_; });
-    num_idle_--;
-    if (num_started_ == queue_.size()) return;
-    run_next(lock);
+    num_idle_threads_++;
+    work_condition_.wait(lock, [&] { return num_started_tasks_ < task_queue_.size() || is_closed_; });
+    num_idle_threads_--;
+    if (num_started_tasks_ == task_queue_.size()) return;
+    run_next_task(lock);
   }
 }
 
-void OrderedPool::run_next(std::unique_lock<std::mutex>& lock) {
-  Task& task = *queue_[num_started_++];
+void OrderedPool::run_next_task(std::unique_lock<std::mutex>& lock) {
+  Task& task = *task_queue_[num_started_tasks_++];
   lock.unlock();
   task.run_task();
   lock.lock();
@@ -52,10 +52,10 @@ void OrderedPool::run_next(std::unique_lock<std::mutex>& lock) {
 
 void OrderedPool::deliver_done_tasks(std::unique_lock<std::mutex>& lock) {
   is_delivering_ = true;
-  while (!queue_.empty() && queue_.front()->is_done) {
-    std::unique_ptr<Task> task = std::move(queue_.front());
-    queue_.pop_front();
-    num_started_--;
+  while (!task_queue_.empty() && task_queue_.front()->is_done) {
+    std::unique_ptr<Task> task = std::move(task_queue_.front());
+    task_queue_.pop_front();
+    num_started_tasks_--;
     if (!error_) {
       lock.unlock();
       Status status = task->deliver_result();
@@ -63,7 +63,7 @@ void OrderedPool::deliver_done_tasks(std::unique_lock<std::mutex>& lock) {
       lock.lock();
       if (!status) stop_with(status.diag());
     }
-    has_space_.notify_one();
+    space_condition_.notify_one();
   }
   is_delivering_ = false;
 }
@@ -71,8 +71,8 @@ void OrderedPool::deliver_done_tasks(std::unique_lock<std::mutex>& lock) {
 void OrderedPool::stop_with(Diag why) {
   if (error_) return;
   error_ = std::move(why);
-  queue_.resize(num_started_);
-  has_space_.notify_all();
+  task_queue_.resize(num_started_tasks_);
+  space_condition_.notify_all();
 }
 
 void OrderedPool::cancel() {
@@ -85,7 +85,7 @@ Status OrderedPool::finish() {
     std::lock_guard lock(mutex_);
     is_closed_ = true;
   }
-  has_work_.notify_all();
+  work_condition_.notify_all();
   for (std::thread& t : threads_) t.join();
   threads_.clear();
   if (error_) return *error_;

@@ -105,18 +105,18 @@ class OrderedPool {
 
   bool enqueue(std::unique_ptr<Task> task);
   void run_worker();
-  void run_next(std::unique_lock<std::mutex>& lock);
+  void run_next_task(std::unique_lock<std::mutex>& lock);
   void deliver_done_tasks(std::unique_lock<std::mutex>& lock);
   void stop_with(Diag why);  // requires mutex_ to be locked
 
   const unsigned max_threads_;
   const size_t max_backlog_;
   std::mutex mutex_;  // guards all members below
-  std::condition_variable has_work_, has_space_;
-  std::deque<std::unique_ptr<Task>> queue_;  // tasks to deliver, in submission order
-  size_t num_started_ = 0;
-  size_t num_idle_ = 0;
-  bool is_delivering_ = false;               // a thread delivers a task that is not in queue_ any more
+  std::condition_variable work_condition_, space_condition_;
+  std::deque<std::unique_ptr<Task>> task_queue_;  // tasks to deliver, in submission order
+  size_t num_started_tasks_ = 0;
+  size_t num_idle_threads_ = 0;
+  bool is_delivering_ = false;               // a thread delivers a task that is not in task_queue_ any more
   bool is_closed_ = false;
   std::optional<Diag> error_;
   std::vector<std::thread> threads_;

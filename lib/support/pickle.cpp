@@ -39,7 +39,7 @@ class PickleReader {
     return out;
   }
   void push(const Node& node) {
-    if (p_.nodes_.size() >= most_) throw Failure(over_limit(Limit::Nodes));
+    if (p_.nodes_.size() >= most_) throw Failure(limit_error(Limit::Nodes));
     p_.nodes_.push_back(node);
     push_known(uint32_t(p_.nodes_.size() - 1));
   }
@@ -91,7 +91,7 @@ class PickleReader {
   }
   void push_items(Kind kind, size_t from) {
     Node node{.kind = kind, .items_begin = uint32_t(p_.items_.size())};
-    if (p_.items_.size() + (stack_.size() - from) > most_) throw Failure(over_limit(Limit::Nodes));
+    if (p_.items_.size() + (stack_.size() - from) > most_) throw Failure(limit_error(Limit::Nodes));
     p_.items_.insert(p_.items_.end(), stack_.begin() + long(from), stack_.end());
     node.items_end = uint32_t(p_.items_.size());
     stack_.resize(from);
@@ -251,7 +251,7 @@ Result<Pickle> Pickle::read(std::string bytes, IsAllowed is_allowed, std::string
 void PickleBudget::spend_bytes(size_t bytes) {
   constexpr uint64_t kValue = 64;
   spent_bytes_ += bytes + kValue;
-  if (spent_bytes_ > uint64_t(limit(Limit::InputBytes))) throw Failure(over_limit(Limit::InputBytes));
+  if (spent_bytes_ > uint64_t(limit(Limit::InputBytes))) throw Failure(limit_error(Limit::InputBytes));
 }
 
 PickleValue Pickle::root() const { return {*this, root_}; }

@@ -12,10 +12,10 @@ namespace tgc {
 template <class T, class Less>
 class PySorter {
  public:
-  PySorter(std::vector<T>& items, Less less) : a_(items), less_(std::move(less)) {}
+  PySorter(std::vector<T>& items, Less less) : items_(items), is_less_(std::move(less)) {}
 
   void run() {
-    size_t n = a_.size();
+    size_t n = items_.size();
     if (n < 2) return;
     size_t low = 0, remaining = n, min_run = min_run_length(n);
     do {
@@ -28,13 +28,13 @@ class PySorter {
         length = forced_length;
       }
       found_new_run(length, n);
-      pending_.push_back({low, length, 0});
+      pending_runs_.push_back({low, length, 0});
       low += length;
       remaining -= length;
     } while (remaining);
-    while (pending_.size() > 1) {
-      size_t at = pending_.size() - 2;
-      if (at > 0 && pending_[at - 1].length < pending_[at + 1].length) at--;
+    while (pending_runs_.size() > 1) {
+      size_t at = pending_runs_.size() - 2;
+      if (at > 0 && pending_runs_[at - 1].length < pending_runs_[at + 1].length) at--;
       merge_at(at);
     }
   }
@@ -56,30 +56,31 @@ class PySorter {
   }
 
   void reverse(size_t low, size_t high) {
-    for (; low + 1 < high; low++, high--) std::swap(a_[low], a_[high - 1]);
+    for (; low + 1 < high; low++, high--) std::swap(items_[low], items_[high - 1]);
   }
 
   size_t count_run(size_t low, size_t high, bool& descending) {
     descending = false;
     if (low + 1 == high) return 1;
     size_t n = 2;
-    descending = less_(a_[low + 1], a_[low]);
-    for (size_t i = low + 2; i < high && less_(a_[i], a_[i - 1]) == descending; i++) n++;
+    descending = is_less_(items_[low + 1], items_[low]);
+    for (size_t i = low + 2; i < high && is_less_(items_[i], items_[i - 1]) == descending; i++) n++;
     return n;
   }
 
   void binary_insertion(size_t low, size_t high, size_t start) {
     if (low == start) start++;
     for (; start < high; start++) {
-      T pivot = a_[start];
+      T pivot = items_[start];
       size_t l = low, r = start;
       do {
         size_t middle = l + ((r - l) >> 1);
-        if (less_(pivot, a_[middle])) r = middle;
+        if (is_less_(pivot, items_[middle])) r = middle;
         else l = middle + 1;
       } while (l < r);
-      std::move_backward(a_.begin() + ptrdiff_t(l), a_.begin() + ptrdiff_t(start), a_.begin() + ptrdiff_t(start) + 1);
-      a_[l] = pivot;
+      std::move_backward(items_.begin() + ptrdiff_t(l), items_.begin() + ptrdiff_t(start),
+                         items_.begin() + ptrdiff_t(start) + 1);
+      items_[l] = pivot;
     }
   }
 
@@ -102,20 +103,21 @@ class PySorter {
   }
 
   void found_new_run(size_t n2, size_t total) {
-    if (pending_.empty()) return;
-    size_t s1 = pending_.back().base, n1 = pending_.back().length;
+    if (pending_runs_.empty()) return;
+    size_t s1 = pending_runs_.back().base, n1 = pending_runs_.back().length;
     int p = power(s1, n1, n2, total);
-    while (pending_.size() > 1 && pending_[pending_.size() - 2].power > p) merge_at(pending_.size() - 2);
-    pending_.back().power = p;
+    while (pending_runs_.size() > 1 && pending_runs_[pending_runs_.size() - 2].power > p)
+      merge_at(pending_runs_.size() - 2);
+    pending_runs_.back().power = p;
   }
 
   // Before equal items.
   size_t gallop_left(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
-    return gallop([&](const T& x) { return less_(x, key); }, a, n, hint);
+    return gallop([&](const T& x) { return is_less_(x, key); }, a, n, hint);
   }
   // Behind equal items.
   size_t gallop_right(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
-    return gallop([&](const T& x) { return !less_(key, x); }, a, n, hint);
+    return gallop([&](const T& x) { return !is_less_(key, x); }, a, n, hint);
   }
   // Returns how many items of a[0..n) satisfy `before`; they must be the first ones. Searches outward from `hint` in
   // growing steps, then by binary search.
@@ -140,14 +142,15 @@ class PySorter {
   }
 
   void merge_at(size_t i) {
-    size_t base1 = pending_[i].base, n1 = pending_[i].length, base2 = pending_[i + 1].base, n2 = pending_[i + 1].length;
-    pending_[i].length = n1 + n2;
-    pending_.erase(pending_.begin() + ptrdiff_t(i) + 1);
-    size_t skip = gallop_right(a_[base2], &a_[base1], ptrdiff_t(n1), 0);
+    size_t base1 = pending_runs_[i].base, n1 = pending_runs_[i].length, base2 = pending_runs_[i + 1].base,
+           n2 = pending_runs_[i + 1].length;
+    pending_runs_[i].length = n1 + n2;
+    pending_runs_.erase(pending_runs_.begin() + ptrdiff_t(i) + 1);
+    size_t skip = gallop_right(items_[base2], &items_[base1], ptrdiff_t(n1), 0);
     base1 += skip;
     n1 -= skip;
     if (n1 == 0) return;
-    n2 = gallop_left(a_[base1 + n1 - 1], &a_[base2], ptrdiff_t(n2), ptrdiff_t(n2) - 1);
+    n2 = gallop_left(items_[base1 + n1 - 1], &items_[base2], ptrdiff_t(n2), ptrdiff_t(n2) - 1);
     if (n2 == 0) return;
     if (n1 <= n2) merge_low(base1, ptrdiff_t(n1), base2, ptrdiff_t(n2));
     else merge_high(base1, ptrdiff_t(n1), base2, ptrdiff_t(n2));
@@ -183,10 +186,10 @@ class PySorter {
   }
 
   void merge_low(size_t base1, ptrdiff_t n1, size_t base2, ptrdiff_t n2) {
-    std::vector<T> left(a_.begin() + ptrdiff_t(base1), a_.begin() + ptrdiff_t(base1) + n1);
-    T* out = &a_[base1];
+    std::vector<T> left(items_.begin() + ptrdiff_t(base1), items_.begin() + ptrdiff_t(base1) + n1);
+    T* out = &items_[base1];
     const T* p1 = left.data();
-    const T* p2 = &a_[base2];
+    const T* p2 = &items_[base2];
     auto end_of_right = [&] {
       for (; n1 > 0; n1--) *out++ = *p1++;
     };
@@ -195,7 +198,7 @@ class PySorter {
       *out = *p1;
     };
     auto step = [&] {
-      if (less_(*p2, *p1)) {
+      if (is_less_(*p2, *p1)) {
         *out++ = *p2++;
         return --n2 == 0 ? end_of_right(), StepResult::All : StepResult::Right;
       }
@@ -225,9 +228,9 @@ class PySorter {
   }
 
   void merge_high(size_t base1, ptrdiff_t n1, size_t base2, ptrdiff_t n2) {
-    std::vector<T> right(a_.begin() + ptrdiff_t(base2), a_.begin() + ptrdiff_t(base2) + n2);
-    T* out = &a_[base2] + n2 - 1;
-    T* a1 = &a_[base1];
+    std::vector<T> right(items_.begin() + ptrdiff_t(base2), items_.begin() + ptrdiff_t(base2) + n2);
+    T* out = &items_[base2] + n2 - 1;
+    T* a1 = &items_[base1];
     T* p1 = a1 + n1 - 1;
     const T* b2 = right.data();
     const T* p2 = b2 + n2 - 1;
@@ -239,7 +242,7 @@ class PySorter {
       *out = *p2;
     };
     auto step = [&] {
-      if (less_(*p2, *p1)) {
+      if (is_less_(*p2, *p1)) {
         *out-- = *p1--;
         return --n1 == 0 ? end_of_left(), StepResult::All : StepResult::Left;
       }
@@ -268,9 +271,9 @@ class PySorter {
     merge(step, gallop_step);
   }
 
-  std::vector<T>& a_;
-  Less less_;
-  std::vector<Run> pending_;
+  std::vector<T>& items_;
+  Less is_less_;
+  std::vector<Run> pending_runs_;
   ptrdiff_t min_gallop_ = kMinGallop;
 };
 

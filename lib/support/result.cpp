@@ -13,7 +13,7 @@ std::string Diag::text() const {
   return out;
 }
 
-void check_failed(const char* file, int line, const char* condition, const std::string& message) {
+void throw_check_failed(const char* file, int line, const char* condition, const std::string& message) {
   std::string where = file;
   if (auto slash = where.rfind('/'); slash != std::string::npos) where = where.substr(slash + 1);
   throw Failure(

@@ -27,46 +27,46 @@ struct Diag {
 
 class Failure : public std::exception {
  public:
-  explicit Failure(Diag diag) : diag_(std::move(diag)), what_(diag_.text()) {}
+  explicit Failure(Diag diag) : diag_(std::move(diag)), what_text_(diag_.text()) {}
   explicit Failure(std::string message) : Failure(Diag{std::move(message)}) {}
   const Diag& diag() const { return diag_; }
   Diag& diag() { return diag_; }
-  const char* what() const noexcept override { return what_.c_str(); }
+  const char* what() const noexcept override { return what_text_.c_str(); }
 
  private:
   Diag diag_;
-  std::string what_;
+  std::string what_text_;
 };
 
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}
-  Result(Diag diag) : v_(std::in_place_index<1>, std::move(diag)) {}
+  Result(T value) : outcome_(std::in_place_index<0>, std::move(value)) {}
+  Result(Diag diag) : outcome_(std::in_place_index<1>, std::move(diag)) {}
 
-  bool ok() const { return v_.index() == 0; }
+  bool ok() const { return outcome_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  T& operator*() & { return std::get<0>(v_); }
-  T operator*() && { return std::get<0>(std::move(v_)); }
-  const T& operator*() const& { return std::get<0>(v_); }
-  T* operator->() { return &std::get<0>(v_); }
-  const T* operator->() const { return &std::get<0>(v_); }
-  const Diag& diag() const { return std::get<1>(v_); }
-  Diag& diag() { return std::get<1>(v_); }
+  T& operator*() & { return std::get<0>(outcome_); }
+  T operator*() && { return std::get<0>(std::move(outcome_)); }
+  const T& operator*() const& { return std::get<0>(outcome_); }
+  T* operator->() { return &std::get<0>(outcome_); }
+  const T* operator->() const { return &std::get<0>(outcome_); }
+  const Diag& diag() const { return std::get<1>(outcome_); }
+  Diag& diag() { return std::get<1>(outcome_); }
 
   // Returns the value, or throws the Diag as a Failure. A temporary Result returns the value itself instead of a
   // reference, so that `for (x : f().value_or_throw())` is safe.
   T& value_or_throw() & {
     if (!ok()) throw Failure(diag());
-    return std::get<0>(v_);
+    return std::get<0>(outcome_);
   }
   T value_or_throw() && {
     if (!ok()) throw Failure(diag());
-    return std::get<0>(std::move(v_));
+    return std::get<0>(std::move(outcome_));
   }
 
  private:
-  std::variant<T, Diag> v_;
+  std::variant<T, Diag> outcome_;
 };
 
 struct Unit {};
@@ -89,7 +89,7 @@ auto catch_failures(Body&& body) -> Result<decltype(body())> {
   }
 }
 
-[[noreturn]] void check_failed(const char* file, int line, const char* condition, const std::string& message);
+[[noreturn]] void throw_check_failed(const char* file, int line, const char* condition, const std::string& message);
 
 }  // namespace tgc
 
@@ -98,5 +98,5 @@ auto catch_failures(Body&& body) -> Result<decltype(body())> {
 #define TGC_CHECK(condition, message)                                                \
   do {                                                                               \
     if (!(condition)) [[unlikely]]                                                   \
-      ::tgc::check_failed(__FILE__, __LINE__, #condition, message);                  \
+      ::tgc::throw_check_failed(__FILE__, __LINE__, #condition, message);                  \
   } while (0)

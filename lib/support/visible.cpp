@@ -107,10 +107,10 @@ std::string without_controls(std::string_view text) {
 }
 
 bool is_one_line(std::string_view text) {
-  return text.find('\n') == text.npos && text.find('\t') == text.npos && visible_in_color(text) == text;
+  return text.find('\n') == text.npos && text.find('\t') == text.npos && visible_colored_text(text) == text;
 }
 
 std::string visible(std::string_view text) { return shown(text, false); }
-std::string visible_in_color(std::string_view text) { return shown(text, true); }
+std::string visible_colored_text(std::string_view text) { return shown(text, true); }
 
 }  // namespace tgc

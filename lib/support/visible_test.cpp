@@ -16,9 +16,9 @@ TEST_CASE("visible: escapes control, hidden and bidirectional characters and kee
 }
 
 TEST_CASE("visible_in_color: keeps tinygrad's color sequences and escapes all others") {
-  CHECK(visible_in_color("\x1b[31mr\x1b[0m_\x1b[97m4\x1b[0m") == "\x1b[31mr\x1b[0m_\x1b[97m4\x1b[0m");
-  CHECK(visible_in_color("\x1b[8mhidden\x1b[38;5;1m\x1b[3") == "\\x1b[8mhidden\\x1b[38;5;1m\\x1b[3");
-  CHECK(visible_in_color("\x1b[0m\x1b]0;title\x07") == "\x1b[0m\\x1b]0;title\\x07");
+  CHECK(visible_colored_text("\x1b[31mr\x1b[0m_\x1b[97m4\x1b[0m") == "\x1b[31mr\x1b[0m_\x1b[97m4\x1b[0m");
+  CHECK(visible_colored_text("\x1b[8mhidden\x1b[38;5;1m\x1b[3") == "\\x1b[8mhidden\\x1b[38;5;1m\\x1b[3");
+  CHECK(visible_colored_text("\x1b[0m\x1b]0;title\x07") == "\x1b[0m\\x1b]0;title\\x07");
 }
 
 TEST_CASE("without_workflow_commands: a CI job obeys nothing of a text") {

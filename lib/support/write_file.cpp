@@ -76,7 +76,7 @@ FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
   staged_file_ = std::move(other.staged_file_);
   std::swap(direct_descriptor_, other.direct_descriptor_);
   std::swap(old_descriptor_, other.old_descriptor_);
-  std::swap(copies_in_place_, other.copies_in_place_);
+  std::swap(should_copy_in_place_, other.should_copy_in_place_);
   return *this;
 }
 FileWriter::~FileWriter() {
@@ -106,7 +106,7 @@ int FileWriter::open() {
   if (::fstat(old_descriptor_, &info) != 0) return errno;
   if (!S_ISREG(info.st_mode)) return direct_descriptor_ = std::exchange(old_descriptor_, -1), 0;
   if (int error = staged_file_.create(folder_of(path_), 0600)) return error;
-  copies_in_place_ = info.st_nlink > 1 || ::fchown(staged_file_.descriptor(), info.st_uid, info.st_gid) != 0 ||
+  should_copy_in_place_ = info.st_nlink > 1 || ::fchown(staged_file_.descriptor(), info.st_uid, info.st_gid) != 0 ||
               ::fchmod(staged_file_.descriptor(), info.st_mode & 07777) != 0;
   return 0;
 }
@@ -122,16 +122,16 @@ Status FileWriter::commit() {
     if (int fd = std::exchange(direct_descriptor_, -1); ::close(fd) != 0 && errno != EINTR) return diag_of_errno(errno);
     return Unit{};
   }
-  int error = old_descriptor_ >= 0 && !copies_in_place_ ? staged_file_.sync() : 0;
-  if (!error && !copies_in_place_) error = staged_file_.move_to(path_);
+  int error = old_descriptor_ >= 0 && !should_copy_in_place_ ? staged_file_.sync() : 0;
+  if (!error && !should_copy_in_place_) error = staged_file_.move_to(path_);
   bool is_pinned = old_descriptor_ >= 0 && (error == EBUSY || error == EXDEV || error == EPERM || error == EACCES);
-  if (copies_in_place_ || is_pinned) error = copy_over(old_descriptor_);
+  if (should_copy_in_place_ || is_pinned) error = copy_over_file(old_descriptor_);
   if (error) return diag_of_errno(error);
   return Unit{};
 }
 
 // Allocates disk space first, because a failed copy loses the old content.
-int FileWriter::copy_over(int old) {
+int FileWriter::copy_over_file(int old) {
   int from = staged_file_.descriptor();
   struct stat info, before;
   if (::fstat(from, &info) != 0 || ::fstat(old, &before) != 0) return errno;
@@ -304,7 +304,7 @@ std::string file_name_of(std::string_view name) {
 
 std::string TakenPaths::distinct_path(const std::string& stem) {
   std::string out = stem;
-  for (size_t n = 2; !take_path(out); n++) out = stem + "~" + std::to_string(n);
+  for (size_t n = 2; !reserve_path(out); n++) out = stem + "~" + std::to_string(n);
   return out;
 }
 

@@ -63,14 +63,14 @@ class FileWriter {
  private:
   FileWriter() = default;
   int open();
-  int copy_over(int old);
+  int copy_over_file(int old);
   Diag diag_of_errno(int error) const;
 
   std::string shown_path_, path_;  // the path as the user wrote it, and with symbolic links resolved
   StagedFile staged_file_;
   int direct_descriptor_ = -1;
   int old_descriptor_ = -1;
-  bool copies_in_place_ = false;
+  bool should_copy_in_place_ = false;
 };
 
 Status write_file(const std::string& path, std::string_view bytes);
@@ -83,7 +83,7 @@ std::string file_name_of(std::string_view name);
 
 class TakenPaths {
  public:
-  bool take_path(const std::string& path) { return taken_paths_.insert(path).second; }
+  bool reserve_path(const std::string& path) { return taken_paths_.insert(path).second; }
   // Takes and returns the first path of `stem`, "STEM~2", "STEM~3", ... that is not taken yet.
   std::string distinct_path(const std::string& stem);
 

@@ -220,6 +220,6 @@ TEST_CASE("TakenPaths: a repeated name gets a distinct path") {
   CHECK(taken.distinct_path("k") == "k~2");
   CHECK(taken.distinct_path("k~2") == "k~2~2");
   CHECK(taken.distinct_path("k") == "k~3");
-  CHECK(!taken.take_path("k"));
-  CHECK(taken.take_path("l"));
+  CHECK(!taken.reserve_path("k"));
+  CHECK(taken.reserve_path("l"));
 }

@@ -85,7 +85,7 @@ class GraphJsonWriter {
 
  private:
   void add_inside(Arg a) {
-    if (a.is_uop()) with_stack([&] { add(a.uop()); });
+    if (a.is_uop()) call_with_stack([&] { add(a.uop()); });
     else if (a.is_tuple() || a.kind() == Arg::Kind::Record)
       for (Arg item : a.items()) add_inside(item);
   }
@@ -300,7 +300,7 @@ class JsonReader {
   Arg arg() {
     if (++arg_depth_ > kMaxArgDepth)
       in_.throw_error(in_.position(), "arguments nested more than " + std::to_string(kMaxArgDepth) + " deep");
-    Arg out = arg_depth_ % kStackCheck ? arg_here() : with_stack([&] { return arg_here(); });
+    Arg out = arg_depth_ % kStackCheckLevels ? arg_here() : call_with_stack([&] { return arg_here(); });
     arg_depth_--;
     return out;
   }
@@ -309,7 +309,7 @@ class JsonReader {
     switch (in_.peek()) {
       case Type::Null: in_.null(); return {};
       case Type::True:
-      case Type::False: return in_.boolean();
+      case Type::False: return in_.read_boolean();
       case Type::String: return graph_.str(in_.string_view(room_));
       case Type::Number: return number();
       case Type::Array: {
@@ -377,7 +377,7 @@ class JsonReader {
       if (field == fields.end()) in_.throw_error(at, kind + " has no field '" + std::string(name) + "'");
       values[size_t(field - fields.begin())] = arg();
     });
-    if (!record_fits(*c, values)) in_.throw_error(at, "a " + kind + " with fields of wrong types");
+    if (!is_fitting_record(*c, values)) in_.throw_error(at, "a " + kind + " with fields of wrong types");
     return graph_.record(*c, values);
   }
 

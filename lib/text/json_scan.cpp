@@ -16,13 +16,13 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 }  // namespace
 
 void JsonScanner::throw_error(size_t at, std::string message, std::string expected) {
-  Diag d = diag_at(text_, at, file_, std::move(message), std::move(expected));
+  Diag d = diag_at(input_text_, at, file_name_, std::move(message), std::move(expected));
   d.line += first_line_ - 1;
   throw Failure(std::move(d));
 }
 
-void JsonScanner::wrong_type(const char* expected) {
-  throw_error(position_, "found " + found_at(text_, position_), expected);
+void JsonScanner::throw_wrong_type(const char* expected) {
+  throw_error(position_, "found " + found_text_at(input_text_, position_), expected);
 }
 
 JsonScanner::Type JsonScanner::peek() {
@@ -45,27 +45,27 @@ JsonScanner::Type JsonScanner::peek() {
     case '7':
     case '8':
     case '9': return Type::Number;
-    default: wrong_type("a JSON value");
+    default: throw_wrong_type("a JSON value");
   }
 }
 
 bool JsonScanner::open_bracket(char bracket, const char* what) {
   skip_blanks();
-  if (position_ >= text_.size() || text_[position_] != bracket) wrong_type(what);
+  if (position_ >= input_text_.size() || input_text_[position_] != bracket) throw_wrong_type(what);
   if (++nesting_depth_ > kMaxDepth)
     throw_error(position_, "brackets are nested more than " + std::to_string(kMaxDepth) + " deep");
   position_++;
   skip_blanks();
   // in ASCII, ']' is '[' + 2 and '}' is '{' + 2
-  if (position_ >= text_.size() || text_[position_] != bracket + 2) return true;
+  if (position_ >= input_text_.size() || input_text_[position_] != bracket + 2) return true;
   position_++;
   nesting_depth_--;
   return false;
 }
 
-bool JsonScanner::take_closing(char bracket) {
+bool JsonScanner::read_closing_bracket(char bracket) {
   if (current_char() != bracket)
-    throw_error(position_, "found " + found_at(text_, position_), std::string("',' or '") + bracket + "'");
+    throw_error(position_, "found " + found_text_at(input_text_, position_), std::string("',' or '") + bracket + "'");
   position_++;
   nesting_depth_--;
   return false;
@@ -75,28 +75,30 @@ void JsonScanner::read_key_slowly(std::string_view& key) {
   string(key_buffer_);
   key = key_buffer_;
   skip_blanks();
-  if (current_char() != ':') wrong_type("':'");
+  if (current_char() != ':') throw_wrong_type("':'");
   position_++;
 }
 
 void JsonScanner::string(std::string& out) {
   out.clear();
   skip_blanks();
-  if (current_char() != '"') wrong_type("a string");
+  if (current_char() != '"') throw_wrong_type("a string");
   const size_t begin = position_++;
   bool is_ascii = true;
   for (;;) {
-    size_t end = find_special_byte<'"', '\\'>(text_, position_);
-    for (; end < text_.size() && text_[end] < 0; end++) is_ascii = false;
-    out.append(text_, position_, end - position_);
+    size_t end = find_special_byte<'"', '\\'>(input_text_, position_);
+    for (; end < input_text_.size() && input_text_[end] < 0; end++) is_ascii = false;
+    out.append(input_text_, position_, end - position_);
     position_ = end;
-    if (position_ >= text_.size()) throw_error(begin, "a string without an end", "'\"'");
-    if (text_[position_] == '"') break;
-    if (text_[position_] == '\\') read_escape(out);
-    else if (uint8_t(text_[position_]) < ' ')
-      throw_error(position_, "found " + found_at(text_, position_) + " in a string", "an escape such as \\n");
+    if (position_ >= input_text_.size()) throw_error(begin, "a string without an end", "'\"'");
+    if (input_text_[position_] == '"') break;
+    if (input_text_[position_] == '\\') read_escape(out);
+    else if (uint8_t(input_text_[position_]) < ' ')
+      throw_error(position_, "found " + found_text_at(input_text_, position_) + " in a string",
+                  "an escape such as \\n");
   }
-  if (size_t bad = is_ascii ? text_.npos : utf8_error(text_.substr(begin, position_ - begin)); bad != text_.npos)
+  if (size_t bad = is_ascii ? input_text_.npos : utf8_error(input_text_.substr(begin, position_ - begin));
+      bad != input_text_.npos)
     throw_error(begin + bad, "a string that is not UTF-8");
   position_++;
 }
@@ -104,17 +106,18 @@ void JsonScanner::string(std::string& out) {
 std::string_view JsonScanner::string_view(std::string& room) {
   skip_blanks();
   if (current_char() == '"') {
-    const size_t begin = position_ + 1, end = find_special_byte<'"', '\\'>(text_, begin);
-    if (end < text_.size() && text_[end] == '"') return position_ = end + 1, text_.substr(begin, end - begin);
+    const size_t begin = position_ + 1, end = find_special_byte<'"', '\\'>(input_text_, begin);
+    if (end < input_text_.size() && input_text_[end] == '"')
+      return position_ = end + 1, input_text_.substr(begin, end - begin);
   }
   string(room);
   return room;
 }
 
-uint32_t JsonScanner::hex4(size_t at) {
+uint32_t JsonScanner::read_hex4(size_t at) {
   uint32_t value = 0;
-  const char* first = text_.data() + at;
-  if (at + 4 > text_.size()) throw_error(at, "an escape that is cut short", "four hexadecimal digits");
+  const char* first = input_text_.data() + at;
+  if (at + 4 > input_text_.size()) throw_error(at, "an escape that is cut short", "four hexadecimal digits");
   auto [end, error] = std::from_chars(first, first + 4, value, 16);
   if (error != std::errc() || end != first + 4) throw_error(at, "a malformed escape", "four hexadecimal digits");
   return value;
@@ -122,7 +125,7 @@ uint32_t JsonScanner::hex4(size_t at) {
 
 void JsonScanner::read_escape(std::string& out) {
   static constexpr std::string_view kFrom = "\"\\/bfnrt", kTo = "\"\\/\b\f\n\r\t";
-  char c = position_ + 1 < text_.size() ? text_[position_ + 1] : '\0';
+  char c = position_ + 1 < input_text_.size() ? input_text_[position_ + 1] : '\0';
   if (size_t i = kFrom.find(c); c && i != kFrom.npos) {
     out += kTo[i];
     position_ += 2;
@@ -130,10 +133,10 @@ void JsonScanner::read_escape(std::string& out) {
   }
   if (c != 'u')
     throw_error(position_, "an unknown escape in a string", "one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX");
-  uint32_t code = hex4(position_ + 2);
+  uint32_t code = read_hex4(position_ + 2);
   size_t used = 6;
-  if (code >= 0xD800 && code < 0xDC00 && text_.substr(position_ + 6, 2) == "\\u") {
-    uint32_t low = hex4(position_ + 8);
+  if (code >= 0xD800 && code < 0xDC00 && input_text_.substr(position_ + 6, 2) == "\\u") {
+    uint32_t low = read_hex4(position_ + 8);
     if (low >= 0xDC00 && low < 0xE000) code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), used = 12;
   }
   if (code >= 0xD800 && code < 0xE000) throw_error(position_, "half of a surrogate pair");
@@ -147,13 +150,13 @@ std::string JsonScanner::string() {
   return out;
 }
 
-std::optional<std::string> JsonScanner::string_or_null() {
+std::optional<std::string> JsonScanner::read_string_or_null() {
   if (null()) return std::nullopt;
   return string();
 }
 
 void JsonScanner::literal(std::string_view word) {
-  if (text_.substr(position_, word.size()) != word) wrong_type("a JSON value");
+  if (input_text_.substr(position_, word.size()) != word) throw_wrong_type("a JSON value");
   position_ += word.size();
 }
 
@@ -163,30 +166,30 @@ bool JsonScanner::null() {
   return true;
 }
 
-bool JsonScanner::boolean() {
+bool JsonScanner::read_boolean() {
   Type t = peek();
-  if (t != Type::True && t != Type::False) wrong_type("true or false");
+  if (t != Type::True && t != Type::False) throw_wrong_type("true or false");
   literal(t == Type::True ? "true" : "false");
   return t == Type::True;
 }
 
 std::string_view JsonScanner::number() {
-  if (peek() != Type::Number) wrong_type("a number");
+  if (peek() != Type::Number) throw_wrong_type("a number");
   size_t begin = position_;
   auto digits = [&] {
     size_t from = position_;
-    while (position_ < text_.size() && is_digit(text_[position_])) position_++;
-    if (position_ == from) throw_error(position_, "found " + found_at(text_, position_), "a digit");
+    while (position_ < input_text_.size() && is_digit(input_text_[position_])) position_++;
+    if (position_ == from) throw_error(position_, "found " + found_text_at(input_text_, position_), "a digit");
   };
-  if (text_[position_] == '-') position_++;
+  if (input_text_[position_] == '-') position_++;
   digits();
-  if (position_ < text_.size() && text_[position_] == '.') position_++, digits();
-  if (position_ < text_.size() && (text_[position_] | 32) == 'e') {
+  if (position_ < input_text_.size() && input_text_[position_] == '.') position_++, digits();
+  if (position_ < input_text_.size() && (input_text_[position_] | 32) == 'e') {
     position_++;
-    if (position_ < text_.size() && (text_[position_] == '-' || text_[position_] == '+')) position_++;
+    if (position_ < input_text_.size() && (input_text_[position_] == '-' || input_text_[position_] == '+')) position_++;
     digits();
   }
-  return text_.substr(begin, position_ - begin);
+  return input_text_.substr(begin, position_ - begin);
 }
 
 int64_t JsonScanner::int64() {
@@ -201,7 +204,7 @@ int64_t JsonScanner::int64() {
 }
 
 std::string_view JsonScanner::skip() {
-  return nesting_depth_ % kStackCheck ? skip_value() : with_stack([&] { return skip_value(); });
+  return nesting_depth_ % kStackCheckLevels ? skip_value() : call_with_stack([&] { return skip_value(); });
 }
 
 std::string_view JsonScanner::skip_value() {
@@ -216,13 +219,13 @@ std::string_view JsonScanner::skip_value() {
     case Type::False: literal("false"); break;
     case Type::Null: literal("null"); break;
   }
-  return text_.substr(begin, position_ - begin);
+  return input_text_.substr(begin, position_ - begin);
 }
 
 void JsonScanner::expect_end() {
   skip_blanks();
-  if (position_ < text_.size())
-    throw_error(position_, "found " + found_at(text_, position_) + " after the value", "the end");
+  if (position_ < input_text_.size())
+    throw_error(position_, "found " + found_text_at(input_text_, position_) + " after the value", "the end");
 }
 
 }  // namespace tgc

@@ -17,7 +17,7 @@ class JsonScanner {
  public:
   // `text` begins at line `first_line` of the input `file`.
   explicit JsonScanner(std::string_view text, std::string_view file = {}, uint32_t first_line = 1)
-      : text_(text), file_(file), first_line_(first_line) {}
+      : input_text_(text), file_name_(file), first_line_(first_line) {}
 
   enum class Type : uint8_t { Object, Array, String, Number, True, False, Null };
   Type peek();
@@ -34,7 +34,7 @@ class JsonScanner {
   }
   // As object(), but stops as soon as on_key returns false, and leaves the rest unread.
   template <class OnKey>
-  void object_while(OnKey&& on_key) {
+  void read_object_while(OnKey&& on_key) {
     std::string_view key;
     for (bool more = open_bracket('{', "an object"); more; more = next_item('}')) {
       read_key(key);
@@ -51,8 +51,8 @@ class JsonScanner {
   void string(std::string& out);                 // reuses the memory of `out`
   // Returns a view of the text, or, if the string has escapes, of `room`, which receives the string.
   std::string_view string_view(std::string& room);
-  std::optional<std::string> string_or_null();
-  bool boolean();
+  std::optional<std::string> read_string_or_null();
+  bool read_boolean();
   bool null();  // if another value comes next, returns false and reads nothing
   int64_t int64();
   // As int64(), but faster. Returns nullopt and reads nothing unless an integer of few digits comes next.
@@ -60,10 +60,11 @@ class JsonScanner {
     skip_blanks();
     int64_t value = 0;
     size_t at = position_;
-    for (const size_t last = std::min(text_.size(), position_ + 18); at < last && text_[at] >= '0' && text_[at] <= '9';
-         at++)
-      value = value * 10 + (text_[at] - '0');
-    if (at == position_ || at >= text_.size() || (text_[at] != ',' && text_[at] != ']' && text_[at] != '}'))
+    for (const size_t last = std::min(input_text_.size(), position_ + 18);
+         at < last && input_text_[at] >= '0' && input_text_[at] <= '9'; at++)
+      value = value * 10 + (input_text_[at] - '0');
+    if (at == position_ || at >= input_text_.size() ||
+        (input_text_[at] != ',' && input_text_[at] != ']' && input_text_[at] != '}'))
       return std::nullopt;
     position_ = at;
     return value;
@@ -77,9 +78,10 @@ class JsonScanner {
 
  private:
   std::string_view skip_value();
-  char current_char() const { return position_ < text_.size() ? text_[position_] : '\0'; }
+  char current_char() const { return position_ < input_text_.size() ? input_text_[position_] : '\0'; }
   void skip_blanks() {
-    while (position_ < text_.size() && uint8_t(text_[position_]) <= ' ' && is_blank(text_[position_])) position_++;
+    while (position_ < input_text_.size() && uint8_t(input_text_[position_]) <= ' ' && is_blank(input_text_[position_]))
+      position_++;
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
   // of an empty list, also reads the end and returns false
@@ -88,25 +90,26 @@ class JsonScanner {
   bool next_item(char close) {
     skip_blanks();
     if (current_char() == ',') return position_++, true;
-    return take_closing(close);
+    return read_closing_bracket(close);
   }
-  bool take_closing(char bracket);
+  bool read_closing_bracket(char bracket);
   void read_key(std::string_view& key) {
     skip_blanks();
     const size_t begin = position_ + 1;
-    if (current_char() != '"') wrong_type("a key in quotes");
-    const size_t end = find_special_byte<'"', '\\'>(text_, begin);
-    if (end + 1 >= text_.size() || text_[end] != '"' || text_[end + 1] != ':') return read_key_slowly(key);
-    key = text_.substr(begin, end - begin);
+    if (current_char() != '"') throw_wrong_type("a key in quotes");
+    const size_t end = find_special_byte<'"', '\\'>(input_text_, begin);
+    if (end + 1 >= input_text_.size() || input_text_[end] != '"' || input_text_[end + 1] != ':')
+      return read_key_slowly(key);
+    key = input_text_.substr(begin, end - begin);
     position_ = end + 2;
   }
   void read_key_slowly(std::string_view& key);   // for keys with escapes, and blanks before the ':'
   void read_escape(std::string& out);
-  uint32_t hex4(size_t at);
+  uint32_t read_hex4(size_t at);
   void literal(std::string_view word);
-  [[noreturn]] void wrong_type(const char* expected);
+  [[noreturn]] void throw_wrong_type(const char* expected);
 
-  std::string_view text_, file_;
+  std::string_view input_text_, file_name_;
   uint32_t first_line_;
   size_t position_ = 0;
   uint32_t nesting_depth_ = 0;

@@ -45,7 +45,7 @@ TEST_CASE("other releases: unknown names remain an error in 0.12.0") {
 
 std::string pyrendered(const std::string& json) {
   Graph graph;
-  return pyrender_open(graph_from_json(graph, json).value_or_throw().root).text;
+  return pyrender_open_graph(graph_from_json(graph, json).value_or_throw().root).text;
 }
 
 TEST_CASE("other releases: pyrender prints each release's own form") {
@@ -66,9 +66,9 @@ TEST_CASE("other releases: names of registers in a tag are kept, and unknown nam
   Graph graph, other;
   graph.set_release(Release::v0_14), other.set_release(Release::v0_14);
   UOp root = open_pyrender_reader(graph, text, {}, nullptr)->read_graph();
-  CHECK(pyrender_open(root).text == text);
+  CHECK(pyrender_open_graph(root).text == text);
   const std::string target = "ast = UOp(Ops.NOOP, dtypes.void, (), ProgramInfo('k', target=NULL))";
-  CHECK(pyrender_open(open_pyrender_reader(graph, target, {}, nullptr)->read_graph()).text == target);
+  CHECK(pyrender_open_graph(open_pyrender_reader(graph, target, {}, nullptr)->read_graph()).text == target);
   CHECK_THROWS(open_pyrender_reader(other, "c1 = " + ins + "\nast = c2.sink()", {}, nullptr)->read_graph());
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("other releases: pyrender_with_places returns the node of each line") 
 {"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[0,{"value":"dtypes.float"}],"device":"CPU"}}},
 {"op":"SINK","dtype":"dtypes.void","src":[1]})j")).value_or_throw().root;
   PlacedText placed = pyrender_with_places(root).value_or_throw();
-  CHECK(placed.text == pyrender_open(root).text);
+  CHECK(placed.text == pyrender_open_graph(root).text);
   REQUIRE(placed.node_lines.size() == 2);
   CHECK(placed.node_lines[0].first == root.src()[0]);
   CHECK(placed.node_lines[1] == std::pair(root, uint32_t(1)));
@@ -89,9 +89,9 @@ TEST_CASE("other releases: 0.14 writes an operator that would promote its operan
 {"op":"SPECIAL","dtype":"dtypes.long","arg":"b"},
 {"op":"ADD","dtype":"dtypes.long","src":[0,1]})j";
   CHECK(pyrendered(graph_of("tinygrad 0.14.0", nodes)).ends_with("ast = c0.alu(Ops.ADD, c1)"));
-  CHECK(promoted_0_14(dtypes::parse_any_release("weakint"), dtypes::float16) == dtypes::float16);
-  CHECK(promoted_0_14(dtypes::int8, dtypes::uint8) == dtypes::int16);
-  CHECK_FALSE(promoted_0_14(dtypes::void_, dtypes::int32));
+  CHECK(promoted_dtype_0_14(dtypes::parse_any_release("weakint"), dtypes::float16) == dtypes::float16);
+  CHECK(promoted_dtype_0_14(dtypes::int8, dtypes::uint8) == dtypes::int16);
+  CHECK_FALSE(promoted_dtype_0_14(dtypes::void_, dtypes::int32));
 }
 
 TEST_CASE("other releases: a graph that the release cannot print is written as UOp(...) below a header") {

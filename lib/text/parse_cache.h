@@ -13,14 +13,14 @@ class ParseCache {
   // Returns null if `piece` is not cached. find_value() and keep_value() read at least 8 bytes, even of a shorter
   // piece.
   const T* find_value(std::string_view piece) const {
-    const Slot& slot = slots_[hash(piece) % kSlots];
+    const Slot& slot = slots_[hash(piece) % kNumSlots];
     return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0
                ? &slot.value
                : nullptr;
   }
   void keep_value(std::string_view piece, const T& value) {
     if (piece.empty() || piece.size() > kLongest) return;
-    Slot& slot = slots_[hash(piece) % kSlots];
+    Slot& slot = slots_[hash(piece) % kNumSlots];
     slot.size = uint8_t(piece.size());
     std::memcpy(slot.text, piece.data(), piece.size());
     slot.value = value;
@@ -28,7 +28,7 @@ class ParseCache {
 
  private:
   static_assert(std::is_trivially_destructible_v<T>);
-  static constexpr size_t kSlots = 512, kLongest = 39;
+  static constexpr size_t kNumSlots = 512, kLongest = 39;
   struct Slot {
     uint8_t size;
     char text[kLongest];
@@ -49,7 +49,7 @@ class ParseCache {
     return h >> 32;
   }
 
-  Slot slots_[kSlots] = {};
+  Slot slots_[kNumSlots] = {};
 };
 
 }  // namespace tgc

@@ -77,7 +77,7 @@ class ListingReader : public PyValues {
     read_lines();
     if (find_distinct()) position_ = begin, read_lines();
     if (out_.list.empty()) throw_error(position_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
-    bool complete = has_header(text_);  // below a header, comments state what a listing of 0.12.0 omits
+    bool complete = has_header(input_text_);  // below a header, comments state what a listing of 0.12.0 omits
     if (num_ambiguous_ && !complete)
       out_.warnings.push_back(std::to_string(num_ambiguous_) +
                               " constants are given by value and exist with several dtypes; the likeliest was taken");
@@ -97,7 +97,7 @@ class ListingReader : public PyValues {
   void read_lines() {
     out_.list.clear(), constants_.clear(), ahead_.clear(), cited_.clear();
     num_ambiguous_ = num_missing_ = 0;
-    while (skip_lines(), !at_end()) {
+    while (skip_lines(), !is_at_end()) {
       auto ahead = ahead_.find(out_.list.size());
       if (ahead != ahead_.end()) position_ = ahead->second.end;
       out_.list.push_back(ahead != ahead_.end() ? ahead->second.node : line(out_.list.size()));
@@ -118,8 +118,8 @@ class ListingReader : public PyValues {
 
   UOp line(size_t position) {
     list_items_.clear();
-    size_t begin = text_.rfind('\n', position_ ? position_ - 1 : 0);
-    begin = begin == text_.npos ? 0 : begin + 1;
+    size_t begin = input_text_.rfind('\n', position_ ? position_ - 1 : 0);
+    begin = begin == input_text_.npos ? 0 : begin + 1;
     size_t at = position_;
     if (!is_digit(peek()))
       throw_error(position_, "found " + found_text(position_), "a line such as '   0 Ops.CONST : ...'");
@@ -127,14 +127,14 @@ class ListingReader : public PyValues {
     if (!(shown.is_int() && shown.as_int() == Int(int64_t(position))))
       throw_error(at, "found line " + shown.str() + " of the listing", "line " + std::to_string(position));
     size_t op_at = (skip_blanks_in_line(), position_);
-    if (identifier("an op") != "Ops") throw_error(op_at, "found " + found_text(op_at), "an op such as Ops.ADD");
+    if (read_identifier("an op") != "Ops") throw_error(op_at, "found " + found_text(op_at), "an op such as Ops.ADD");
     size_t name_at = position_ + 1;
     Op op = op_name();
-    const std::string_view name = text_.substr(name_at, position_ - name_at);
+    const std::string_view name = input_text_.substr(name_at, position_ - name_at);
     expect_char(':', "after the op");
     ranges();
     size_t dtype_at = position_;
-    if (identifier("a dtype") != "dtypes") throw_error(dtype_at, "found " + found_text(dtype_at), "a dtype");
+    if (read_identifier("a dtype") != "dtypes") throw_error(dtype_at, "found " + found_text(dtype_at), "a dtype");
     DType d = dtype();
     skip_blanks_in_line();
     size_t sources_at = position_;
@@ -143,8 +143,8 @@ class ListingReader : public PyValues {
     size_t ambiguous = num_ambiguous_;
     sources(op, d);
     // the arg begins one column after the sources, which are padded to 32 columns
-    size_t width = utf8_length(text_.substr(sources_at, position_ - sources_at));
-    size_t arg_at = std::min(position_ + (width < 32 ? 32 - width : 0) + 1, text_.size());
+    size_t width = utf8_length(input_text_.substr(sources_at, position_ - sources_at));
+    size_t arg_at = std::min(position_ + (width < 32 ? 32 - width : 0) + 1, input_text_.size());
     Arg a = arg(op, arg_at);
     if (op == Op::OTHER) a = other_arg(graph_, name, a);
     note_place(at);
@@ -178,7 +178,7 @@ class ListingReader : public PyValues {
   void constants_ahead(size_t at) {
     if (below_.empty()) index_lines();
     for (auto& [position, begin] : lines_)
-      if (position >= out_.list.size() && text_.substr(text_.find(' ', begin), 11) == " Ops.CONST ")
+      if (position >= out_.list.size() && input_text_.substr(input_text_.find(' ', begin), 11) == " Ops.CONST ")
         node_ahead(position, at);
   }
 
@@ -193,8 +193,8 @@ class ListingReader : public PyValues {
 
   // The enclosing ranges can be computed from the graph.
   void ranges() {
-    size_t end = text_.find("dtypes.", position_), newline = text_.find('\n', position_);
-    if (end == text_.npos || newline < end)
+    size_t end = input_text_.find("dtypes.", position_), newline = input_text_.find('\n', position_);
+    if (end == input_text_.npos || newline < end)
       throw_error(position_, "a line without a dtype", "a dtype such as dtypes.float");
     for (; position_ < end; position_++) {
       char c = peek();
@@ -227,7 +227,7 @@ class ListingReader : public PyValues {
         Const position = number();
         sources_.push_back(node_at(position, at));
       }
-      if (!take_char(',') && (skip_blanks_in_line(), peek() != ']'))
+      if (!accept_char(',') && (skip_blanks_in_line(), peek() != ']'))
         throw_error(position_, "found " + found_text(position_), "',' or ']'");
     }
     position_++;
@@ -255,14 +255,15 @@ class ListingReader : public PyValues {
     return above->second;
   }
   void index_lines() {
-    for (size_t at = 0, next, count = 0; at < text_.size(); at = next) {
-      for (next = at; next == at || !begins_line(next);) next = std::min(text_.find('\n', next), text_.size() - 1) + 1;
-      size_t digits = text_.find_first_not_of(' ', at), end = std::min(text_.find(' ', digits), next);
-      if (digits >= next || !is_digit(text_[digits])) continue;
-      std::string_view node = text_.substr(end, next - end);
+    for (size_t at = 0, next, count = 0; at < input_text_.size(); at = next) {
+      for (next = at; next == at || !begins_line(next);)
+        next = std::min(input_text_.find('\n', next), input_text_.size() - 1) + 1;
+      size_t digits = input_text_.find_first_not_of(' ', at), end = std::min(input_text_.find(' ', digits), next);
+      if (digits >= next || !is_digit(input_text_[digits])) continue;
+      std::string_view node = input_text_.substr(end, next - end);
       node = node.substr(0, node.find_last_not_of(" \n") + 1);
       size_t position = 0;
-      std::from_chars(text_.data() + digits, text_.data() + end, position);
+      std::from_chars(input_text_.data() + digits, input_text_.data() + end, position);
       if (!below_.try_emplace(position, node).second) continue;
       lines_[position] = digits;
       above_.try_emplace(node, count++);
@@ -304,7 +305,7 @@ class ListingReader : public PyValues {
 
   // An arg that is a string may span several lines, up to the next node's line.
   Arg arg(Op op, size_t begin) {
-    size_t end = std::min(text_.find('\n', position_), text_.size());
+    size_t end = std::min(input_text_.find('\n', position_), input_text_.size());
     begin = std::min(begin, end);
     if (!kTextArgs.contains(op)) {
       size_t resume = position_;
@@ -320,23 +321,24 @@ class ListingReader : public PyValues {
       position_ = resume;
       open_brackets_ = brackets;
     }
-    while (end < text_.size() && !begins_line(end + 1)) end = std::min(text_.find('\n', end + 1), text_.size());
+    while (end < input_text_.size() && !begins_line(end + 1))
+      end = std::min(input_text_.find('\n', end + 1), input_text_.size());
     position_ = end;
-    const std::string_view text = text_.substr(begin, end - begin);
+    const std::string_view text = input_text_.substr(begin, end - begin);
     if (size_t bad = utf8_error(text); bad != text.npos) throw_error(begin + bad, "an arg that is not UTF-8");
     return graph_.str(text);
   }
   // After blank lines, a node's line, a comment or the end of the text follows byte `end`.
   bool is_over(size_t end) const {
-    size_t next = text_.find_first_not_of('\n', end);
-    return next == text_.npos || text_[next] == '#' || begins_line(next);
+    size_t next = input_text_.find_first_not_of('\n', end);
+    return next == input_text_.npos || input_text_[next] == '#' || begins_line(next);
   }
   bool begins_line(size_t at) const {
-    while (at < text_.size() && text_[at] == ' ') at++;
-    if (at >= text_.size()) return true;
+    while (at < input_text_.size() && input_text_[at] == ' ') at++;
+    if (at >= input_text_.size()) return true;
     size_t digits = at;
-    while (digits < text_.size() && is_digit(text_[digits])) digits++;
-    return digits > at && text_.substr(digits, 5) == " Ops.";
+    while (digits < input_text_.size() && is_digit(input_text_[digits])) digits++;
+    return digits > at && input_text_.substr(digits, 5) == " Ops.";
   }
 
   UopsListing out_;

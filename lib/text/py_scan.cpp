@@ -9,35 +9,35 @@
 namespace tgc {
 
 void PyScan::throw_error(size_t at, std::string message, std::string expected) const {
-  throw Failure(diag_at(text_, at, file_, std::move(message), std::move(expected)));
+  throw Failure(diag_at(input_text_, at, file_name_, std::move(message), std::move(expected)));
 }
 
-std::string PyScan::found_text(size_t at) const { return found_at(text_, at); }
+std::string PyScan::found_text(size_t at) const { return found_text_at(input_text_, at); }
 
 void PyScan::throw_too_deep() const {
-  Diag over = over_limit(Limit::Nesting);
+  Diag over = limit_error(Limit::Nesting);
   throw_error(position_, over.message, over.expected);
 }
 
 std::string PyScan::position_text(size_t at) const {
-  Diag d = diag_at(text_, at, {}, {}, {});
+  Diag d = diag_at(input_text_, at, {}, {}, {});
   return "line " + std::to_string(d.line) + ", column " + std::to_string(d.column);
 }
 
-void PyScan::skip_slowly() {
+void PyScan::skip_text_slowly() {
   for (;;) {
     char c = peek();
     if (c == ' ' || c == '\t' || c == '\r' || c == '\f') position_++;
     else if (c == '\n' && open_brackets_ > 0) position_++;
     else if (c == '\\' && peek(1) == '\n') position_ += 2;
-    else if (c == '#') position_ = std::min(text_.find('\n', position_), text_.size());
+    else if (c == '#') position_ = std::min(input_text_.find('\n', position_), input_text_.size());
     else return;
   }
 }
 
 void PyScan::skip_lines() {
   open_brackets_++;
-  skip_slowly();
+  skip_text_slowly();
   open_brackets_--;
 }
 
@@ -58,7 +58,7 @@ Const PyScan::number() {
   size_t begin = position_;
   if (peek() != '0') {  // short decimal integers
     int64_t value = 0;
-    size_t at = position_, last = std::min(text_.size(), position_ + 18);
+    size_t at = position_, last = std::min(input_text_.size(), position_ + 18);
     for (; at < last && is_digit(char_at(at)); at++) value = value * 10 + (char_at(at) - '0');
     if (at < last && char_at(at) != '.' && !is_name(char_at(at))) return position_ = at, value;
   }
@@ -77,7 +77,7 @@ Const PyScan::number() {
       while (is_digit(peek())) position_++;
     }
   }
-  std::string_view digits = text_.substr(begin, position_ - begin);
+  std::string_view digits = input_text_.substr(begin, position_ - begin);
   if (is_name(peek())) throw_error(begin, "'" + std::string(digits) + peek() + "...' is not a number");
   if (!is_float) {
     int64_t small;
@@ -96,13 +96,14 @@ std::string PyScan::string(PyLiteral literal) {
   const size_t begin = position_;
   const char quote = char_at(position_++);
   bool is_escaped = false, is_ascii = true;
-  for (; position_ = find_special_byte<'\'', '"', '\\'>(text_, position_), peek() != quote; position_++) {
-    for (; peek() == '\\' && position_ + 1 < text_.size(); position_ += 2) is_escaped = true, is_ascii &= peek(1) >= 0;
+  for (; position_ = find_special_byte<'\'', '"', '\\'>(input_text_, position_), peek() != quote; position_++) {
+    for (; peek() == '\\' && position_ + 1 < input_text_.size(); position_ += 2)
+      is_escaped = true, is_ascii &= peek(1) >= 0;
     if (peek() == quote) break;
-    if (peek() == '\n' || at_end()) throw_error(begin, "a string that does not end on its line");
+    if (peek() == '\n' || is_at_end()) throw_error(begin, "a string that does not end on its line");
     is_ascii &= peek() >= 0;
   }
-  std::string_view body = text_.substr(begin + 1, position_++ - begin - 1);
+  std::string_view body = input_text_.substr(begin + 1, position_++ - begin - 1);
   if (!is_ascii && literal == PyLiteral::Bytes) throw_error(begin, "bytes that are not ASCII");
   if (size_t bad = is_ascii ? body.npos : utf8_error(body); bad != body.npos)
     throw_error(begin + 1 + bad, "a string that is not UTF-8");

@@ -18,20 +18,20 @@ inline constexpr uint16_t kMaxArgDepth = 1000;
 class PyScan {
  public:
   PyScan(std::string_view text, std::string_view file)
-      : padded_text_(with_padding(text)), text_(padded_text_.data(), text.size()), file_(file) {}
+      : padded_text_(with_padding(text)), input_text_(padded_text_.data(), text.size()), file_name_(file) {}
   PyScan(const PyScan&) = delete;
   PyScan& operator=(const PyScan&) = delete;
 
  private:
-  // The text, followed by kPadding NULs: so peek(k) needs no bounds check. No token begins with a NUL.
+  // The text, followed by kPaddingBytes NULs: so peek(k) needs no bounds check. No token begins with a NUL.
   static std::string with_padding(std::string_view text) {
     std::string out;
-    out.reserve(text.size() + kPadding);
+    out.reserve(text.size() + kPaddingBytes);
     out.append(text);
-    out.append(kPadding, '\0');
+    out.append(kPaddingBytes, '\0');
     return out;
   }
-  static constexpr size_t kPadding = 8;
+  static constexpr size_t kPaddingBytes = 8;
   const std::string padded_text_;
 
  protected:
@@ -55,18 +55,18 @@ class PyScan {
   }
 
   // `at` may lie in the padding, where the operator[] of a view may abort.
-  char char_at(size_t at) const { return text_.data()[at]; }
+  char char_at(size_t at) const { return input_text_.data()[at]; }
   char peek() const { return char_at(position_); }
-  char peek(size_t k) const { return char_at(position_ + k); }  // requires k <= kPadding
-  bool at_end() const { return position_ >= text_.size(); }
+  char peek(size_t k) const { return char_at(position_ + k); }  // requires k <= kPaddingBytes
+  bool is_at_end() const { return position_ >= input_text_.size(); }
   // Also skips comments, and, inside brackets, line ends.
   void skip_blanks_in_line() {
     while (peek() == ' ') position_++;
     if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !open_brackets_)) return;
-    skip_slowly();
+    skip_text_slowly();
   }
   void skip_lines();        // also skips line ends outside brackets
-  bool take_char(char c) {  // if `c` comes next, reads it and returns true
+  bool accept_char(char c) {  // if `c` comes next, reads it and returns true
     skip_blanks_in_line();
     if (peek() != c) return false;
     position_++;
@@ -77,12 +77,12 @@ class PyScan {
     if (peek() != c) throw_error(position_, "found " + found_text(position_), std::string("'") + c + "' " + what);
     position_++;
   }
-  std::string_view identifier(const char* what) {
+  std::string_view read_identifier(const char* what) {
     skip_blanks_in_line();
     size_t begin = position_;
     if (!is_name_start(peek())) throw_error(position_, "found " + found_text(position_), what);
     position_ = name_end(position_ + 1);
-    return text_.substr(begin, position_ - begin);
+    return input_text_.substr(begin, position_ - begin);
   }
 
   size_t name_end(size_t at) const {
@@ -109,10 +109,10 @@ class PyScan {
   // Returns read(), one level deeper. Continues on another stack if the current one is nearly full.
   template <class Read>
   auto with_nesting(Read&& read) {
-    return nesting_depth_ % kStackCheck ? read() : with_stack(read);
+    return nesting_depth_ % kStackCheckLevels ? read() : call_with_stack(read);
   }
 
-  std::string_view text_, file_;
+  std::string_view input_text_, file_name_;
   size_t position_ = 0;
   int open_brackets_ = 0, nesting_depth_ = 0;
   const int64_t max_nesting_depth_ = limit(Limit::Nesting);
@@ -128,7 +128,7 @@ class PyScan {
     for (char c : std::string_view(" \t\r\f\n\\#")) traits[size_t(c)] = kSkipped;
     return traits;
   }();
-  void skip_slowly();
+  void skip_text_slowly();
 };
 
 }  // namespace tgc

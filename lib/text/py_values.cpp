@@ -57,7 +57,7 @@ PyValues::Value PyValues::read_primary() {
     return {graph_.bytes(string(PyLiteral::Bytes))};
   }
   if (!is_name_start(c)) throw_error(at, "found " + found_text(at), "an expression");
-  return named_value(identifier("a name"), at);
+  return named_value(read_identifier("a name"), at);
 }
 
 uint16_t PyValues::next_depth(uint16_t inner, size_t at) const {
@@ -69,7 +69,7 @@ PyValues::Value PyValues::read_list() {
   NestingLevel nested(*this);
   size_t at = position_++;
   open_brackets_++;
-  if (take_char(')')) return open_brackets_--, Value{{}, true, 1, uint32_t(list_items_.size()), 0};
+  if (accept_char(')')) return open_brackets_--, Value{{}, true, 1, uint32_t(list_items_.size()), 0};
   Value first = read_item();
   skip_blanks_in_line();
   if (peek() != ',') {
@@ -82,7 +82,7 @@ PyValues::Value PyValues::read_list() {
   size_t base = item_stack_.size();
   uint16_t inner = first.nesting_depth;
   item_stack_.push_back(as_arg(first));
-  while (take_char(',')) {
+  while (accept_char(',')) {
     skip_blanks_in_line();
     if (peek() == ')') break;
     Value next = read_item();
@@ -116,7 +116,7 @@ PyValues::Arguments PyValues::arguments() {
         size_t p = name_end(position_), q = p;
         while (char_at(q) == ' ') q++;
         if (char_at(q) == '=' && char_at(q + 1) != '=') {
-          keyword = text_.substr(position_, p - position_);
+          keyword = input_text_.substr(position_, p - position_);
           position_ = q + 1;
           at = (skip_blanks_in_line(), position_);
         }
@@ -126,7 +126,7 @@ PyValues::Arguments PyValues::arguments() {
     if (keyword.empty() && argument_stack_.size() > base && !argument_stack_.back().keyword.empty())
       throw_error(at, "a positional argument after keyword arguments");
     argument_stack_.push_back({keyword, v, at});
-    if (!take_char(',')) break;
+    if (!accept_char(',')) break;
   }
   skip_blanks_in_line();
   if (peek() != ')')
@@ -155,7 +155,7 @@ void PyValues::check_keywords(const Arguments& args, std::initializer_list<std::
 
 std::string_view PyValues::attribute(const char* what) {
   expect_char('.', what);
-  return identifier(what);
+  return read_identifier(what);
 }
 
 PyValues::Value PyValues::read_other_name(std::string_view name, size_t at) {
@@ -221,7 +221,8 @@ PyValues::Value PyValues::named_value(std::string_view name, size_t at) {
   }
   if (name == "CustomKernel") {  // the argument is a Python function, which tinygrad prints as `panic`
     expect_char('(', "(panic)");
-    if (identifier("panic") != "panic") throw_error(at, "found a CustomKernel of something", "CustomKernel(panic)");
+    if (read_identifier("panic") != "panic")
+      throw_error(at, "found a CustomKernel of something", "CustomKernel(panic)");
     expect_char(')', "')'");
     return {graph_.raw("CustomKernel(panic)")};
   }
@@ -257,9 +258,9 @@ PyValues::StatedFactsByNumber PyValues::stated_facts() {
   for (;;) {
     while (peek() == ' ' || peek() == '\n') position_++;
     if (peek() != '#') return out;
-    size_t end = std::min(text_.find('\n', position_), text_.size());
+    size_t end = std::min(input_text_.find('\n', position_), input_text_.size());
     constexpr std::string_view kLost = "# UOp ";
-    if (text_.substr(position_, kLost.size()) == kLost && is_digit(char_at(position_ + kLost.size()))) {
+    if (input_text_.substr(position_, kLost.size()) == kLost && is_digit(char_at(position_ + kLost.size()))) {
       position_ += kLost.size();
       size_t at = position_;
       Const node = number();
@@ -268,9 +269,9 @@ PyValues::StatedFactsByNumber PyValues::stated_facts() {
       at = (skip_blanks_in_line(), position_);
       StatedFacts& stated = out[size_t(node.as_int().small_value())];
       stated.dtype = as_dtype(value(), at);
-      while (take_char(',')) {
+      while (accept_char(',')) {
         at = (skip_blanks_in_line(), position_);
-        std::string_view key = identifier("'src=' or 'tag='");
+        std::string_view key = read_identifier("'src=' or 'tag='");
         if (key != "src" && key != "tag")
           throw_error(at, "unknown keyword '" + std::string(key) + "'", "'src' or 'tag'");
         expect_char('=', "after the keyword");
@@ -289,7 +290,7 @@ class ValueReader : public PyValues {
   Arg read() {
     Arg a = as_arg(value());
     skip_blanks_in_line();
-    if (!at_end()) throw_error(position_, "unexpected " + found_text(position_), "the end of the value");
+    if (!is_at_end()) throw_error(position_, "unexpected " + found_text(position_), "the end of the value");
     return a;
   }
 };
@@ -307,18 +308,18 @@ DType PyValues::dtype() {
   static constinit thread_local ParseCache<DType> known_dtypes;
   size_t begin = position_, end = position_;
   while (is_name(char_at(end)) || char_at(end) == '.' || char_at(end) == '(')
-    end = char_at(end) == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;
-  std::string_view piece = text_.substr(begin, end - begin);
+    end = char_at(end) == '(' ? std::min(input_text_.find(')', end), input_text_.size() - 1) + 1 : end + 1;
+  std::string_view piece = input_text_.substr(begin, end - begin);
   // the cache has dtypes of all releases, so do not use one that 0.12.0 lacks for a text of 0.12.0
   if (const DType* known = known_dtypes.find_value(piece);
       known && (is_open() || known->scalar_kind() != Scalar::Other))
     return position_ = end, *known;
-  DType d = dtype_slowly(begin);
+  DType d = read_dtype_slowly(begin);
   if (position_ == end) known_dtypes.keep_value(piece, d);
   return d;
 }
 
-DType PyValues::dtype_slowly(size_t at) {
+DType PyValues::read_dtype_slowly(size_t at) {
   size_t name_at = at + 1;
   std::string_view name = attribute("a dtype's name");
   DType d;
@@ -345,7 +346,7 @@ DType PyValues::dtype_slowly(size_t at) {
   }
   while (peek() == '.') {
     size_t method_at = ++position_;
-    std::string_view method = identifier("'vec' or 'ptr'");
+    std::string_view method = read_identifier("'vec' or 'ptr'");
     Arguments args = arguments();
     if (method == "vec") {
       if (args.size() != 1) throw_error(method_at, "vec() with " + std::to_string(args.size()) + " arguments", "one");
@@ -390,7 +391,7 @@ PyValues::Value PyValues::record(RecordClass c, size_t at) {
     values[field] = value;
   }
   if (c == RecordClass::Kernel && !values[0].is_uop()) throw_error(at, "a Kernel without an ast", "Kernel(k0(), ())");
-  if (!record_fits(c, values)) throw_error(at, "a " + std::string(name_of(c)) + " with arguments of wrong types");
+  if (!is_fitting_record(c, values)) throw_error(at, "a " + std::string(name_of(c)) + " with arguments of wrong types");
   return {.arg = graph_.record(c, values), .nesting_depth = next_depth(inner, at)};
 }
 
@@ -425,12 +426,12 @@ class OptsReader : public PyValues {
       Arg a = as_arg(value());
       if (!a.is(RecordClass::Opt)) throw_error(at, "found " + a.repr(), "Opt(OptOps.NAME, axis, arg)");
       out.push_back(a);
-      if (!take_char(',') && (skip_blanks_in_line(), peek() != close))
+      if (!accept_char(',') && (skip_blanks_in_line(), peek() != close))
         throw_error(position_, "found " + found_text(position_), std::string("',' or '") + close + "'");
     }
     position_++;
     skip_blanks_in_line();
-    if (!at_end()) throw_error(position_, "unexpected " + found_text(position_), "the end of the list");
+    if (!is_at_end()) throw_error(position_, "unexpected " + found_text(position_), "the end of the list");
     return out;
   }
 };

@@ -13,9 +13,9 @@ class PyValues : public PyScan {
  public:
   PyValues(Graph& graph, std::string_view text, std::string_view file, Places* places = nullptr)
       : PyScan(text, file), graph_(graph), places_(places) {
-    list_items_.reserve(kUsual);
-    item_stack_.reserve(kUsual);
-    argument_stack_.reserve(kUsual);
+    list_items_.reserve(kUsualCapacity);
+    item_stack_.reserve(kUsualCapacity);
+    argument_stack_.reserve(kUsualCapacity);
   }
   virtual ~PyValues() = default;
 
@@ -123,14 +123,14 @@ class PyValues : public PyScan {
   using StatedFactsByNumber = std::unordered_map<size_t, StatedFacts>;
   StatedFactsByNumber stated_facts();
 
-  static constexpr size_t kUsual = 64;
+  static constexpr size_t kUsualCapacity = 64;
 
   Graph& graph_;
   Places* places_;
   std::vector<Arg> list_items_;  // of bracketed lists; cleared after each statement
 
  private:
-  DType dtype_slowly(size_t at);
+  DType read_dtype_slowly(size_t at);
   Value named_value(std::string_view name, size_t at);
   Arg addrspace();
 

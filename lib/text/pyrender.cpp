@@ -66,7 +66,7 @@ void PyrenderWriter::write_lines() {
 
 inline void PyrenderWriter::write_line(UOp u, const Info& info) {
   if (line_text_.size()) line_text_.put('\n');
-  if (keeps_lines_) line_begins_.emplace_back(u, line_text_.size());
+  if (should_keep_lines_) line_begins_.emplace_back(u, line_text_.size());
   if (u == root_) line_text_.put("ast");
   else line_text_.put(piece_text_, info.text_begin, info.text_size);
   line_text_.put(" = ");
@@ -75,7 +75,7 @@ inline void PyrenderWriter::write_line(UOp u, const Info& info) {
   write_expression(u, u.tag().is_none() && !has_odd_text_);
   tag(u);
   if (has_odd_text_ && strip_parens(line_text_.view().substr(begin)).size() + begin < line_text_.size())
-    line_text_.drop_ends(begin);
+    line_text_.drop_outer_bytes(begin);
 }
 
 inline void PyrenderWriter::write_piece(UOp u) {
@@ -93,7 +93,7 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
   if (function_level_ == kMaxLevels)
     throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMaxLevels) + " deep",
                        .expected = "--format=json"});
-  std::string body = with_stack([&] { return text_of_kernel(ast); });
+  std::string body = call_with_stack([&] { return text_of_kernel(ast); });
   check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // nested functions may double the size
   kernels_text_ += "def k" + std::to_string(number) + "():\n  ";
   for (char c : body) c == '\n' ? kernels_text_ += "\n  " : kernels_text_ += c;
@@ -113,11 +113,11 @@ inline void PyrenderWriter::src(UOp u) {
   write_nested(u, false);
 }
 inline void PyrenderWriter::write_nested(UOp u, bool bare) {
-  if (++expression_depth_ % kStackCheck) {
+  if (++expression_depth_ % kStackCheckLevels) {
     write_inlined(u, bare);
   } else {
     check_limit(Limit::Nesting, expression_depth_);
-    with_stack([&] { write_inlined(u, bare); });
+    call_with_stack([&] { write_inlined(u, bare); });
   }
   expression_depth_--;
 }
@@ -137,9 +137,9 @@ inline void PyrenderWriter::repr(Arg a) {
     if (a.is_uop()) return write_kernel_name(a.uop());
     if (holds_graph(a)) return write_items(a);
   }
-  scratch_.clear();
-  a.append_repr(scratch_);
-  put_text(scratch_);
+  scratch_text_.clear();
+  a.append_repr(scratch_text_);
+  put_text(scratch_text_);
 }
 void PyrenderWriter::write_items(Arg a) {
   bool is_record = a.kind() == Arg::Kind::Record;
@@ -154,7 +154,7 @@ void PyrenderWriter::write_items(Arg a) {
 }
 inline void PyrenderWriter::write_size(Sint s) { s.is_uop() ? src(s.uop()) : repr(s.arg()); }
 
-inline void PyrenderWriter::movement_argument(UOp u) {
+inline void PyrenderWriter::write_movement_argument(UOp u) {
   if (u.is(Op::PERMUTE)) return repr(u.arg());
   if (u.is(Op::FLIP)) {
     std::vector<Arg> axes;
@@ -188,7 +188,7 @@ inline void PyrenderWriter::operand(UOp u, bool strip) {
   if (bracketed && has_odd_text_) {  // count parentheses, also those in strings, as tinygrad's strip_parens does
     size_t begin = output_->size();
     write_nested(u, false);
-    if (strip_parens(output_->view().substr(begin)).size() + begin < output_->size()) output_->drop_ends(begin);
+    if (strip_parens(output_->view().substr(begin)).size() + begin < output_->size()) output_->drop_outer_bytes(begin);
   } else if (bracketed && u.tag().is_none() && is_infix(u)) {
     write_nested(u, true);
   } else {
@@ -211,7 +211,7 @@ inline void PyrenderWriter::write_index(UOp u) {
   else put_text("ptr=True)");
 }
 
-inline bool PyrenderWriter::special_form(UOp u) {
+inline bool PyrenderWriter::write_special_form(UOp u) {
   switch (u.op()) {
     case Op::CONST: return write_constant(u), true;
     case Op::DEFINE_VAR:
@@ -245,7 +245,7 @@ inline bool PyrenderWriter::special_form(UOp u) {
       if (writes_whole_movements_) return write_whole(u, u.dtype().repr()), true;
       src(u.src(0)), put_text('.');
       if (u.is(Op::RESHAPE) && same_shape(shape_of(u.src(0)), shape_of(u))) put_text("forced_");
-      put_text(method_name(u.op())), put_text('('), movement_argument(u), put_text(')');
+      put_text(method_name(u.op())), put_text('('), write_movement_argument(u), put_text(')');
       return true;
     default: return false;
   }
@@ -265,7 +265,7 @@ inline void PyrenderWriter::write_whole(UOp u, std::string_view dtype_text) {
 // If `bare` is true, writes an infix expression without parentheses around it.
 void PyrenderWriter::write_expression(UOp u, bool bare) {
   if (is_infix(u)) return infix(u, bare);
-  if (special_form(u)) return;
+  if (write_special_form(u)) return;
   if (u.in(kMethods)) return method(u);
   if (u.is(Op::KERNEL))
     put_text("UOp(Ops.KERNEL, src="), sources(u.src()), put_text(", arg="), write_kernel_arg(u.arg()), put_text(')');
@@ -280,7 +280,7 @@ std::string PyrenderWriter::expression_of(UOp u) {
 }
 
 Result<std::string> pyrender(UOp root) {
-  if (root.graph().is_foreign()) return pyrender_open(root).text;
+  if (root.graph().is_foreign()) return pyrender_open_graph(root).text;
   return catch_failures([&] { return PyrenderWriter(root).write(); });
 }
 
@@ -308,7 +308,7 @@ bool prints_from_repr(UOp u) {
 
 }  // namespace
 
-bool text_follows_from_reprs(UOp root) {
+bool is_text_implied_by_reprs(UOp root) {
   if (root.graph().is_foreign()) return false;
   const std::vector<UOp> nodes = toposort(root);
   const RareArgFeatures odd = RareArgFeatures::of(nodes);
@@ -319,7 +319,7 @@ namespace {
 
 class PlacesWriter : public PyrenderWriter {
  public:
-  explicit PlacesWriter(UOp root) : PyrenderWriter(root) { keeps_lines_ = true; }
+  explicit PlacesWriter(UOp root) : PyrenderWriter(root) { should_keep_lines_ = true; }
 
   PlacedText write_placed() {
     PlacedText out{write(), {}};
@@ -339,7 +339,7 @@ class PlacesWriter : public PyrenderWriter {
 
 Result<PlacedText> pyrender_with_places(UOp root) {
   if (root.graph().is_foreign()) {
-    OpenText open = pyrender_open(root);
+    OpenText open = pyrender_open_graph(root);
     PlacedText out{std::move(open.text), {}};
     for (UOp u : open.line_nodes) out.node_lines.emplace_back(u, uint32_t(out.node_lines.size()));
     return out;

@@ -44,19 +44,19 @@ Result<PlacedText> pyrender_with_places(UOp root);
 
 // Returns true if the text pyrender(root) follows from the op, the sources, and the repr() of dtype, arg and tag of
 // each node.
-bool text_follows_from_reprs(UOp root);
+bool is_text_implied_by_reprs(UOp root);
 
-// `lacks_original`: tinygrad prints no such text, because its own pyrender fails or tgc does not know the release.
+// `has_no_original`: tinygrad prints no such text, because its own pyrender fails or tgc does not know the release.
 struct OpenText {
   std::string text;
-  bool lacks_original = false;
+  bool has_no_original = false;
   std::vector<UOp> line_nodes = {};
 };
 // For releases other than 0.12.0 (uop/render.py:pyrender since 0.13). For a release that is not known to tgc, the text
 // has every node as UOp(...).
-OpenText pyrender_open(UOp root);
+OpenText pyrender_open_graph(UOp root);
 
-// As pyrender_open(), with a comment "# c12 = UOp(...)" below each line that would be read as a different node.
+// As pyrender_open_graph(), with a comment "# c12 = UOp(...)" below each line that would be read as a different node.
 // `needs_header` is also true if the text does not show which release printed it.
 CompleteText pyrender_open_complete(UOp root);
 

@@ -12,7 +12,7 @@ class CompleteWriter : public PyrenderWriter {
  public:
   explicit CompleteWriter(UOp root, bool whole_movements = false) : PyrenderWriter(root) {
     writes_whole_movements_ = whole_movements;
-    keeps_lines_ = true;
+    should_keep_lines_ = true;
   }
 
   CompleteText write_complete() {

@@ -36,7 +36,7 @@ constexpr PyrenderReader::MethodName PyrenderReader::kMethods[] = {
     {"trunc", Method::Trunc}, {"where", Method::Where},
 };
 
-PyValues::Value PyrenderReader::uop_call(size_t at) {
+PyValues::Value PyrenderReader::read_uop_call(size_t at) {
   Arguments args = arguments();
   check_keywords(args, {"op", "dtype", "src", "arg", "tag"});
   const Argument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"),
@@ -82,8 +82,8 @@ PyValues::Value PyrenderReader::constant(size_t at) {
   };
   static constinit thread_local ParseCache<KnownConst> known_by_dialect[2];
   auto& known_consts = known_by_dialect[is_open()];
-  size_t end = std::min(text_.find(')', position_), text_.size() - 1) + 1;
-  std::string_view piece = text_.substr(position_, end - position_);
+  size_t end = std::min(input_text_.find(')', position_), input_text_.size() - 1) + 1;
+  std::string_view piece = input_text_.substr(position_, end - position_);
   if (const KnownConst* known = known_consts.find_value(piece))
     return position_ = end, Value{graph_.node(Op::CONST, known->dtype, {}, known->value)};
   Arguments args = arguments();
@@ -93,7 +93,7 @@ PyValues::Value PyrenderReader::constant(size_t at) {
   return {c};
 }
 
-PyValues::Value PyrenderReader::uop_static(size_t at) {
+PyValues::Value PyrenderReader::read_uop_static(size_t at) {
   size_t name_at = position_ + 1;
   std::string_view name = attribute("a method of UOp");
   Arguments args = arguments();
@@ -190,13 +190,13 @@ PyValues::Value PyrenderReader::read_postfix(Value v) {
     skip_blanks_in_line();
     if (peek() != '.' || is_digit(peek(1))) return v;
     size_t at = ++position_;
-    std::string_view name = identifier("a method");
+    std::string_view name = read_identifier("a method");
     if (!v.is_uop()) throw_error(at, describe_value(v) + " has no method '" + std::string(name) + "'");
-    v = {method_call(v.arg.uop(), name, at)};
+    v = {read_method_call(v.arg.uop(), name, at)};
   }
 }
 
-UOp PyrenderReader::method_call(UOp self, std::string_view name, size_t at) {
+UOp PyrenderReader::read_method_call(UOp self, std::string_view name, size_t at) {
   static const std::vector<std::string_view> kNames = [] {
     std::vector<std::string_view> names;
     for (auto& m : kMethods) names.push_back(m.name);
@@ -224,7 +224,7 @@ UOp PyrenderReader::operand(const Argument& a, UOp like) {
 }
 
 // The sources are `self` and the positional arguments; the arg is the argument arg=.
-UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at) {
+UOp PyrenderReader::generic_call_node(UOp self, Op op, DType dtype, const Arguments& args, size_t at) {
   Arg arg;
   current_sources_.clear();
   current_sources_.push_back(self);
@@ -236,15 +236,15 @@ UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& 
   return make_node(at, op, dtype, current_sources_, arg);
 }
 
-UOp PyrenderReader::alu_call(UOp self, Op op, const Arguments& args, size_t at) {
+UOp PyrenderReader::alu_call_node(UOp self, Op op, const Arguments& args, size_t at) {
   bool unary = ops::Unary.contains(op);
   check_argument_count(args, unary ? 0 : 1, unary ? 0 : 1, name_of(op), at);
   return unary ? self.alu(op) : self.alu(op, operand(args[0], self));
 }
 
-UOp PyrenderReader::assign_call(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::assign_call_node(UOp self, const Arguments& args, size_t at) {
   bool plain = self.is_const() && self.num_src() == 0 && args.size() == 1 && args[0].keyword.empty();
-  if (!plain || !may_infer()) return generic_call(self, Op::ASSIGN, self.dtype(), args, at);
+  if (!plain || !may_infer()) return generic_call_node(self, Op::ASSIGN, self.dtype(), args, at);
   UOpSet named(graph_);
   for (UOp u : numbered_nodes_)
     if (u) named.insert(u);
@@ -252,7 +252,7 @@ UOp PyrenderReader::assign_call(UOp self, const Arguments& args, size_t at) {
   return make_assign_to_unique_constant(self, as_uop(args[0].value, args[0].offset), named, num_unique_constants_++);
 }
 
-UOp PyrenderReader::replace_call(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::replace_call_node(UOp self, const Arguments& args, size_t at) {
   check_keywords(args, {"op", "dtype", "src", "arg", "tag"});
   UOp out = self;
   for (const Argument& a : args) {
@@ -275,7 +275,7 @@ UOp PyrenderReader::replace_call(UOp self, const Arguments& args, size_t at) {
   return make_node(at, out.op(), out.dtype(), out.src(), out.arg(), out.tag());
 }
 
-UOp PyrenderReader::where_call(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::where_call_node(UOp self, const Arguments& args, size_t at) {
   check_argument_count(args, 2, 2, "where", at);
   bool yes = args[0].value.is_uop(), no = args[1].value.is_uop();
   if (!yes && !no) throw_error(at, "where() of two constants", "a UOp");
@@ -283,21 +283,21 @@ UOp PyrenderReader::where_call(UOp self, const Arguments& args, size_t at) {
   return self.where(y, operand(args[1], y));
 }
 
-UOp PyrenderReader::explicit_alu_call(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::explicit_alu_call_node(UOp self, const Arguments& args, size_t at) {
   if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) throw_error(at, "alu() without an op");
   std::vector<UOp> rest;
   for (size_t i = 1; i < args.size(); i++) rest.push_back(as_uop(args[i].value, args[i].offset));
   return self.alu(args[0].value.arg.op(), rest);
 }
 
-UOp PyrenderReader::broadcast_call(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::broadcast_call_node(UOp self, const Arguments& args, size_t at) {
   check_argument_count(args, 1, 1, "broadcast", at);
   int64_t n = as_int(args[0].value, args[0].offset);
   if (n < 1 || n > 1 << 16) throw_error(args[0].offset, "broadcast to " + std::to_string(n), "1 to 65536 elements");
   return self.broadcast(n);
 }
 
-UOp PyrenderReader::gep_call(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::gep_call_node(UOp self, const Arguments& args, size_t at) {
   check_argument_count(args, 1, 1, "gep", at);
   Arg a = as_arg(args[0].value);
   if (!a.is_tuple()) return self.gep(as_int(args[0].value, args[0].offset));
@@ -306,14 +306,14 @@ UOp PyrenderReader::gep_call(UOp self, const Arguments& args, size_t at) {
   return self.gep(indices);
 }
 
-UOp PyrenderReader::copy_call(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::copy_call_node(UOp self, const Arguments& args, size_t at) {
   check_argument_count(args, 1, 1, "copy_to_device", at);
   UOp d = args[0].value.is_uop() ? args[0].value.arg.uop()
                                  : graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(args[0]));
   return graph_.node(Op::COPY, self.dtype(), {self, d});
 }
 
-UOp PyrenderReader::reduce_axis_call(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::reduce_axis_call_node(UOp self, const Arguments& args, size_t at) {
   check_argument_count(args, 2, 2, "r", at);
   Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
   if (!op.is_op() || !axes.is_tuple()) throw_error(at, "r() with wrong arguments", "r(Ops.ADD, (0, 1))");
@@ -325,14 +325,14 @@ UOp PyrenderReader::reduce_axis_call(UOp self, const Arguments& args, size_t at)
 // In texts without a header, infers the dtype. A LOAD through n pointers yields n elements; a LOAD of an image pixel
 // yields 4. A LOAD from an integer address (PTX) has the dtype of its alternative value, c3 in `load(c3)`, or else one
 // that its uses decide.
-UOp PyrenderReader::load_call(UOp from, const Arguments& args, size_t at) {
+UOp PyrenderReader::load_call_node(UOp from, const Arguments& args, size_t at) {
   bool address = from.is(Op::INDEX) && from.dtype() == dtypes::int64 && from.src(0).dtype().is_ptr();
   if (!address || args.keyword("dtype") || !may_infer())
-    return generic_call(from, Op::LOAD, dtype_keyword(args, loaded_dtype(from)), args, at);
+    return generic_call_node(from, Op::LOAD, dtype_keyword(args, loaded_dtype(from)), args, at);
   if (!args.empty() && args[0].value.is_uop())
-    return generic_call(from, Op::LOAD, args[0].value.arg.uop().dtype(), args, at);
-  UOp out = generic_call(from, Op::LOAD, from.src(0).dtype().base().scalar(), args, at);
-  infer_later(out);
+    return generic_call_node(from, Op::LOAD, args[0].value.arg.uop().dtype(), args, at);
+  UOp out = generic_call_node(from, Op::LOAD, from.src(0).dtype().base().scalar(), args, at);
+  infer_facts_later(out);
   return out;
 }
 DType PyrenderReader::loaded_dtype(UOp from) {
@@ -344,9 +344,9 @@ DType PyrenderReader::loaded_dtype(UOp from) {
 
 // If the text states no dtype, the REDUCE has that of its source; if that is a vector, the uses decide the length of
 // the result, which may be shorter.
-UOp PyrenderReader::reduce_call(UOp self, const Arguments& args, size_t at) {
-  UOp out = generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
-  if (self.dtype().count() > 1 && !args.keyword("dtype") && may_infer()) infer_later(out);
+UOp PyrenderReader::reduce_call_node(UOp self, const Arguments& args, size_t at) {
+  UOp out = generic_call_node(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
+  if (self.dtype().count() > 1 && !args.keyword("dtype") && may_infer()) infer_facts_later(out);
   return out;
 }
 
@@ -355,58 +355,59 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
     case Method::Index: {
       const Argument* ptr = args.keyword("ptr");
       bool is_ptr = ptr && !ptr->value.is_list && ptr->value.arg == Arg(true);
-      return generic_call(self, Op::INDEX, dtype_keyword(args, is_ptr ? self.dtype() : self.dtype().base()), args, at);
+      return generic_call_node(self, Op::INDEX, dtype_keyword(args, is_ptr ? self.dtype() : self.dtype().base()), args,
+                               at);
     }
-    case Method::Load: return load_call(self, args, at);
-    case Method::Store: return generic_call(self, Op::STORE, dtypes::void_, args, at);
-    case Method::End: return args.empty() ? self : generic_call(self, Op::END, dtypes::void_, args, at);
-    case Method::After: return generic_call(self, Op::AFTER, self.dtype(), args, at);
-    case Method::Barrier: return generic_call(self, Op::BARRIER, dtypes::void_, args, at);
-    case Method::Sink: return generic_call(self, Op::SINK, dtypes::void_, args, at);
-    case Method::Reduce: return reduce_call(self, args, at);
-    case Method::Assign: return assign_call(self, args, at);
-    case Method::Contiguous: return generic_call(self, Op::CONTIGUOUS, self.dtype(), args, at);
-    case Method::Detach: return generic_call(self, Op::DETACH, self.dtype(), args, at);
-    case Method::Encdec: return generic_call(self, Op::ENCDEC, self.dtype(), args, at);
-    case Method::Threefry: return alu_call(self, Op::THREEFRY, args, at);
-    case Method::Maximum: return alu_call(self, Op::MAX, args, at);
-    case Method::Ne: return alu_call(self, Op::CMPNE, args, at);
-    case Method::Eq: return alu_call(self, Op::CMPNE, args, at).logical_not();
-    case Method::Pow: return alu_call(self, Op::POW, args, at);
-    case Method::Exp2: return alu_call(self, Op::EXP2, args, at);
-    case Method::Log2: return alu_call(self, Op::LOG2, args, at);
-    case Method::Sin: return alu_call(self, Op::SIN, args, at);
-    case Method::Sqrt: return alu_call(self, Op::SQRT, args, at);
-    case Method::Reciprocal: return alu_call(self, Op::RECIPROCAL, args, at);
-    case Method::Trunc: return alu_call(self, Op::TRUNC, args, at);
+    case Method::Load: return load_call_node(self, args, at);
+    case Method::Store: return generic_call_node(self, Op::STORE, dtypes::void_, args, at);
+    case Method::End: return args.empty() ? self : generic_call_node(self, Op::END, dtypes::void_, args, at);
+    case Method::After: return generic_call_node(self, Op::AFTER, self.dtype(), args, at);
+    case Method::Barrier: return generic_call_node(self, Op::BARRIER, dtypes::void_, args, at);
+    case Method::Sink: return generic_call_node(self, Op::SINK, dtypes::void_, args, at);
+    case Method::Reduce: return reduce_call_node(self, args, at);
+    case Method::Assign: return assign_call_node(self, args, at);
+    case Method::Contiguous: return generic_call_node(self, Op::CONTIGUOUS, self.dtype(), args, at);
+    case Method::Detach: return generic_call_node(self, Op::DETACH, self.dtype(), args, at);
+    case Method::Encdec: return generic_call_node(self, Op::ENCDEC, self.dtype(), args, at);
+    case Method::Threefry: return alu_call_node(self, Op::THREEFRY, args, at);
+    case Method::Maximum: return alu_call_node(self, Op::MAX, args, at);
+    case Method::Ne: return alu_call_node(self, Op::CMPNE, args, at);
+    case Method::Eq: return alu_call_node(self, Op::CMPNE, args, at).logical_not();
+    case Method::Pow: return alu_call_node(self, Op::POW, args, at);
+    case Method::Exp2: return alu_call_node(self, Op::EXP2, args, at);
+    case Method::Log2: return alu_call_node(self, Op::LOG2, args, at);
+    case Method::Sin: return alu_call_node(self, Op::SIN, args, at);
+    case Method::Sqrt: return alu_call_node(self, Op::SQRT, args, at);
+    case Method::Reciprocal: return alu_call_node(self, Op::RECIPROCAL, args, at);
+    case Method::Trunc: return alu_call_node(self, Op::TRUNC, args, at);
     case Method::LogicalNot: check_argument_count(args, 0, 0, name, at); return self.logical_not();
     case Method::Minimum: check_argument_count(args, 1, 1, name, at); return self.minimum(operand(args[0], self));
-    case Method::Where: return where_call(self, args, at);
+    case Method::Where: return where_call_node(self, args, at);
     case Method::Cast:
       check_argument_count(args, 1, 1, name, at);
       return graph_.node(Op::CAST, as_dtype(args[0].value, args[0].offset), self);
     case Method::Bitcast:
       check_argument_count(args, 1, 1, name, at);
       return self.bitcast(as_dtype(args[0].value, args[0].offset));
-    case Method::Alu: return explicit_alu_call(self, args, at);
-    case Method::Broadcast: return broadcast_call(self, args, at);
-    case Method::Gep: return gep_call(self, args, at);
-    case Method::CopyToDevice: return copy_call(self, args, at);
+    case Method::Alu: return explicit_alu_call_node(self, args, at);
+    case Method::Broadcast: return broadcast_call_node(self, args, at);
+    case Method::Gep: return gep_call_node(self, args, at);
+    case Method::CopyToDevice: return copy_call_node(self, args, at);
     case Method::Rtag:
       check_argument_count(args, 0, 1, name, at);
       return self.rtag(args.empty() ? Arg(true) : as_arg(args[0].value));
-    case Method::Replace: return replace_call(self, args, at);
-    case Method::R: return reduce_axis_call(self, args, at);
+    case Method::Replace: return replace_call_node(self, args, at);
+    case Method::R: return reduce_axis_call_node(self, args, at);
     case Method::Reshape: case Method::ForcedReshape: case Method::Expand: case Method::Permute: case Method::Pad:
     case Method::Shrink:
-    case Method::Flip: return movement_call(self, method, args, at);
+    case Method::Flip: return movement_call_node(self, method, args, at);
   }
   throw_error(at, "unknown method");
 }
 
 // ---- movement ops; the result's shape is checked here, so that the error message points to the call
 
-UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args, size_t at) {
+UOp PyrenderReader::movement_call_node(UOp self, Method method, const Arguments& args, size_t at) {
   if (self.is_const() && self.num_src() == 0 && may_infer())
     self = local_unique_constant(self, num_unique_constants_++);
   UOp out;

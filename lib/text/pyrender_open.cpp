@@ -69,7 +69,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       line(u, info);
     }
     out.text = lines_.str();
-    out.lacks_original = lacks_original_;
+    out.has_no_original = lacks_original_;
     return out;
   }
 
@@ -77,7 +77,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   CompleteText write_complete() {
     const OpenText plain = write();
     const std::string_view text = plain.text;
-    CompleteText out{"", plain.lacks_original || release_in_text(text) != graph_.release()};
+    CompleteText out{"", plain.has_no_original || release_in_text(text) != graph_.release()};
     auto reader = open_pyrender_reader(graph_, text, {}, nullptr);
     reader->assume_names(order_, {});
     for (size_t i = 0; i < plain.line_nodes.size(); i++) {
@@ -131,7 +131,8 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     output_ = &lines_;
     expression(u, u.tag().is_none() && !odd_text_);
     tag(u);
-    if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
+    if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size())
+      lines_.drop_outer_bytes(begin);
   }
 
   // Writes `u`, and sources without a line of their own, as UOp(...).
@@ -158,9 +159,9 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   }
   void repr(Arg a) {
     if (a.kind() == Arg::Kind::Int) return output_->put_int(a.small_int());
-    scratch_.clear();
-    append_open_repr(scratch_, a);
-    put_text(scratch_);
+    scratch_text_.clear();
+    append_open_repr(scratch_text_, a);
+    put_text(scratch_text_);
   }
 
   void whole(UOp u) {
@@ -245,7 +246,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     const DType a = u.src(0).dtype(), b = u.src(1).dtype();
     const auto is_weak = [](DType d) { return d == weakint() || d == weakfloat(); };
     if (a == b && a != dtypes::void_ && !is_weak(a)) return true;
-    auto out = promoted_0_14(a, b);
+    auto out = promoted_dtype_0_14(a, b);
     if (!out) return false;
     for (UOp s : u.src()) {
       UOp base = base_of_open(s);
@@ -268,7 +269,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   }
 
   // Writes `u` if its op has a syntax of its own, such as UOp.range(...); else returns false.
-  bool special_form(UOp u) {
+  bool write_special_form(UOp u) {
     const size_t n = u.num_src();
     switch (u.op()) {
       case Op::CONST: return constant(u);
@@ -315,7 +316,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       if (is_0_13_ || needs_no_cast(u)) return infix(u, bare), true;
       return alu(u), false;
     }
-    if (special_form(u)) return false;
+    if (write_special_form(u)) return false;
     u.in(kMethods) ? method(u) : whole(u);
     return false;
   }
@@ -333,7 +334,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
 
 }  // namespace
 
-OpenText pyrender_open(UOp root) { return OpenWriter(root).write(); }
+OpenText pyrender_open_graph(UOp root) { return OpenWriter(root).write(); }
 
 CompleteText pyrender_open_complete(UOp root) { return OpenWriter(root).write_complete(); }
 

@@ -19,7 +19,7 @@ constexpr OpSet kVoid{Op::SINK, Op::STORE, Op::END, Op::BARRIER, Op::UNIQUE};
 constexpr OpSet kDivisions{Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD};
 constexpr OpSet kFloatFunctions{Op::SQRT, Op::RECIPROCAL, Op::EXP2, Op::LOG2, Op::SIN};
 
-DType promoted(DType a, DType b) { return promoted_0_14(a, b).value_or(a); }
+DType promoted(DType a, DType b) { return promoted_dtype_0_14(a, b).value_or(a); }
 
 class OpenReader : public PyrenderReader {
  public:
@@ -28,7 +28,7 @@ class OpenReader : public PyrenderReader {
 
  private:
 
-  Value uop_call(size_t at) override {
+  Value read_uop_call(size_t at) override {
     Arguments args = arguments();
     check_keywords(args, {"op", "dtype", "src", "arg", "tag"});
     const Argument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"),
@@ -92,7 +92,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::CONST, dtype, {}, number_of(dtype, Arg(as_const(a.value, a.offset))));
   }
 
-  Value uop_static(size_t at) override {
+  Value read_uop_static(size_t at) override {
     size_t name_at = position_ + 1;
     std::string_view name = attribute("a method of UOp");
     if (name == "const") return constant(at);
@@ -158,12 +158,13 @@ class OpenReader : public PyrenderReader {
 
   enum class Method : uint8_t { Cast, Bitcast, Alu, CopyToDevice, Rop, Rtag, Index, Op };
 
-  UOp method_call(UOp self, std::string_view name, size_t at) override {
+  UOp read_method_call(UOp self, std::string_view name, size_t at) override {
     static constexpr std::string_view kNames[] = {"cast", "bitcast", "alu", "copy_to_device", "_rop", "rtag", "index"};
     static const NameTable kTable(kNames);
     int method = kTable.find(name);
     auto op = method < 0 ? op_named(name) : std::nullopt;
-    if (method < 0 && !op) return PyrenderReader::method_call(self, name, at);  // pyrender does not print such a method
+    // pyrender does not print such a method
+    if (method < 0 && !op) return PyrenderReader::read_method_call(self, name, at);
     const bool was_in_tag = std::exchange(in_tag_, method == int(Method::Rtag));
     Arguments args = arguments();
     in_tag_ = was_in_tag;
@@ -251,7 +252,7 @@ class OpenReader : public PyrenderReader {
     UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->offset) : dtype_of_op(op), current_sources_, arg);
     // in 0.13, a REDUCE of a vector may make a shorter vector, so its uses decide the length
     if (op == Op::REDUCE && !dtype && is_0_13_ && current_sources_[0].dtype().count() > 1 && may_infer())
-      infer_later(out);
+      infer_facts_later(out);
     return out;
   }
 
@@ -288,7 +289,8 @@ class OpenReader : public PyrenderReader {
     return first;
   }
 
-  Value apply_infix(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) override {
+  Value apply_infix(const InfixOperator& op, const Value& left, size_t left_at, const Value& right,
+                    size_t right_at) override {
     if (!left.is_uop() && !right.is_uop())
       return constant_arithmetic(op, as_const(left, left_at), as_const(right, right_at), left_at);
     if (op.negates_result || op.op == Op::SUB || op.op == Op::FDIV || op.op == Op::POW)
@@ -355,12 +357,13 @@ class OpenReader : public PyrenderReader {
       define_name(name, as_uop(v, at));
       return v;
     }
-    return {graph_.raw(text_.substr(at, to_the_bracket(at) - at))};  // the repr of a Target: CPU:CLANG:x86_64,native
+    // the repr of a Target: CPU:CLANG:x86_64,native
+    return {graph_.raw(input_text_.substr(at, to_the_bracket(at) - at))};
   }
   // Moves to the ')' that closes the innermost parentheses around byte `at`, and returns its position.
   size_t to_the_bracket(size_t at) {
     int open = 0;
-    for (position_ = at; !at_end() && peek() != '\n'; position_++) {
+    for (position_ = at; !is_at_end() && peek() != '\n'; position_++) {
       if (peek() == '(') open++;
       else if (peek() == ')' && open-- == 0) return position_;
     }

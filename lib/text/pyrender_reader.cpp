@@ -32,18 +32,18 @@ bool is_reserved(std::string_view name) {
 
 UOp PyrenderReader::read_graph() {
   UOp ast, last;
-  states_all_facts_ = has_header(text_);
+  states_all_facts_ = has_header(input_text_);
   for (;;) {
     skip_lines();
-    if (at_end()) break;
+    if (is_at_end()) break;
     size_t at = position_;
-    std::string_view name = identifier("a statement");
+    std::string_view name = read_identifier("a statement");
     if (name == "def") {
       read_function();
       continue;
     }
     last = read_assignment(name, at);
-    end_of_line();
+    expect_line_end();
     if (may_be_corrected()) last = read_correction(name, last);
     if (name != "ast") continue;
     if (ast) throw_error(at, "a second graph in one text", "one graph; golden records hold several");
@@ -81,10 +81,10 @@ UOp PyrenderReader::infer_dtypes(UOp root) {
   return root;
 }
 
-void PyrenderReader::end_of_line() {
+void PyrenderReader::expect_line_end() {
   skip_blanks_in_line();
   if (peek() == ';') position_++;
-  else if (!at_end() && peek() != '\n')
+  else if (!is_at_end() && peek() != '\n')
     throw_error(position_, "unexpected " + found_text(position_), "the end of the line");
 }
 
@@ -108,13 +108,14 @@ UOp PyrenderReader::read_assignment(std::string_view name, size_t at) {
 // Reads the comment that may follow the line of `name`: "# c12: dtypes.float.vec(8)" states c12's dtype, "# c12 =
 // UOp(...)" the node. Returns the stated node; `u` without such a comment.
 UOp PyrenderReader::read_correction(std::string_view name, UOp u) {
-  size_t at = text_.find_first_not_of(' ', position_ + 1);
-  if (at == text_.npos || text_.substr(at, 2) != "# " || text_.substr(at + 2, name.size()) != name) return u;
+  size_t at = input_text_.find_first_not_of(' ', position_ + 1);
+  if (at == input_text_.npos || input_text_.substr(at, 2) != "# " || input_text_.substr(at + 2, name.size()) != name)
+    return u;
   at += 2 + name.size();
-  std::string_view rest = text_.substr(at);
+  std::string_view rest = input_text_.substr(at);
   if (rest.starts_with(": dtypes.")) {
     position_ = at + 2;
-    identifier("a dtype");
+    read_identifier("a dtype");
     DType d = dtype();
     u = make_node(at, u.op(), d, u.src(), u.arg(), u.tag());
   } else if (rest.starts_with(" = UOp(Ops.")) {
@@ -125,7 +126,7 @@ UOp PyrenderReader::read_correction(std::string_view name, UOp u) {
   } else {
     return u;
   }
-  end_of_line();
+  expect_line_end();
   define_name(name, u);
   if (noted_nodes_) noted_nodes_->back().node = u;
   return u;
@@ -145,14 +146,14 @@ UOp PyrenderReader::value_of_line(size_t at) {
   position_ = at;
   list_items_.clear();
   open_brackets_ = 0;
-  identifier("a name");
+  read_identifier("a name");
   expect_char('=', "after the name");
   return as_uop(read_expression(), at);
 }
 
 void PyrenderReader::define_name(std::string_view name, UOp u) {
   int64_t n = number_of_name(name);
-  if (n < 0 || size_t(n) > text_.size()) {
+  if (n < 0 || size_t(n) > input_text_.size()) {
     named_nodes_[name] = u;
     return;
   }
@@ -162,7 +163,7 @@ void PyrenderReader::define_name(std::string_view name, UOp u) {
 
 UOp PyrenderReader::find_name(std::string_view name) const {
   int64_t n = number_of_name(name);
-  if (n >= 0 && size_t(n) <= text_.size())
+  if (n >= 0 && size_t(n) <= input_text_.size())
     return size_t(n) < numbered_nodes_.size() ? numbered_nodes_[size_t(n)] : UOp();
   auto it = named_nodes_.find(name);
   return it == named_nodes_.end() ? UOp() : it->second;
@@ -170,7 +171,7 @@ UOp PyrenderReader::find_name(std::string_view name) const {
 
 void PyrenderReader::read_function() {
   NestingLevel nested(*this);
-  std::string_view name = identifier("a function's name");
+  std::string_view name = read_identifier("a function's name");
   expect_char('(', "after the function's name");
   expect_char(')', "(kernels take no parameters)");
   expect_char(':', "after the parameters");
@@ -182,9 +183,9 @@ void PyrenderReader::read_function() {
   UOp result;
   while (!result) {
     skip_lines();
-    if (at_end()) throw_error(position_, "the input ends in the function '" + std::string(name) + "'", "'return'");
+    if (is_at_end()) throw_error(position_, "the input ends in the function '" + std::string(name) + "'", "'return'");
     size_t at = position_;
-    std::string_view word = identifier("a statement");
+    std::string_view word = read_identifier("a statement");
     if (word == "def") {
       with_nesting([&] { read_function(); });
       continue;
@@ -192,10 +193,10 @@ void PyrenderReader::read_function() {
     if (word == "return") {
       size_t value_at = (skip_blanks_in_line(), position_);
       with_position(value_at, [&] { result = as_uop(read_expression(), value_at); });
-      end_of_line();
+      expect_line_end();
     } else {
       UOp u = read_assignment(word, at);
-      end_of_line();
+      expect_line_end();
       if (may_be_corrected()) read_correction(word, u);
     }
   }
@@ -222,7 +223,7 @@ bool PyrenderReader::try_quick_item(Value& out) {
   size_t begin = position_;
   if (!read_numbered(out)) {
     if (is_digit(peek())) out = {Arg(number())};
-    else if (peek() == 'T' && text_.substr(position_, 4) == "True") out = {Arg(true)}, position_ += 4;
+    else if (peek() == 'T' && input_text_.substr(position_, 4) == "True") out = {Arg(true)}, position_ += 4;
     else return false;
   }
   if (peek() == ',' || peek() == ')') return true;
@@ -230,8 +231,8 @@ bool PyrenderReader::try_quick_item(Value& out) {
   return false;
 }
 
-const PyrenderReader::Infix* PyrenderReader::infix() const {
-  static constexpr Infix kLess{Op::CMPLT, 1, 1}, kMore{Op::CMPLT, 1, 1, false, true},
+const PyrenderReader::InfixOperator* PyrenderReader::infix() const {
+  static constexpr InfixOperator kLess{Op::CMPLT, 1, 1}, kMore{Op::CMPLT, 1, 1, false, true},
       kLessOrSame{Op::CMPLT, 1, 2, true, true}, kMoreOrSame{Op::CMPLT, 1, 2, true, false}, kUnlike{Op::CMPNE, 1, 2},
       kOr{Op::OR, 2, 1}, kXor{Op::XOR, 3, 1}, kAnd{Op::AND, 4, 1}, kShl{Op::SHL, 5, 2}, kShr{Op::SHR, 5, 2},
       kAdd{Op::ADD, 6, 1}, kSub{Op::SUB, 6, 1}, kMul{Op::MUL, 7, 1}, kIdiv{Op::IDIV, 7, 2}, kFdiv{Op::FDIV, 7, 1},
@@ -260,7 +261,7 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
   for (;;) {
     skip_blanks_in_line();
     if (!is_operator(peek())) return left;
-    const Infix* op = infix();
+    const InfixOperator* op = infix();
     if (!op || op->precedence < min_precedence) return left;
     if (op->precedence == 1) {
       if (compared) throw_error(position_, "a chain of comparisons", "brackets");
@@ -287,8 +288,8 @@ UOp combine(Op op, bool swap, bool negate, UOp a, UOp b) {
 }
 }  // namespace
 
-PyValues::Value PyrenderReader::apply_infix(const Infix& op, const Value& left, size_t left_at, const Value& right,
-                                            size_t right_at) {
+PyValues::Value PyrenderReader::apply_infix(const InfixOperator& op, const Value& left, size_t left_at,
+                                            const Value& right, size_t right_at) {
   if (left.is_uop() && right.is_uop()) {
     UOp a = left.arg.uop(), b = right.arg.uop(), u = combine(op.op, op.swaps_operands, op.negates_result, a, b);
     bool shift = op.op == Op::SHL || op.op == Op::SHR;  // a shift has the dtype of the shifted operand
@@ -298,7 +299,7 @@ PyValues::Value PyrenderReader::apply_infix(const Infix& op, const Value& left, 
   return constant_arithmetic(op, as_const(left, left_at), as_const(right, right_at), left_at);
 }
 
-PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Value& left, size_t left_at,
+PyValues::Value PyrenderReader::apply_beside_literal(const InfixOperator& op, const Value& left, size_t left_at,
                                                      const Value& right, size_t right_at) {
   bool uop_is_left = left.is_uop();
   UOp u = uop_is_left ? left.arg.uop() : right.arg.uop();
@@ -324,7 +325,7 @@ UOp PyrenderReader::literal_beside(UOp u, Const value) {
 
 static int64_t most_bits(Const v) { return std::max<int64_t>(v.as_int().bit_length(), 1); }
 
-PyValues::Value PyrenderReader::constant_arithmetic(const Infix& op, Const a, Const b, size_t at) {
+PyValues::Value PyrenderReader::constant_arithmetic(const InfixOperator& op, Const a, Const b, size_t at) {
   Value out;
   with_position(at, [&] {
     bool integral = a.is_integral() && b.is_integral();
@@ -345,7 +346,7 @@ PyValues::Value PyrenderReader::constant_arithmetic(const Infix& op, Const a, Co
 PyValues::Value PyrenderReader::read_unary() {
   skip_blanks_in_line();
   if (Value v; read_numbered(v)) return read_postfix(v);
-  if (text_.substr(position_, kUOpConst.size()) == kUOpConst) {
+  if (input_text_.substr(position_, kUOpConst.size()) == kUOpConst) {
     size_t at = position_;
     position_ += kUOpConst.size() - 1;
     return read_postfix(constant(at));
@@ -362,7 +363,7 @@ PyValues::Value PyrenderReader::read_unary() {
 PyValues::Value PyrenderReader::read_other_name(std::string_view name, size_t at) {
   if (name == "UOp") {
     skip_blanks_in_line();
-    return peek() == '(' ? uop_call(at) : uop_static(at);
+    return peek() == '(' ? read_uop_call(at) : read_uop_static(at);
   }
   if (UOp u = find_name(name)) return {u};
   if (auto it = kernel_nodes_.find(name); it != kernel_nodes_.end()) {

@@ -10,8 +10,8 @@ class PyrenderReader : public PyValues {
  public:
   PyrenderReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
       : PyValues(graph, text, file, places) {
-    numbered_nodes_.reserve(kUsual);
-    current_sources_.reserve(kUsual);
+    numbered_nodes_.reserve(kUsualCapacity);
+    current_sources_.reserve(kUsualCapacity);
   }
   UOp read_graph();
 
@@ -27,7 +27,7 @@ class PyrenderReader : public PyValues {
   bool would_infer_facts() const { return would_infer_facts_; }
 
  protected:
-  struct Infix {
+  struct InfixOperator {
     Op op;
     int8_t precedence;  // a higher number binds tighter
     int8_t length;
@@ -36,14 +36,15 @@ class PyrenderReader : public PyValues {
   };
 
   // ---- the reader of another release overrides virtual functions
-  virtual Value apply_infix(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
-  virtual Value uop_call(size_t at);                                          // UOp(...)
-  virtual Value uop_static(size_t at);                                        // UOp.range(...)
+  virtual Value apply_infix(const InfixOperator& op, const Value& left, size_t left_at, const Value& right,
+                            size_t right_at);
+  virtual Value read_uop_call(size_t at);                                     // UOp(...)
+  virtual Value read_uop_static(size_t at);                                   // UOp.range(...)
   virtual UOp make_const(const Arguments& args, size_t at);                   // UOp.const(...)
-  virtual UOp method_call(UOp self, std::string_view name, size_t at);        // self.store(...), after the name
+  virtual UOp read_method_call(UOp self, std::string_view name, size_t at);   // self.store(...), after the name
   Value read_other_name(std::string_view name, size_t at) override;
   Value constant(size_t at);  // the arguments of UOp.const
-  Value constant_arithmetic(const Infix& op, Const a, Const b, size_t at);
+  Value constant_arithmetic(const InfixOperator& op, Const a, Const b, size_t at);
   const Argument& required_argument(const Arguments& args, size_t i, const char* what, size_t at);
   Arg device_argument(const Argument& a);
   DType dtype_keyword(const Arguments& args, DType otherwise);
@@ -56,7 +57,7 @@ class PyrenderReader : public PyValues {
   }
   DType loaded_dtype(UOp from);
   // its uses decide the dtype
-  void infer_later(UOp u) { open_nodes_.emplace_back(u, line_name_); }
+  void infer_facts_later(UOp u) { open_nodes_.emplace_back(u, line_name_); }
   void define_name(std::string_view name, UOp u);
   UOp find_name(std::string_view name) const;
 
@@ -72,20 +73,21 @@ class PyrenderReader : public PyValues {
   bool may_be_corrected() const { return peek() == '\n' && (peek(1) == '#' || peek(1) == ' '); }
   UOp read_correction(std::string_view name, UOp u);
   void read_function();
-  void end_of_line();
+  void expect_line_end();
 
   // ---- operators, and inferred facts
   Value read_expression() override { return infix_expression(0); }
   bool try_quick_item(Value& out) override;
   Value infix_expression(int min_precedence);
   Value nested_expression(int min_precedence);
-  const Infix* infix() const;
+  const InfixOperator* infix() const;
   bool read_numbered(Value& out);
   Value read_unary();
   Value read_postfix(Value v);
-  Value apply_beside_literal(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
-  UOp load_call(UOp from, const Arguments& args, size_t at);
-  UOp reduce_call(UOp self, const Arguments& args, size_t at);
+  Value apply_beside_literal(const InfixOperator& op, const Value& left, size_t left_at, const Value& right,
+                             size_t right_at);
+  UOp load_call_node(UOp from, const Arguments& args, size_t at);
+  UOp reduce_call_node(UOp self, const Arguments& args, size_t at);
   UOp infer_dtypes(UOp root);
   void note_inferred(UOp before, UOp after);
   UOp literal_beside(UOp u, Const value);
@@ -99,17 +101,17 @@ class PyrenderReader : public PyValues {
   UOp size_argument(const Argument& a, DType dtype);  // an integer as a CONST of `dtype`, a UOp cast to it
 
   UOp call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at);
-  UOp alu_call(UOp self, Op op, const Arguments& args, size_t at);
-  UOp generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at);
-  UOp assign_call(UOp self, const Arguments& args, size_t at);
-  UOp replace_call(UOp self, const Arguments& args, size_t at);
-  UOp where_call(UOp self, const Arguments& args, size_t at);
-  UOp explicit_alu_call(UOp self, const Arguments& args, size_t at);
-  UOp broadcast_call(UOp self, const Arguments& args, size_t at);
-  UOp gep_call(UOp self, const Arguments& args, size_t at);
-  UOp copy_call(UOp self, const Arguments& args, size_t at);
-  UOp reduce_axis_call(UOp self, const Arguments& args, size_t at);
-  UOp movement_call(UOp self, Method method, const Arguments& args, size_t at);
+  UOp alu_call_node(UOp self, Op op, const Arguments& args, size_t at);
+  UOp generic_call_node(UOp self, Op op, DType dtype, const Arguments& args, size_t at);
+  UOp assign_call_node(UOp self, const Arguments& args, size_t at);
+  UOp replace_call_node(UOp self, const Arguments& args, size_t at);
+  UOp where_call_node(UOp self, const Arguments& args, size_t at);
+  UOp explicit_alu_call_node(UOp self, const Arguments& args, size_t at);
+  UOp broadcast_call_node(UOp self, const Arguments& args, size_t at);
+  UOp gep_call_node(UOp self, const Arguments& args, size_t at);
+  UOp copy_call_node(UOp self, const Arguments& args, size_t at);
+  UOp reduce_axis_call_node(UOp self, const Arguments& args, size_t at);
+  UOp movement_call_node(UOp self, Method method, const Arguments& args, size_t at);
   UOp sizes_node(std::span<const Arg> sizes, size_t at);
   UOp operand(const Argument& a, UOp like);
 

@@ -54,9 +54,9 @@ struct NodeUses {
   bool has_line = false;
 };
 struct NamingRules {
-  OpSet reductions;    // ops whose first source has a line of its own
-  OpSet never_named;   // ops without a line of their own, however many users they have
-  OpSet always_named;  // ops with a line of their own even with a single user
+  OpSet reduction_ops;  // ops whose first source has a line of its own
+  OpSet never_named_ops;  // ops without a line of their own, however many users they have
+  OpSet always_named_ops;  // ops with a line of their own even with a single user
 };
 // Sets NodeUses::has_line in `info`, by node id. Info derives from NodeUses.
 template <class Info>
@@ -73,10 +73,10 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
     if (u.is(Op::SINK))
       for (UOp s : u.src()) name(s);
     if (u.is(Op::STORE) && u.num_src() > 1) name(u.src(1));
-    if (u.in(naming.reductions) && u.num_src() > 0) name(u.src(0));
-    if (u.in(naming.never_named)) continue;
+    if (u.in(naming.reduction_ops) && u.num_src() > 0) name(u.src(0));
+    if (u.in(naming.never_named_ops)) continue;
     const NodeUses& uses = info[u.id()];
-    if (uses.num_users != 1 || uses.is_used_twice || u.in(naming.always_named)) name(u);
+    if (uses.num_users != 1 || uses.is_used_twice || u.in(naming.always_named_ops)) name(u);
   }
 }
 
@@ -149,7 +149,7 @@ class PyrenderForms {
   }
 
   TextBuffer* output_ = nullptr;
-  std::string scratch_;
+  std::string scratch_text_;
 
  private:
   Writer& self() { return static_cast<Writer&>(*this); }
@@ -191,7 +191,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   std::vector<UOp> named_order_;  // the named node c12 is named_order_[12]
   std::vector<Info> node_info_;
   TextBuffer line_text_, piece_text_;
-  bool keeps_lines_ = false;
+  bool should_keep_lines_ = false;
   std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in line_text_
   std::vector<UOp> kernels_;  // graphs in args and tags; kernels_[0] is written as function k0
   std::unordered_map<uint32_t, size_t> kernel_numbers_;
@@ -217,12 +217,12 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   void repr(Arg a);
   void write_items(Arg a);
   void write_size(Sint s);
-  void movement_argument(UOp u);
+  void write_movement_argument(UOp u);
 
   void operand(UOp u, bool strip);
   void write_constant(UOp u);
   void write_index(UOp u);
-  bool special_form(UOp u);
+  bool write_special_form(UOp u);
   void write_kernel_arg(Arg kernel);
   void write_whole(UOp u, std::string_view dtype_text);
   void write_expression(UOp u, bool bare);

@@ -29,7 +29,7 @@ bool holds_uop(Arg a) {
 }
 
 void append_arg(ReprOutput& to, Arg a) {
-  if (a.is_uop()) return with_stack([&] { append_repr(to, a.uop(), 0); });
+  if (a.is_uop()) return call_with_stack([&] { append_repr(to, a.uop(), 0); });
   std::string& out = to.text;
   if (!holds_uop(a)) return a.append_repr(out);
   bool is_record = a.kind() == Arg::Kind::Record;
@@ -137,7 +137,7 @@ class ReprReader : public PyValues {
     open_brackets_++;  // skip line ends like blanks
     UOp root = graph();
     skip_blanks_in_line();
-    if (!at_end()) throw_error(position_, "unexpected " + found_text(position_), "the end of the input");
+    if (!is_at_end()) throw_error(position_, "unexpected " + found_text(position_), "the end of the input");
     return root;
   }
 
@@ -168,14 +168,14 @@ class ReprReader : public PyValues {
       UOp done;
       skip_blanks_in_line();
       size_t at = position_;
-      std::string_view name = identifier("UOp(...)"), label;
+      std::string_view name = read_identifier("UOp(...)"), label;
       if (name != "UOp") {
         skip_blanks_in_line();
         if (peek() == ':' && peek(1) == '=') {
           position_ += 2;
           label = name;
           size_t name_at = (skip_blanks_in_line(), position_);
-          if (identifier("UOp(...)") != "UOp") throw_error(name_at, "found " + found_text(name_at), "UOp(...)");
+          if (read_identifier("UOp(...)") != "UOp") throw_error(name_at, "found " + found_text(name_at), "UOp(...)");
         } else {
           auto known = names.find(name);
           if (known == names.end())
@@ -186,14 +186,14 @@ class ReprReader : public PyValues {
       if (!done) {
         stack.push_back(open(label));
         stack.back().at = at, stack.back().first = sources.size();
-        if (!take_char(')')) continue;
+        if (!accept_char(')')) continue;
         done = close(stack, sources, names);
       }
       // if a ')' comes next, the innermost unfinished node is finished too
       for (;;) {
         if (stack.empty()) return done;
         sources.push_back(done);
-        bool comma = take_char(',');
+        bool comma = accept_char(',');
         skip_blanks_in_line();
         if (peek() != ')') {
           if (!comma) throw_error(position_, "found " + found_text(position_), "',' or ')'");
@@ -213,9 +213,9 @@ class ReprReader : public PyValues {
     auto known = stated_facts_.find(nodes_++);
     const StatedFacts* stated = known == stated_facts_.end() ? nullptr : &known->second;
     size_t op_at = (skip_blanks_in_line(), position_);
-    if (identifier("an op") != "Ops") throw_error(op_at, "found " + found_text(op_at), "an op such as Ops.ADD");
+    if (read_identifier("an op") != "Ops") throw_error(op_at, "found " + found_text(op_at), "an op such as Ops.ADD");
     f.op = op_name();
-    if (f.op == Op::OTHER) f.other = text_.substr(op_at + 4, position_ - op_at - 4);
+    if (f.op == Op::OTHER) f.other = input_text_.substr(op_at + 4, position_ - op_at - 4);
     expect_char(',', "after the op");
     size_t dtype_at = (skip_blanks_in_line(), position_);
     f.dtype = as_dtype(value(), dtype_at);
@@ -223,7 +223,7 @@ class ReprReader : public PyValues {
     for (;;) {
       expect_char(',', "before 'arg=', 'tag=' or 'src='");
       size_t at = (skip_blanks_in_line(), position_);
-      std::string_view key = identifier("'arg=', 'tag=' or 'src='");
+      std::string_view key = read_identifier("'arg=', 'tag=' or 'src='");
       expect_char('=', "after the keyword");
       if (key == "src") break;
       list_items_.clear();
@@ -251,18 +251,18 @@ class ReprReader : public PyValues {
 
   // A string without quotes, or another Python value.
   Arg tag() {
-    size_t begin = (skip_blanks_in_line(), position_), end = text_.find(", src=(", position_);
+    size_t begin = (skip_blanks_in_line(), position_), end = input_text_.find(", src=(", position_);
     int brackets = open_brackets_;
     try {
       Arg v = as_arg(value());
       skip_blanks_in_line();
       if (peek() == ',') return v;
     } catch (const Failure&) {
-      if (end == text_.npos) throw;
+      if (end == input_text_.npos) throw;
     }
     open_brackets_ = brackets;
-    position_ = std::min(end, text_.size());
-    std::string_view text = text_.substr(begin, position_ - begin);
+    position_ = std::min(end, input_text_.size());
+    std::string_view text = input_text_.substr(begin, position_ - begin);
     if (size_t bad = utf8_error(text); bad != text.npos) throw_error(begin + bad, "a tag that is not UTF-8");
     return graph_.str(text);
   }

@@ -291,7 +291,7 @@ uint32_t place_of(DType d) { return uint32_t(std::ranges::find(all(), d) - all()
 
 }  // namespace
 
-std::optional<DType> promoted_0_14(DType a, DType b) {
+std::optional<DType> promoted_dtype_0_14(DType a, DType b) {
   if (a == b && a != dtypes::void_) return a;
   const uint32_t i = place_of(a), k = place_of(b);
   if (i == kNumPromoted || k == kNumPromoted) return std::nullopt;

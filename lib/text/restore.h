@@ -35,6 +35,6 @@ UOp infer_lengths(UOp root, std::vector<UOp>& open);
 
 // Returns the dtype that an operator of tinygrad 0.14 gives to operands of two scalar dtypes
 // (dtype.py:least_upper_dtype); nullopt if tinygrad raises an exception.
-std::optional<DType> promoted_0_14(DType a, DType b);
+std::optional<DType> promoted_dtype_0_14(DType a, DType b);
 
 }  // namespace tgc

@@ -22,7 +22,7 @@ Diag diag_at(std::string_view text, size_t at, std::string_view file, std::strin
   return d;
 }
 
-std::string found_at(std::string_view text, size_t at) {
+std::string found_text_at(std::string_view text, size_t at) {
   if (at >= text.size()) return "the end of the input";
   char c = text[at];
   if (c == '\n') return "the end of the line";

@@ -28,6 +28,6 @@ struct NodeAt {
 Diag diag_at(std::string_view text, size_t at, std::string_view file, std::string message, std::string expected);
 
 // Describes the text at byte `at` after "found ", such as a word, a character, or the end of the line.
-std::string found_at(std::string_view text, size_t at);
+std::string found_text_at(std::string_view text, size_t at);
 
 }  // namespace tgc

@@ -47,7 +47,7 @@ class TextBuffer {
   }
   void clear() { end_of_text_ = storage_.get(); }
   // Removes the byte at `from` and the last byte, such as a pair of parentheses.
-  void drop_ends(size_t from) {
+  void drop_outer_bytes(size_t from) {
     char* begin = storage_.get() + from;
     end_of_text_ -= 2;
     std::memmove(begin, begin + 1, size_t(end_of_text_ - begin));

@@ -22,14 +22,16 @@ size_t next_user(const std::vector<UOp>& list, size_t of) {
 }  // namespace
 
 void Explainer::end_kernel() {
-  if (!node_) {
-    was_found_ = true;
-    return print_(to_json() + "\n");
+  if (!node_number_) {
+    was_node_found_ = true;
+    return print_text_(to_json() + "\n");
   }
   if (is_trace_number_) return explain_number();
-  std::string stage = stage_.empty() && !stages().empty() ? std::string(last_graph()) : stage_ == "ast" ? "" : stage_;
+  std::string stage = stage_name_.empty() && !stages().empty() ? std::string(last_graph())
+                      : stage_name_ == "ast"                   ? ""
+                                                               : stage_name_;
   for (std::string_view name : stages())
-    if (is_name_of_choice(stage_, {name, alias_of_recorded(name), slug_of_stage(name)})) stage = name;
+    if (is_name_of_choice(stage_name_, {name, alias_of_recorded_stage(name), slug_of_stage(name)})) stage = name;
   UOp root = result_of(stage);
   if (!root) {
     const auto names = stages();
@@ -37,53 +39,55 @@ void Explainer::end_kernel() {
     return;
   }
   auto nodes = toposort(root);
-  if (*node_ >= nodes.size()) {
+  if (*node_number_ >= nodes.size()) {
     valid_nodes_ =
         "'" + (stage.empty() ? std::string("ast") : stage) + "' has nodes %0 to %" + std::to_string(nodes.size() - 1);
     return;
   }
-  was_found_ = true;
-  print_(to_text(*this, nodes[*node_], stage, use_color_));
+  was_node_found_ = true;
+  print_text_(to_text(*this, nodes[*node_number_], stage, use_color_));
   UOp last;
-  (void)steps_to_end(nodes[*node_], stage, last);
-  if (last) print_(final_places(last));
+  (void)steps_to_end(nodes[*node_number_], stage, last);
+  if (last) print_text_(final_places(last));
 }
 
-// Explains the node with the number *node_, in the graph of stage_ or, if stage_ is empty, in the last graph that has
-// the node.
+// Explains the node with the number *node_number_, in the graph of stage_name_ or, if stage_name_ is empty, in the last
+// graph that has the node.
 void Explainer::explain_number() {
   std::vector<std::string_view> names{"ast"};
   for (std::string_view name : stages()) names.push_back(name);
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
-    if (!stage_.empty() && !is_name_of_choice(stage_, {*name, alias_of_recorded(*name), slug_of_stage(*name)}))
+    if (!stage_name_.empty() &&
+        !is_name_of_choice(stage_name_, {*name, alias_of_recorded_stage(*name), slug_of_stage(*name)}))
       continue;
     const std::string_view stage = *name == "ast" ? "" : *name;
     const UOp root = result_of(stage);
     if (!root) continue;
     for (UOp u : toposort(root)) {
-      if (node_number(u) != *node_) continue;
-      was_found_ = true;
-      print_(to_text(*this, u, stage, use_color_));
+      if (node_number(u) != *node_number_) continue;
+      was_node_found_ = true;
+      print_text_(to_text(*this, u, stage, use_color_));
       UOp last;
       (void)steps_to_end(u, stage, last);
-      if (last) print_(final_places(last));
+      if (last) print_text_(final_places(last));
       return;
     }
   }
 }
 
 Status Explainer::outcome() const {
-  if (!was_found_ && !valid_nodes_.empty())
-    return Diag{.message = "there is no node %" + std::to_string(*node_), .expected = valid_nodes_};
-  if (!was_found_ && is_trace_number_)
-    return Diag{.message = "no graph " + (stage_.empty() ? "" : "of '" + stage_ + "' ") + "has a node #" +
-                           std::to_string(*node_),
+  if (!was_node_found_ && !valid_nodes_.empty())
+    return Diag{.message = "there is no node %" + std::to_string(*node_number_), .expected = valid_nodes_};
+  if (!was_node_found_ && is_trace_number_)
+    return Diag{.message = "no graph " + (stage_name_.empty() ? "" : "of '" + stage_name_ + "' ") + "has a node #" +
+                           std::to_string(*node_number_),
                 .expected = "the number of a node in the graph after a stage; a node that a rule made and another rule "
                             "of the same stage replaced is in none"};
-  if (!was_found_ && !stage_.empty() && !known_stages_.empty())
-    return unknown_name("stage", stage_, std::vector<std::string_view>(known_stages_.begin(), known_stages_.end()),
-                        "one stage of the trace");
-  if (!was_found_) return Diag{.message = "the stage was not run"};
+  if (!was_node_found_ && !stage_name_.empty() && !known_stages_.empty())
+    return unknown_word_error("stage", stage_name_,
+                              std::vector<std::string_view>(known_stages_.begin(), known_stages_.end()),
+                              "one stage of the trace");
+  if (!was_node_found_) return Diag{.message = "the stage was not run"};
   return Unit{};
 }
 

@@ -19,11 +19,11 @@ class Explainer : public Provenance {
   // `stage` or, if `stage` is empty, of the last graph that has it. Without `node`, prints the histories of all nodes
   // as JSON (Provenance::to_json).
   Explainer(std::optional<uint32_t> node, std::string stage, bool color, Print print, bool is_trace_number = false)
-      : node_(node),
+      : node_number_(node),
         is_trace_number_(is_trace_number),
-        stage_(std::move(stage)),
+        stage_name_(std::move(stage)),
         use_color_(color),
-        print_(std::move(print)) {}
+        print_text_(std::move(print)) {}
   void end_kernel() override;
 
   // Returns an error if no kernel ran the stage, or if no kernel has the node: a node at this position after the stage,
@@ -36,11 +36,11 @@ class Explainer : public Provenance {
 
   void explain_number();
 
-  std::optional<uint32_t> node_;
+  std::optional<uint32_t> node_number_;
   bool is_trace_number_;
-  std::string stage_;
-  bool use_color_, was_found_ = false;
-  Print print_;
+  std::string stage_name_;
+  bool use_color_, was_node_found_ = false;
+  Print print_text_;
   std::vector<std::string> known_stages_;  // names of the stages of the last kernel, for the error
   std::string valid_nodes_;                // the range of valid node numbers, for the error
 };

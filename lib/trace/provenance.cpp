@@ -38,7 +38,8 @@ TraceRewrite Provenance::first_rewrite_of(const StageEvents& stage, UOp node) co
 
 void Provenance::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
   if (stages_.empty()) return;
-  events_.push_back({before, after, rule, cost.made_from, cost.made_to, uint32_t(stages_.size() - 1), depth});
+  events_.push_back(
+      {before, after, rule, cost.first_made_number, cost.end_made_number, uint32_t(stages_.size() - 1), depth});
 }
 
 void Provenance::rebuild_node(int depth, UOp before, UOp after) {
@@ -92,8 +93,8 @@ class Provenance::History {
   // Returns how `node` was made: by the first event before event `end` that resulted in it, else by the innermost
   // rewrite that created it, else by a substitution that inserted it, else by the rewrite that created it and is still
   // running at `end`, else by code of the stage outside its rules.
-  Maker maker(UOp node, size_t end) const {
-    auto made = [&](Step::Kind kind, size_t i) { return Maker{kind, i, p_.events_[i].before}; };
+  NodeMaker maker(UOp node, size_t end) const {
+    auto made = [&](Step::Kind kind, size_t i) { return NodeMaker{kind, i, p_.events_[i].before}; };
     if (const size_t* i = result_of_.find(node); i && *i < end)
       return made(p_.events_[*i].rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, *i);
     const auto creation = made_by_.find(p_.node_number(node));
@@ -109,7 +110,7 @@ class Provenance::History {
   UOp origin(UOp node, OnStep&& step) const {
     const bool is_root = node == stage_.result;
     for (size_t end = stage_.end_event; !is_in_input(node);) {
-      Maker m = maker(node, end);
+      NodeMaker m = maker(node, end);
       // code outside of rules, such as the optimizer, made the new root from the old root
       if (m.kind == Step::Kind::Stage && is_root) m.before = stage_.input;
       step(m, node);
@@ -198,7 +199,7 @@ class Provenance::History {
   UOpMap<std::vector<size_t>> events_of_;         // for a node, the events that replace it
 };
 
-Step Provenance::step(const Maker& m, const StageEvents& stage, UOp after) const {
+Step Provenance::step(const NodeMaker& m, const StageEvents& stage, UOp after) const {
   if (m.kind != Step::Kind::Stage) return {m.kind, stage.name, events_[m.event].rule, m.before, after};
   return {m.kind, stage.name, {}, m.before, after, first_rewrite_of(stage, after)};
 }
@@ -218,7 +219,7 @@ std::vector<Step> Provenance::steps_from_ast(UOp node, std::string_view stage, b
   for (size_t k = size_t(s - stages_.data()) + 1; node && k-- > 0;) {
     const StageEvents& here = stages_[k];
     node = History(*this, here).origin(
-        node, [&](const Maker& m, UOp after) { out.push_back(step(m, here, after)); });
+        node, [&](const NodeMaker& m, UOp after) { out.push_back(step(m, here, after)); });
   }
   from_ast = node && is_below(ast_, node);
   std::reverse(out.begin(), out.end());
@@ -290,7 +291,7 @@ std::vector<Step> Provenance::steps_to_end(UOp node, std::string_view stage, UOp
     UOp successor = history.is_in_result(node) || begun == here.input ? UOp() : history.successor(begun);
     if (successor) {
       const size_t first = out.size();
-      history.origin(successor, [&](const Maker& m, UOp after) { out.push_back(step(m, here, after)); });
+      history.origin(successor, [&](const NodeMaker& m, UOp after) { out.push_back(step(m, here, after)); });
       std::reverse(out.begin() + int64_t(first), out.end());
       node = successor;
       continue;

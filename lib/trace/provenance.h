@@ -59,7 +59,7 @@ class Provenance : public TraceConsumer {
   static constexpr size_t kNoEvent = SIZE_MAX;
   // How a node was made from the node `before`: by the event with the index `event` or, if `kind` is Stage, by code of
   // the stage outside its rules.
-  struct Maker {
+  struct NodeMaker {
     Step::Kind kind;
     size_t event = kNoEvent;
     UOp before = {};
@@ -88,7 +88,7 @@ class Provenance : public TraceConsumer {
   static bool is_below(UOp root, UOp node);
   bool follow_to_other_dtype(const StageEvents& stage, const History& history, UOp& node,
                              std::vector<Step>& steps) const;
-  Step step(const Maker& maker, const StageEvents& stage, UOp after) const;
+  Step step(const NodeMaker& maker, const StageEvents& stage, UOp after) const;
   static Step step(const Event& event, const StageEvents& stage);
   TraceRewrite first_rewrite_of(const StageEvents& stage, UOp node) const;
 

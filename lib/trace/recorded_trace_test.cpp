@@ -25,7 +25,7 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   struct Events : TraceConsumer {
     std::vector<std::string> events;
     void apply_rule(int depth, const TraceRule& rule, UOp, UOp after, TraceCost cost) override {
-      const bool made = node_number(after) >= cost.made_from && node_number(after) < cost.made_to;
+      const bool made = node_number(after) >= cost.first_made_number && node_number(after) < cost.end_made_number;
       events.push_back(std::to_string(depth) + " " + std::string(rule.name) + (made ? " made" : ""));
     }
     void rebuild_node(int, UOp before, UOp after) override { events.push_back(before == after ? "same" : "rebuilt"); }

@@ -19,18 +19,18 @@ std::string names_by_count(const std::map<std::string, size_t>& counts) {
 }  // namespace
 
 Status RewriteCounts::add_pipeline(Pipeline& pipeline) {
-  auto graphs = pipeline.graphs(selection_);
+  auto graphs = pipeline.graphs(stage_selection_);
   if (!graphs) return graphs.diag();
   num_pipelines_++, num_graphs_ += graphs->size();
-  if (pipeline.input().record && selection_.is_empty() && ops_.empty()) add_times(*pipeline.input().record);
+  if (pipeline.input().record && stage_selection_.is_empty() && ops_.empty()) add_rule_times(*pipeline.input().record);
   for (UOp root : *graphs)
     for (UOp u : toposort(root))
       if (is_counted(u)) nodes_by_op_[std::string(shown_op(u))]++;
   if (!pipeline.has_ability(Ability::Rewrites)) {
-    lacks_rewrites_ = true;
+    has_no_rewrites_ = true;
     return Unit{};
   }
-  auto rewrites = pipeline.rewrites(selection_);
+  auto rewrites = pipeline.rewrites(stage_selection_);
   if (!rewrites) return rewrites.diag();
   for (const Rewrite* r : *rewrites) {
     if (!is_counted(r->before)) continue;
@@ -46,7 +46,7 @@ Status RewriteCounts::add_pipeline(Pipeline& pipeline) {
   return Unit{};
 }
 
-void RewriteCounts::add_times(const GoldenRecord& record) {
+void RewriteCounts::add_rule_times(const GoldenRecord& record) {
   bool is_timed = false;
   for (const GoldenStage& s : record.stages) {
     if (s.stage_seconds < 0) continue;
@@ -70,9 +70,9 @@ auto RewriteCounts::slowest_rules() const -> std::vector<std::pair<std::string, 
   return out;
 }
 
-std::string RewriteCounts::times_text() const {
+std::string RewriteCounts::rule_times_text() const {
   // not with a selection, because the times are those of whole records
-  if (!selection_.is_empty() || !ops_.empty()) return "";
+  if (!stage_selection_.is_empty() || !ops_.empty()) return "";
   if (!num_timed_) return "not recorded: times of stages; record again, or use --live=PYTHON\n";
   std::string out = "processor time of each stage, without the exporter's own:\n";
   if (num_timed_ < num_pipelines_)
@@ -103,13 +103,13 @@ std::string RewriteCounts::text() const {
   rows("matches of each rule:", num_hits());
   if (num_discarded_) out += "not counted: " + counted(num_discarded_, "rewrite") + " in discarded attempts\n";
   rows("nodes of each op:", nodes_by_op_);
-  return out + times_text();
+  return out + rule_times_text();
 }
 
 std::string RewriteCounts::json() const {
   return json_object([&](JsonWriter& json) {
     json.member("records", num_pipelines_).member("graphs", num_graphs_);
-    if (!lacks_rewrites_) json.member("matches", num_hits()).member("discarded", num_discarded_);
+    if (!has_no_rewrites_) json.member("matches", num_hits()).member("discarded", num_discarded_);
     json.member("ops", nodes_by_op_);
     if (num_timed_)
       json.key("stage_ms").object([&] {

@@ -19,13 +19,13 @@ class RewriteCounts {
  public:
   // Counts only in the stages that `stages` lists ("": in all stages), and only nodes with one of `ops` and rewrites of
   // such nodes (empty: all).
-  RewriteCounts(std::string stages, OpSet ops) : selection_(std::move(stages)), ops_(ops) {}
+  RewriteCounts(std::string stages, OpSet ops) : stage_selection_(std::move(stages)), ops_(ops) {}
 
   // Runs a pipeline, and counts its rewrites and nodes. Returns an error if the pipeline fails.
   Status add_pipeline(Pipeline& pipeline);
   size_t num_pipelines() const { return num_pipelines_; }
   // Returns an error if a listed stage is in no pipeline.
-  Status outcome() const { return selection_.outcome(); }
+  Status outcome() const { return stage_selection_.outcome(); }
 
   // Returns the report of `tgc stats`: rewrites by rule, nodes by op, and if recorded, the times of stages and rules.
   std::string text() const;
@@ -41,11 +41,11 @@ class RewriteCounts {
   };
   bool is_counted(UOp u) const { return ops_.empty() || u.in(ops_); }
   std::map<std::string, size_t> num_hits() const;
-  void add_times(const GoldenRecord& record);
+  void add_rule_times(const GoldenRecord& record);
   std::vector<std::pair<std::string, RuleTime>> slowest_rules() const;
-  std::string times_text() const;
+  std::string rule_times_text() const;
 
-  StageSelection selection_;
+  StageSelection stage_selection_;
   OpSet ops_;
   std::map<std::string, RuleCount> rule_counts_;          // counts of each rule, by rule_name()
   std::map<std::string, size_t> nodes_by_op_;             // number of nodes by op
@@ -53,7 +53,7 @@ class RewriteCounts {
   std::vector<std::pair<std::string, double>> stage_ms_;  // milliseconds of each stage, in the order of the stages
   size_t num_timed_ = 0;                                  // number of pipelines with times of stages
   size_t num_pipelines_ = 0, num_graphs_ = 0, num_discarded_ = 0;
-  bool lacks_rewrites_ = false;          // true if a pipeline has no recorded rewrites
+  bool has_no_rewrites_ = false;         // true if a pipeline has no recorded rewrites
 };
 
 }  // namespace tgc

@@ -50,7 +50,7 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path
     return diag;
   }
   std::unique_ptr<TraceWriter> out(new TraceWriter(path, std::move(*whole), file));
-  out->buffer_ = std::string(kHead) + ",\"version\":2}\n";
+  out->output_buffer_ = std::string(kHead) + ",\"version\":2}\n";
   return out;
 }
 
@@ -66,13 +66,14 @@ Status TraceWriter::close() {
 }
 
 void TraceWriter::flush_buffer() {
-  if (!buffer_.empty() && gzwrite(gzFile(file_), buffer_.data(), unsigned(buffer_.size())) <= 0) has_failed_ = true;
-  buffer_.clear();
+  if (!output_buffer_.empty() && gzwrite(gzFile(file_), output_buffer_.data(), unsigned(output_buffer_.size())) <= 0)
+    has_failed_ = true;
+  output_buffer_.clear();
 }
 
 void TraceWriter::write_line(const std::string& text) {
-  buffer_ += text;
-  if (buffer_.size() > kBuffer) flush_buffer();
+  output_buffer_ += text;
+  if (output_buffer_.size() > kBuffer) flush_buffer();
 }
 
 std::string TraceWriter::node_json(UOp u) {
@@ -83,8 +84,8 @@ std::string TraceWriter::node_json(UOp u) {
     end = lines.find('\n', from) + 1;
     const size_t comma = lines.find(',', from);
     const auto id = uint32_t(std::strtoul(lines.c_str() + from + kId.size(), nullptr, 10));
-    buffer_ += std::string(kId) + std::to_string(node_number(current_graph_->at(id)));
-    buffer_.append(lines, comma, end - comma);
+    output_buffer_ += std::string(kId) + std::to_string(node_number(current_graph_->at(id)));
+    output_buffer_.append(lines, comma, end - comma);
   }
   return out;
 }
@@ -121,7 +122,8 @@ void TraceWriter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp a
     write_line(event("rule", json_string(rule.name), json_string(rule.file), rule.line, json_string(rule.branch),
                      json_string(rule.source)));
   std::string from = node_json(before), to = node_json(after);
-  write_line(event("rewrite", depth, it->second, from, to, cost.made_from, cost.made_to, int64_t(cost.ns)));
+  write_line(event("rewrite", depth, it->second, from, to, cost.first_made_number, cost.end_made_number,
+                   int64_t(cost.time_ns)));
 }
 void TraceWriter::rebuild_node(int depth, UOp before, UOp after) {
   std::string from = node_json(before), to = node_json(after);
@@ -153,7 +155,7 @@ class Reader {
     if (in_kernel_) to_.end_kernel();
     in_kernel_ = in_stage_ = false;
     open_ = 0;
-    to_.set_numbers(nullptr);
+    to_.set_node_numbers(nullptr);
   }
 
   void line(std::string_view text, uint32_t number) {
@@ -221,7 +223,7 @@ class Reader {
           in_.throw_error(in_.position(), "'" + std::string(name) + "' of no node", "a node's number");
         break;
       case 'o': v_.node[count] = node(); break;
-      case 'b': v_.flag = in_.boolean(); break;
+      case 'b': v_.flag = in_.read_boolean(); break;
     }
   }
 
@@ -275,7 +277,7 @@ class Reader {
     graph_->set_release(release);
     nodes_ = std::make_unique<JsonNodeReader>(*graph_, file_);
     numbers_ = std::make_unique<UOpMap<uint32_t>>(*graph_);
-    to_.set_numbers(numbers_.get());
+    to_.set_node_numbers(numbers_.get());
   }
 
   struct RuleText {

@@ -82,7 +82,7 @@ class TraceWriter : public TraceConsumer {
   FileWriter file_writer_;
   void* file_;  // zlib's gzFile, which writes to file_writer_
   bool has_failed_ = false;
-  std::string buffer_;
+  std::string output_buffer_;
   std::unique_ptr<JsonNodeWriter> node_writer_;
   Graph* current_graph_ = nullptr;  // graph of the current kernel
   // maps the file, line and branch of a rule to the rule's number

@@ -108,12 +108,12 @@ TEST_CASE("trace: a file has the same events as the run") {
       live.clear(), read.clear();
       auto writer = TraceWriter::create(path);
       REQUIRE(writer.ok());
-      TracePrinter printer({.includes_nested = true}, {}, [&](std::string_view text) { live += text; });
+      TracePrinter printer({.should_include_nested = true}, {}, [&](std::string_view text) { live += text; });
       TraceTee both({&printer, writer->get()});
       trace_record(record, both);
       REQUIRE((*writer)->close().ok());
       CHECK(is_trace_file(path));
-      TracePrinter again({.includes_nested = true}, {}, [&](std::string_view text) { read += text; });
+      TracePrinter again({.should_include_nested = true}, {}, [&](std::string_view text) { read += text; });
       TraceReplay replay;
       TraceTee readers({&again, &replay});
       auto status = read_trace(path, readers);
@@ -145,7 +145,7 @@ TEST_CASE("trace: after a failed stage, the file's events before it can be read"
   TraceWatcher watcher(**writer);
   auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
   REQUIRE(compilation.ok());
-  CHECK(!run_watched(std::move(*compilation), watcher).ok());
+  CHECK(!run_with_watcher(std::move(*compilation), watcher).ok());
   CHECK((*writer)->close().ok());  // close() must not use the graph, which is freed already
   TraceReplay replay;
   CHECK(read_trace(path, replay).ok());
@@ -163,7 +163,7 @@ TEST_CASE("stats: a failed stage ends the counting of its graph, and the next gr
     std::shared_ptr<Graph> graph = loaded->graph;  // keeps the graph after the end of its compilation
     auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
     REQUIRE(compilation.ok());
-    bool done = run_watched(std::move(*compilation), counter).ok();
+    bool done = run_with_watcher(std::move(*compilation), counter).ok();
     CHECK(observer_of(*graph) == nullptr);
     return done;
   };
@@ -267,7 +267,7 @@ TEST_CASE("stats: hits equal the rewrites of a trace, and attempts are not fewer
       const RuleCounters& c = counted[id];
       CHECK(c.num_attempts >= c.num_hits);
       CHECK(c.total_ns >= c.hit_ns);
-      if (c.num_hits) hits[{std::string(short_file(*rule_of(id))), rule_of(id)->line}] += c.num_hits;
+      if (c.num_hits) hits[{std::string(short_file_name(*rule_of(id))), rule_of(id)->line}] += c.num_hits;
     }
     CHECK(hits == tally.hits);
     CHECK(stats_text(counted).find("-- TOTAL\n") != std::string::npos);

@@ -30,7 +30,9 @@ bool glob(std::string_view pattern, std::string_view text) {
 std::string place_of(const TraceRule& rule) { return std::string(rule.file) + ":" + std::to_string(rule.line); }
 
 // Returns a text such as "  1.25 us"; an empty text if the time is unknown.
-std::string micros(uint64_t ns) { return ns == TraceCost::kUnknown ? "" : formatted("  %.2f us", double(ns) / 1e3); }
+std::string micros(uint64_t time_ns) {
+  return time_ns == TraceCost::kUnknownTime ? "" : formatted("  %.2f us", double(time_ns) / 1e3);
+}
 
 bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && u.num_src() == 0; }
 
@@ -56,10 +58,10 @@ bool TraceFilter::is_match(const TraceRule& r, UOp before) const {
   return is_rule_match(r) && (ops.empty() || before.in(ops));
 }
 
-Status check_names_a_rule(const TraceFilter& filter) {
+Status check_rule_name(const TraceFilter& filter) {
   std::vector<std::string_view> names;
   for (const CatalogRule& r : catalog_rules()) {
-    if (filter.is_rule_match({r.rule->name, short_file(*r.rule), r.rule->line})) return Unit{};
+    if (filter.is_rule_match({r.rule->name, short_file_name(*r.rule), r.rule->line})) return Unit{};
     names.push_back(r.rule->name);
   }
   std::string near = nearest_names(filter.rule, names);
@@ -90,15 +92,15 @@ std::string trace_line(UOp u, const TraceConsumer& numbers) {
 
 void TracePrinter::begin_kernel(std::string_view id, std::string_view target, UOp) {
   num_visited_ = 0;
-  write_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + shown_target(target)) + "\n");
+  write_text_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + shown_target(target)) + "\n");
 }
 
-void TracePrinter::made_for(std::string_view what) { write_("    made for " + std::string(what) + "\n"); }
+void TracePrinter::made_for(std::string_view what) { write_text_("    made for " + std::string(what) + "\n"); }
 
 void TracePrinter::begin_stage(std::string_view name, UOp input) {
   last_node_ = std::max<int64_t>(last_node_, node_number(input));
-  stage_ = name;
-  write_("--- " + std::string(name) + "\n");
+  stage_name_ = name;
+  write_text_("--- " + std::string(name) + "\n");
   num_shown_ = num_in_result_ = num_discarded_ = 0;
 }
 
@@ -106,46 +108,49 @@ void TracePrinter::end_stage(UOp) {
   std::string line = "--- " + counted(num_in_result_, "rewrite");
   if (num_discarded_) line += ", " + std::to_string(num_discarded_) + " more in discarded attempts";
   if (num_shown_ != num_in_result_ + num_discarded_) line += ", " + std::to_string(num_shown_) + " shown";
-  write_(line + "\n");
+  write_text_(line + "\n");
 }
 
 Status TracePrinter::outcome() const {
-  if (filter_.node <= last_node_) return Unit{};
+  if (trace_filter_.node <= last_node_) return Unit{};
   const std::string last = last_node_ < 0 ? "the stage was not run" : "one up to #" + std::to_string(last_node_);
-  return Diag{.message = "there is no node #" + std::to_string(filter_.node), .expected = last};
+  return Diag{.message = "there is no node #" + std::to_string(trace_filter_.node), .expected = last};
 }
 
 void TracePrinter::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) {
-  if ((depth && !filter_.includes_nested) || !rewrite.num_rules) return;
-  bool own_set = rewrite.rule_set == rewrite.name || rewrite.name == stage_;
-  write_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " +
+  if ((depth && !trace_filter_.should_include_nested) || !rewrite.num_rules) return;
+  bool own_set = rewrite.rule_set == rewrite.name || rewrite.name == stage_name_;
+  write_text_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " +
          counted(rewrite.num_rules, "rule") + (own_set ? "" : " of " + std::string(rewrite.rule_set)) + " on #" +
          std::to_string(node_number(input)) + (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
 }
 
 void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
-  last_node_ = std::max({last_node_, int64_t(cost.made_to) - 1, int64_t(node_number(after))});
-  if (depth && !filter_.includes_nested) return;
+  last_node_ = std::max({last_node_, int64_t(cost.end_made_number) - 1, int64_t(node_number(after))});
+  if (depth && !trace_filter_.should_include_nested) return;
   (is_discarded(rule) ? num_discarded_ : num_in_result_)++;
-  if (!filter_.is_match(rule, before)) return;
-  if (filter_.node >= 0) {
-    auto n = uint32_t(filter_.node);
-    if (node_number(before) != n && node_number(after) != n && !(n >= cost.made_from && n < cost.made_to)) return;
+  if (!trace_filter_.is_match(rule, before)) return;
+  if (trace_filter_.node >= 0) {
+    auto n = uint32_t(trace_filter_.node);
+    if (node_number(before) != n && node_number(after) != n &&
+        !(n >= cost.first_made_number && n < cost.end_made_number))
+      return;
   }
   num_shown_++;
   std::string indent(size_t(2 * depth), ' ');
   constexpr std::string_view kBold = "\x1b[1m", kPlain = "\x1b[0m";
-  write_(indent + std::string(style_.use_color ? kBold : "") + name_with_branch(rule) +
-         std::string(style_.use_color ? kPlain : "") + (rule.name == places_of(rule) ? "" : "  " + places_of(rule)) +
-         micros(cost.ns) +
-         (style_.is_quiet ? "  #" + std::to_string(node_number(before)) + " -> #" + std::to_string(node_number(after))
-                          : "") +
-         "\n");
-  if (!style_.is_quiet) print_change(before, after, indent);
+  write_text_(indent + std::string(print_style_.use_color ? kBold : "") + name_with_branch(rule) +
+              std::string(print_style_.use_color ? kPlain : "") +
+              (rule.name == places_of_rule(rule) ? "" : "  " + places_of_rule(rule)) + micros(cost.time_ns) +
+              (print_style_.is_quiet
+                   ? "  #" + std::to_string(node_number(before)) + " -> #" + std::to_string(node_number(after))
+                   : "") +
+              "\n");
+  if (!print_style_.is_quiet) print_change(before, after, indent);
 }
 
 // Prints up to four unchanged sources of the changed nodes, and the changed nodes: both roots, and the nodes that are
-// below only one root, without constants. Of many removed or added nodes, prints the last style_.max_lines.
+// below only one root, without constants. Of many removed or added nodes, prints the last print_style_.max_lines.
 void TracePrinter::print_change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
   std::vector<UOp> gone{before}, come{after};
@@ -158,7 +163,7 @@ void TracePrinter::print_change(UOp before, UOp after, const std::string& indent
     for (UOp u : old_nodes) in_old.insert(u), num_visited_ += 1 + u.num_src();
     for (UOp u : new_nodes) in_new.insert(u), num_visited_ += 1 + u.num_src();
     if (num_visited_ > kMaxLookedAt)
-      write_(indent + "  from here on, what comes and goes below a node is not shown: there is too much of it\n");
+      write_text_(indent + "  from here on, what comes and goes below a node is not shown: there is too much of it\n");
     auto only = [&](const std::vector<UOp>& nodes, const UOpSet& other, UOp root) {
       std::vector<UOp> out;
       for (UOp u : nodes)
@@ -173,13 +178,13 @@ void TracePrinter::print_change(UOp before, UOp after, const std::string& indent
               printed.insert(s))
             context.push_back(s);
   }
-  for (UOp u : context) write_(indent + "      " + trace_line(u, *this) + "\n");
+  for (UOp u : context) write_text_(indent + "      " + trace_line(u, *this) + "\n");
   auto list = [&](const std::vector<UOp>& nodes, std::string_view sign, std::string_view color) {
-    size_t skip = nodes.size() > style_.max_lines ? nodes.size() - style_.max_lines : 0;
-    if (skip) write_(indent + "  " + std::string(sign) + "   ... " + std::to_string(skip) + " more\n");
+    size_t skip = nodes.size() > print_style_.max_lines ? nodes.size() - print_style_.max_lines : 0;
+    if (skip) write_text_(indent + "  " + std::string(sign) + "   ... " + std::to_string(skip) + " more\n");
     for (size_t i = skip; i < nodes.size(); i++)
-      write_(indent + "  " + (style_.use_color ? std::string(color) : "") + std::string(sign) + "   " +
-             trace_line(nodes[i], *this) + (style_.use_color ? "\x1b[0m" : "") + "\n");
+      write_text_(indent + "  " + (print_style_.use_color ? std::string(color) : "") + std::string(sign) + "   " +
+             trace_line(nodes[i], *this) + (print_style_.use_color ? "\x1b[0m" : "") + "\n");
   };
   list(gone, "-", "\x1b[31m");
   list(come, "+", "\x1b[32m");

@@ -14,7 +14,7 @@ struct TraceFilter {
   std::string rule;     // name of the rule, or part of its "file:line"; `*` matches any text
   OpSet ops;            // ops of the rewritten node
   int64_t node = -1;    // number #N of a node that the rewrite must replace, result in, or create; -1 for any node
-  bool includes_nested = false;  // include rewrites inside rules
+  bool should_include_nested = false;  // include rewrites inside rules
   std::string stage;    // name of a stage; the caller passes only events of this stage
 
   bool is_match(const TraceRule& rule, UOp before) const;
@@ -22,7 +22,7 @@ struct TraceFilter {
 };
 
 // Returns an error if no rule of the catalog matches `filter.rule`. The error suggests the nearest names.
-Status check_names_a_rule(const TraceFilter& filter);
+Status check_rule_name(const TraceFilter& filter);
 
 class TracePrinter : public TraceConsumer {
  public:
@@ -34,7 +34,7 @@ class TracePrinter : public TraceConsumer {
   };
 
   TracePrinter(TraceFilter filter, PrintStyle style, Write write)
-      : filter_(std::move(filter)), style_(style), write_(std::move(write)) {}
+      : trace_filter_(std::move(filter)), print_style_(style), write_text_(std::move(write)) {}
 
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
   void made_for(std::string_view what) override;
@@ -49,10 +49,10 @@ class TracePrinter : public TraceConsumer {
  private:
   void print_change(UOp before, UOp after, const std::string& indent);
 
-  TraceFilter filter_;
-  PrintStyle style_;
-  Write write_;
-  std::string stage_;
+  TraceFilter trace_filter_;
+  PrintStyle print_style_;
+  Write write_text_;
+  std::string stage_name_;
   // in the current stage: the numbers of printed rewrites, of rewrites that are not discarded, and of discarded ones
   size_t num_shown_ = 0, num_in_result_ = 0, num_discarded_ = 0;
   size_t num_visited_ = 0;    // number of nodes and sources visited to find changed nodes

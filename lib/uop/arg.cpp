@@ -72,7 +72,7 @@ std::optional<RecordClass> parse_record_class(std::string_view name) {
   return std::nullopt;
 }
 
-bool record_fits(RecordClass c, std::span<const Arg> v) {
+bool is_fitting_record(RecordClass c, std::span<const Arg> v) {
   auto tuple_of = [](Arg a, auto is) { return a.is_tuple() && std::all_of(a.items().begin(), a.items().end(), is); };
   auto is_opt = [](Arg a) { return a.is(RecordClass::Opt); };
   if (c != RecordClass::Open && v.size() != fields_of(c).size()) return false;
@@ -96,7 +96,7 @@ bool record_fits(RecordClass c, std::span<const Arg> v) {
 std::string_view Arg::text() const { return static_cast<const Graph::TextRep*>(p_)->as_view(); }
 std::span<const Arg> Arg::items() const { return static_cast<const Graph::ItemsRep*>(p_)->as_view(); }
 
-bool Arg::slow_equal(Arg a, Arg b) {
+bool Arg::is_equal_slowly(Arg a, Arg b) {
   if (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && (a.kind_ == Kind::Tuple || a.kind_ == Kind::Record)) {
     auto *x = static_cast<const Graph::ItemsRep*>(a.p_), *y = static_cast<const Graph::ItemsRep*>(b.p_);
     return x->hash == y->hash && std::ranges::equal(x->as_view(), y->as_view());
@@ -108,19 +108,19 @@ bool Arg::slow_equal(Arg a, Arg b) {
 // Returns the hash of an Arg of any kind except Int. Equal numbers of different kinds must have equal hashes.
 uint32_t Arg::hash_of_others() const {
   switch (kind_) {
-    case Kind::Bool: return mixed(uint64_t(i_), Kind::Int);
+    case Kind::Bool: return mixed_hash(uint64_t(i_), Kind::Int);
     case Kind::Float:
-      if (std::isnan(d_)) return mixed(0x7FF8, kind_);
-      if (d_ != std::trunc(d_) || std::isinf(d_)) return mixed(uint64_t(i_), kind_);
-      if (std::fabs(d_) < 9.2e18) return mixed(uint64_t(int64_t(d_)), Kind::Int);
+      if (std::isnan(d_)) return mixed_hash(0x7FF8, kind_);
+      if (d_ != std::trunc(d_) || std::isinf(d_)) return mixed_hash(uint64_t(i_), kind_);
+      if (std::fabs(d_) < 9.2e18) return mixed_hash(uint64_t(int64_t(d_)), Kind::Int);
       return Arg(tgc::Int::trunc(d_)).hash();
     case Kind::Str:
     case Kind::Bytes:
-    case Kind::Raw: return mixed(static_cast<const Graph::TextRep*>(p_)->hash, kind_);
+    case Kind::Raw: return mixed_hash(static_cast<const Graph::TextRep*>(p_)->hash, kind_);
     case Kind::Tuple:
-    case Kind::Record: return mixed(static_cast<const Graph::ItemsRep*>(p_)->hash, kind_);
-    case Kind::UOp: return mixed(static_cast<const Node*>(p_)->hash, kind_);
-    default: return mixed(uint64_t(i_), kind_);
+    case Kind::Record: return mixed_hash(static_cast<const Graph::ItemsRep*>(p_)->hash, kind_);
+    case Kind::UOp: return mixed_hash(static_cast<const Node*>(p_)->hash, kind_);
+    default: return mixed_hash(uint64_t(i_), kind_);
   }
 }
 
@@ -168,7 +168,7 @@ std::string Arg::repr() const {
 std::string Arg::str() const { return is_str() ? std::string(text()) : repr(); }
 
 Order py_compare(Arg a, Arg b) {
-  if (Arg::identical(a, b)) return Order::Equal;
+  if (Arg::is_identical(a, b)) return Order::Equal;
   auto number = [](Arg x) { return x.is_op() ? Const(int(x.op())) : x.to_const(); };  // in Python, an Ops is an int
   if ((a.is_const() || a.is_op()) && (b.is_const() || b.is_op())) return compare_const(number(a), number(b));
   if (a.kind() == b.kind()) switch (a.kind()) {

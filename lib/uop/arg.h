@@ -26,7 +26,7 @@ std::span<const std::string_view> fields_of(RecordClass c);  // the names of the
 std::optional<RecordClass> parse_record_class(std::string_view name);
 class Arg;
 // Returns true if `fields` have the number and types that a record of class `c` needs.
-bool record_fits(RecordClass c, std::span<const Arg> fields);
+bool is_fitting_record(RecordClass c, std::span<const Arg> fields);
 
 class Arg {
  public:
@@ -87,12 +87,12 @@ class Arg {
 
   // Python's ==, except that NaN equals itself and no Op equals a number. Interned args must belong to the same graph.
   friend bool operator==(Arg a, Arg b) {
-    return (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.i_ == b.i_) || slow_equal(a, b);
+    return (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.i_ == b.i_) || is_equal_slowly(a, b);
   }
-  uint32_t hash() const { return kind_ == Kind::Int ? mixed(uint64_t(i_), Kind::Int) : hash_of_others(); }
+  uint32_t hash() const { return kind_ == Kind::Int ? mixed_hash(uint64_t(i_), Kind::Int) : hash_of_others(); }
 
   // Returns true if `a` and `b` have the same type and value, and so print alike.
-  static bool identical(Arg a, Arg b) {
+  static bool is_identical(Arg a, Arg b) {
     return a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.i_ == b.i_;
   }
 
@@ -103,8 +103,8 @@ class Arg {
 
  private:
   friend class Graph;
-  static bool slow_equal(Arg a, Arg b);
-  static uint32_t mixed(uint64_t value, Kind kind) {
+  static bool is_equal_slowly(Arg a, Arg b);
+  static uint32_t mixed_hash(uint64_t value, Kind kind) {
     uint64_t h = (value ^ uint64_t(kind)) * 0x9E3779B97F4A7C15ull;
     return uint32_t(h >> 32) ^ uint32_t(h);
   }

@@ -44,7 +44,7 @@ Const pow_of(Const x, Const y) {
   if (x.is_integral() && y.is_integral()) {
     Int b = x.as_int(), e = y.as_int();
     if (e >= 0)
-      return b == 0 || b == 1 || b == -1 ? pow(b, e == 0 ? 0 : 1 + uint32_t((e - 1).low64() & 1))
+      return b == 0 || b == 1 || b == -1 ? pow(b, e == 0 ? 0 : 1 + uint32_t((e - 1).low_64_bits() & 1))
                                          : pow(b, exponent_of(e));
     if (b == 0) return kInf;  // Python raises ZeroDivisionError, for which tinygrad's safe_pow returns inf
     return std::pow(b.to_double(), e.to_double());

@@ -292,7 +292,7 @@ std::span<const UOp> ranges_of(UOp u) {
 
 std::span<const UOp> UOp::ranges() const { return ranges_of(*this); }
 
-bool lies_in(UOp u, UOp range) { return contains(ranges_of(u), range); }
+bool is_inside_range(UOp u, UOp range) { return contains(ranges_of(u), range); }
 
 namespace {
 

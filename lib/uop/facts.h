@@ -30,7 +30,7 @@ void inherit_facts(UOp from, UOp to);
 std::vector<UOp> ended_ranges(UOp u);
 // Returns the ranges that enclose `u`, in tinygrad's order (UOp.ranges). A RANGE encloses itself.
 std::span<const UOp> ranges_of(UOp u);
-bool lies_in(UOp u, UOp range);  // true if `range` is in ranges_of(u)
+bool is_inside_range(UOp u, UOp range);  // true if `range` is in ranges_of(u)
 
 // Returns the axis over which the tensor `u` is sharded; nullopt if `u` is not sharded (UOp.axis). Throws Failure for a
 // RESHAPE that moves items between shards.

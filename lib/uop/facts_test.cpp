@@ -54,7 +54,7 @@ ExpectedGraph parse(const std::string& line) {
         else if (field == "ended") n.ended = integers(in);
         else if (field == "render") {
           n.has_render = in.peek() != Type::Null;
-          n.render = in.string_or_null().value_or("");
+          n.render = in.read_string_or_null().value_or("");
         } else if (in.peek() == Type::String) n.shape_fails = in.string() == "error";
         else if (!in.null()) {
           n.has_shape = true;

@@ -168,7 +168,7 @@ const Graph::ItemsRep* Graph::intern_items(std::span<const Arg> items, uint32_t 
     return rep;
   };
   return interned_items_.find_or_add(
-      hash, [&](const ItemsRep* rep) { return std::ranges::equal(rep->as_view(), items, Arg::identical); }, make);
+      hash, [&](const ItemsRep* rep) { return std::ranges::equal(rep->as_view(), items, Arg::is_identical); }, make);
 }
 
 Arg Graph::tuple(std::span<const Arg> items) {
@@ -230,7 +230,7 @@ UOp Graph::variable(std::string_view name, Const min, Const max, DType dtype) {
   return node(Op::DEFINE_VAR, dtype, {}, tuple({str(name), min, max}));
 }
 
-std::unique_ptr<StampArray> Graph::take_stamps() {
+std::unique_ptr<StampArray> Graph::acquire_stamps() {
   std::unique_ptr<StampArray> out;
   if (stamp_pool_.empty()) {
     out = std::make_unique<StampArray>();
@@ -238,9 +238,9 @@ std::unique_ptr<StampArray> Graph::take_stamps() {
     out = std::move(stamp_pool_.back());
     stamp_pool_.pop_back();
   }
-  if (++out->epoch == 0) {
+  if (++out->current_stamp == 0) {
     std::fill(out->stamps.begin(), out->stamps.end(), 0);
-    out->epoch = 1;
+    out->current_stamp = 1;
   }
   return out;
 }
@@ -254,11 +254,11 @@ std::vector<UOp> toposort(UOp root) {
   InlineStack<const Node*, kUsual> out;
   InlineStack<Frame, kUsual> stack;
   Graph& graph = root.graph();
-  auto stamps = graph.take_stamps();
+  auto stamps = graph.acquire_stamps();
   if (root.id() >= stamps->stamps.size()) stamps->stamps.resize(graph.size() + graph.size() / 2 + 64, 0);
   uint32_t* stamp_of = stamps->stamps.data();  // has an element for every source: their ids are smaller than root's id
   // A node can be marked as visited before its sources are visited, because graphs have no cycles.
-  const uint32_t begun = stamps->epoch;
+  const uint32_t begun = stamps->current_stamp;
   stamp_of[root.id()] = begun;
   stack.push_back({root.node(), root.node()->src()});
   while (!stack.empty()) {
@@ -281,7 +281,7 @@ std::vector<UOp> toposort(UOp root) {
       stack.pop_back();
     }
   }
-  graph.return_stamps(std::move(stamps));
+  graph.release_stamps(std::move(stamps));
   return std::vector<UOp>(out.begin(), out.end());
 }
 
@@ -309,13 +309,13 @@ std::vector<UOp> backward_slice(UOp root) {
 }
 
 bool op_in_backward_slice_with_self(UOp root, OpSet ops) {
-  return root.graph().ops().intersects(ops) && any_below(
+  return root.graph().ops().intersects(ops) && is_found_below(
                                                    root, [](UOp) { return true; }, [&](UOp u) { return u.in(ops); });
 }
 
 bool in_backward_slice_with_self(UOp root, UOp needle) {
   auto may_be_above = [&](UOp u) { return u.id() >= needle.id(); };  // a node's id is greater than its sources' ids
-  return any_below(root, may_be_above, [&](UOp u) { return u == needle; });
+  return is_found_below(root, may_be_above, [&](UOp u) { return u == needle; });
 }
 
 std::vector<UOp> prepend(UOp first, UOpSpan rest) {

@@ -16,11 +16,11 @@
 
 namespace tgc {
 
-// The storage of a UOpSet: one stamp per node id. A node is in the set if its stamp equals `epoch`, so a new epoch
-// empties the array. The graph keeps unused arrays in a pool.
+// The storage of a UOpSet: one stamp per node id. A node is in the set if its stamp equals `current_stamp`, so a new
+// epoch empties the array. The graph keeps unused arrays in a pool.
 struct StampArray {
   std::vector<uint32_t> stamps;
-  uint32_t epoch = 0;
+  uint32_t current_stamp = 0;
 };
 
 // A hash table of interned values, with open addressing, at most half full. A slot contains the hash of a value and a
@@ -117,8 +117,8 @@ class Graph {
   Arena& arena() { return arena_; }
   size_t arena_bytes() const { return arena_.total_bytes(); }
 
-  std::unique_ptr<StampArray> take_stamps();
-  void return_stamps(std::unique_ptr<StampArray> stamps) { stamp_pool_.push_back(std::move(stamps)); }
+  std::unique_ptr<StampArray> acquire_stamps();
+  void release_stamps(std::unique_ptr<StampArray> stamps) { stamp_pool_.push_back(std::move(stamps)); }
   // Returns the object of type T that is stored in the graph; makes the object on first use.
   template <class T>
   T& extension() {
@@ -178,20 +178,22 @@ class Graph {
 
 class UOpSet {
  public:
-  explicit UOpSet(Graph& graph) : graph_(graph), stamps_(graph.take_stamps()) {}
+  explicit UOpSet(Graph& graph) : graph_(graph), stamps_(graph.acquire_stamps()) {}
   UOpSet(const UOpSet&) = delete;
   UOpSet& operator=(const UOpSet&) = delete;
-  ~UOpSet() { graph_.return_stamps(std::move(stamps_)); }
+  ~UOpSet() { graph_.release_stamps(std::move(stamps_)); }
 
   // Adds `u`. Returns false if `u` was in the set already.
   bool insert(UOp u) {
     auto& stamps = stamps_->stamps;
     if (u.id() >= stamps.size()) stamps.resize(graph_.size() + graph_.size() / 2 + 64, 0);
-    if (stamps[u.id()] == stamps_->epoch) return false;
-    stamps[u.id()] = stamps_->epoch;
+    if (stamps[u.id()] == stamps_->current_stamp) return false;
+    stamps[u.id()] = stamps_->current_stamp;
     return true;
   }
-  bool contains(UOp u) const { return u.id() < stamps_->stamps.size() && stamps_->stamps[u.id()] == stamps_->epoch; }
+  bool contains(UOp u) const {
+    return u.id() < stamps_->stamps.size() && stamps_->stamps[u.id()] == stamps_->current_stamp;
+  }
   void erase(UOp u) {
     if (contains(u)) stamps_->stamps[u.id()] = 0;
   }
@@ -226,7 +228,7 @@ class UOpMap {
 std::vector<UOp> toposort(UOp root);
 template <class Gate>
 std::vector<UOp> toposort(UOp root, Gate&& gate) {
-  std::vector<UOp> out;
+  std::vector<UOp> node_order;
   struct Frame {
     UOp node;
     uint32_t next;
@@ -243,10 +245,10 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
       enter(node.src(next++));
       continue;
     }
-    if (done.insert(node)) out.push_back(node);
+    if (done.insert(node)) node_order.push_back(node);
     stack.pop_back();
   }
-  return out;
+  return node_order;
 }
 
 // Returns toposort(root), which the graph caches until it caches that of another root.
@@ -259,7 +261,7 @@ std::vector<UOp> backward_slice(UOp root);
 // Returns true if found(u) is true for a visited node u. Visits `root` and its transitive sources, but not sources for
 // which follow(source) is false. Visits each node at most once, in unspecified order, until a node is found.
 template <class Follow, class Found>
-bool any_below(UOp root, Follow&& follow, Found&& found) {
+bool is_found_below(UOp root, Follow&& follow, Found&& found) {
   if (found(root)) return true;
   InlineStack<const Node*, 256> stack;
   stack.push_back(root.node());

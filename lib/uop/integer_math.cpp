@@ -60,7 +60,7 @@ class Counter {
 Int int_vmin(UOp u) { return to_int(u.vmin(), u); }
 Int int_vmax(UOp u) { return to_int(u.vmax(), u); }
 
-bool overflows(UOp u, DType dtype) {
+bool may_overflow(UOp u, DType dtype) {
   return py_less(u.vmin(), dtypes::min(dtype)) || py_less(dtypes::max(dtype), u.vmax());
 }
 

@@ -11,7 +11,7 @@ namespace tgc {
 // Return the least and the greatest value of an integer expression. Throw Failure if the bound is not an integer.
 Int int_vmin(UOp u);
 Int int_vmax(UOp u);
-bool overflows(UOp u, DType dtype);  // true if `u` may have a value that `dtype` cannot represent
+bool may_overflow(UOp u, DType dtype);  // true if `u` may have a value that `dtype` cannot represent
 
 bool is_increasing(UOp u);      // true if `u` provably does not decrease when one of its variables grows
 Int const_factor(UOp u);        // an integer known to divide `u`; may be negative

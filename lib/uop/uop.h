@@ -179,7 +179,7 @@ struct RewriteSlot {
 // Data that the rewriter stores in a node. Only lib/rewrite may access the data; hashes and comparisons ignore it.
 class RewriterNote {
   friend struct NodeNotes;
-  [[no_unique_address]] RewriteSlot slot_ = {};
+  [[no_unique_address]] RewriteSlot result_slot_ = {};
   uint16_t tried_ = 0;
 };
 

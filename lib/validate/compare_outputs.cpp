@@ -10,7 +10,7 @@ namespace tgc {
 ToleranceOptions CompareOptions::tolerance_for(UOp root, const Array& expected) const {
   const bool is_asked = tolerance.rtol || tolerance.atol || tolerance.ulp;
   if (is_asked || !expected_file.empty()) return tolerance;
-  return tolerance_between_devices(expected, coarsest_rounding(root), sums_terms(root));
+  return tolerance_between_devices(expected, coarsest_rounding(root), has_summed_terms(root));
 }
 
 Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, const Arrays& expected,
@@ -64,7 +64,7 @@ bool is_promoted(UOp u, const UOpSet& exceeding) {
 }
 
 template <class Is>
-bool any_node(UOp root, Is is) {
+bool has_node_where(UOp root, Is is) {
   std::vector<UOp> nodes = toposort(root);
   return std::any_of(nodes.begin(), nodes.end(), is);
 }
@@ -77,12 +77,13 @@ std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays,
   };
   // A MAX is (a < b) ? b : a, so for a NaN its result depends on the order of its operands, which the optimizer
   // changes.
-  if (differ([](const Comparison& c) { return c.num_nan_actual != c.num_nan_expected; }) && any_node(root, is_maximum))
+  if (differ([](const Comparison& c) { return c.num_nan_actual != c.num_nan_expected; }) &&
+      has_node_where(root, is_maximum))
     return "maxima of NaNs, which depend on the order";
   if (renderer == "LLVM" || !differ([](const Comparison&) { return true; })) return {};
   UOpSet exceeding(root.graph());
   find_exceeding_values(root, exceeding);
-  if (any_node(root, [&](UOp u) { return is_promoted(u, exceeding); }))
+  if (has_node_where(root, [&](UOp u) { return is_promoted(u, exceeding); }))
     return "C computes small integers as int and half as float, and a cast to a wider type keeps what does not fit "
            "them";
   return {};

@@ -15,8 +15,8 @@ struct CompareOptions {
   // runs on the same arrays, or "none" to compare nothing. Empty: REF runs the input graph.
   std::string reference_device = {};
   ToleranceOptions tolerance = {};  // --rtol, --atol, --ulp
-  bool runs_each_stage = false;     // --each-stage: also run the graph after every stage in REF
-  bool accepts_rounding = false;    // accept differences that rounding explains (rounding_effect.h)
+  bool should_run_each_stage = false;  // --each-stage: also run the graph after every stage in REF
+  bool should_accept_rounding = false;  // accept differences that rounding explains (rounding_effect.h)
 
   // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores.
   ToleranceOptions tolerance_for(UOp root, const Array& expected) const;

@@ -166,13 +166,13 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
       const auto [first, count] = places.units(load.src(0), a, unit);
       auto it = std::ranges::lower_bound(by_unit, std::pair(first, int64_t(0)));
       for (; it != by_unit.end() && it->first < first + count; ++it) {
-        const bool stores_first = it->second < i / inner;
-        if (it->second == i / inner || (out && !stores_first)) continue;
+        const bool is_store_first = it->second < i / inner;
+        if (it->second == i / inner || (out && !is_store_first)) continue;
         // if the storing iteration copies the element to itself, it changes nothing
         if (store.src(1) == load && loaded->as<int64_t>()[size_t(it->second * inner)] == a) continue;
         out = Hazard{"data" + load.src(0).arg().repr(), a, loops.values(it->second), all.values(i),
-                     loops.count, stores_first};
-        if (stores_first) return out;
+                     loops.count, is_store_first};
+        if (is_store_first) return out;
       }
     }
   }
@@ -202,8 +202,8 @@ std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
     Loops loops;
     if (!std::ranges::all_of(end.src().subspan(1), [&](UOp r) { return loops.add(r); })) continue;
     auto hazard = hazard_of(store, loops, variables, ArgumentUnits(places), only_shared);
-    if (hazard && (!out || hazard->stores_first)) out = std::move(hazard);
-    if (out && out->stores_first) return out;
+    if (hazard && (!out || hazard->is_store_first)) out = std::move(hazard);
+    if (out && out->is_store_first) return out;
   }
   return out;
 }

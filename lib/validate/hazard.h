@@ -15,7 +15,7 @@ struct Hazard {
   // values of the loops, by name (such as "r0"), in the storing iteration and in the loading iteration
   std::map<std::string, int64_t> store_iteration, load_iteration;
   int64_t num_iterations = 0;
-  bool stores_first = false;   // the storing iteration is the earlier one, so the new value is loaded even in order
+  bool is_store_first = false;  // the storing iteration is the earlier one, so the new value is loaded even in order
   // Returns the hazard as text.
   std::string text() const;
 };
@@ -26,8 +26,8 @@ struct ArgumentPlace {
 };
 
 // Returns a hazard between two iterations of the loops around a store of `ast`, the AST of a kernel; nullopt if none is
-// found. Prefers a hazard with `stores_first`. `places` has the places of the arguments, by slot; if it is empty, each
-// argument has its own memory. With `only_shared`, considers only loads through another argument than the store's.
+// found. Prefers a hazard with `is_store_first`. `places` has the places of the arguments, by slot; if it is empty,
+// each argument has its own memory. With `only_shared`, considers only loads through another argument than the store's.
 std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
                                   const std::vector<ArgumentPlace>& places = {}, bool only_shared = false);
 

@@ -23,7 +23,7 @@ std::optional<Hazard> hazard_of(const std::string& value, bool only_shared = fal
 TEST_CASE("an iteration that loads what an earlier one stored is a hazard, if it uses the number") {
   const auto hazard = hazard_of("x+y");
   REQUIRE(hazard);
-  CHECK(hazard->stores_first);
+  CHECK(hazard->is_store_first);
   CHECK(hazard->num_iterations == 8);
   CHECK(hazard->buffer == "data0");
   CHECK_FALSE(hazard_of("x+y", true));

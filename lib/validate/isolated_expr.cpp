@@ -27,7 +27,8 @@ UOp element(UOp vector, int64_t i) { return vector.dtype().count() > 1 ? vector.
 int64_t expanded_size(UOp range) {
   AxisType type = range.arg().items().back().axis_type();
   bool expands = type == AxisType::UPCAST || type == AxisType::UNROLL;
-  return expands && range.src(0).is_const() && range.arg().items().size() == 2 ? range.vmax().to_int().low64() + 1 : 0;
+  return expands && range.src(0).is_const() && range.arg().items().size() == 2 ? range.vmax().to_int().low_64_bits() + 1
+                                                                               : 0;
 }
 
 // Returns true if two nodes are the same RANGE, SPECIAL or variable, although a rewrite may have changed one of them.
@@ -69,7 +70,7 @@ std::string loop_size_text(UOp loop) {
 
 ExprIsolator::ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays)
     : graph_(graph), arrays_(std::move(arrays)) {
-  point_ = graph.range(Const(kPoints), kPointAxis, AxisType::GLOBAL);
+  point_ = graph.range(Const(kPointsPerRun), kPointAxis, AxisType::GLOBAL);
   set_of({});
 }
 
@@ -99,7 +100,7 @@ ExprIsolator::Bound ExprIsolator::bound_at(UOp u, const Bound& bound) const {
   if (bound.empty()) return {};
   Bound out;
   for (UOp r : bound)
-    if (u == r || lies_in(u, r)) out.push_back(r);
+    if (u == r || is_inside_range(u, r)) out.push_back(r);
   return out;
 }
 
@@ -111,7 +112,7 @@ const IsolatedExpr* ExprIsolator::known_expr(UOp u, const Bound& bound) {
   return it == memo.end() ? nullptr : &it->second;
 }
 
-const IsolatedExpr& ExprIsolator::isolate(UOp root, const Bound& bound) {
+const IsolatedExpr& ExprIsolator::isolate_node(UOp root, const Bound& bound) {
   if (const IsolatedExpr* there = known_expr(root, bound)) return *there;
   std::vector<UOp> stack{root};
   while (!stack.empty()) {
@@ -145,9 +146,9 @@ IsolatedExpr ExprIsolator::make_expr(UOp u, const Bound& bound) {
     case Op::RANGE:
       if (std::ranges::find(bound, u) != bound.end()) return {.value = u};
       if (int64_t size = expanded_size(u)) return axis_leaf(u.arg()[0].small_int(), size);
-      return leaf(u, bound);
-    case Op::UNROLL: return unroll(u, bound);
-    case Op::CONTRACT: return contract(u, bound);
+      return make_leaf(u, bound);
+    case Op::UNROLL: return isolate_unroll(u, bound);
+    case Op::CONTRACT: return isolate_contract(u, bound);
     case Op::PTRCAT: return vector_of_places(u, bound);
     case Op::DEFINE_GLOBAL:
     case Op::DEFINE_LOCAL:
@@ -170,8 +171,8 @@ IsolatedExpr ExprIsolator::make_expr(UOp u, const Bound& bound) {
       break;
     default: break;
   }
-  if (is_elementwise(u)) return elementwise(u, bound);
-  return u.dtype().is_value() && !(u.dtype() == dtypes::void_) ? leaf(u, bound) : IsolatedExpr{};
+  if (is_elementwise(u)) return isolate_elementwise(u, bound);
+  return u.dtype().is_value() && !(u.dtype() == dtypes::void_) ? make_leaf(u, bound) : IsolatedExpr{};
 }
 
 UOp ExprIsolator::logical_and(UOp a, UOp b) {
@@ -192,14 +193,14 @@ UOp ExprIsolator::load_value(UOp u) {
   return value_of(u, {});
 }
 
-IsolatedExpr ExprIsolator::elementwise(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::isolate_elementwise(UOp u, const Bound& bound) {
   std::vector<UOp> src;
   std::vector<UOp> valids;
   bool has_valid = false;
   IsolatedExpr out{.leaf_set = leaf_set_of_sources(u, bound)};
   for (size_t i = 0; i < u.num_src(); i++) {
     src.push_back(value_of(u.src(i), bound));
-    if (!src.back()) return leaf(u, bound);
+    if (!src.back()) return make_leaf(u, bound);
     if (u.in(ops::Binary) && u.dtype().is(Scalar::Index) && dtypes::is_int(src.back().dtype()))
       src.back() = src.back().cast(u.dtype());  // tinygrad allows an int operand in index arithmetic
     const IsolatedExpr& c = source(u, i, bound);
@@ -255,7 +256,7 @@ IsolatedExpr ExprIsolator::vector_of_places(UOp u, const Bound& bound) {
 
 IsolatedExpr ExprIsolator::where(UOp u, const Bound& bound) {
   UOp cond = value_of(u.src(0), bound), yes = value_of(u.src(1), bound), no = value_of(u.src(2), bound);
-  if (!cond || !yes || !no) return leaf(u, bound);
+  if (!cond || !yes || !no) return make_leaf(u, bound);
   IsolatedExpr out{.value = u.with_src({cond, yes, no}), .leaf_set = leaf_set_of_sources(u, bound)};
   auto valid_of = [&](size_t i) { return source(u, i, bound).is_address() ? UOp() : source(u, i, bound).valid; };
   const UOp yes_valid = valid_of(1), no_valid = valid_of(2);
@@ -279,7 +280,7 @@ IsolatedExpr ExprIsolator::constant(UOp u) {
     valid.push_back(Const(!c.is_invalid()));
     numbers.push_back(c.is_invalid() ? Const(int64_t(0)) : c);
   }
-  bool all = std::ranges::all_of(valid, [](Const c) { return c.to_int().low64() != 0; });
+  bool all = std::ranges::all_of(valid, [](Const c) { return c.to_int().low_64_bits() != 0; });
   DType bools = n > 1 ? dtypes::bool_.vec(int64_t(n)) : dtypes::bool_;
   auto made = [&](DType d, const std::vector<Const>& c) {
     return n > 1 ? graph_.constant(d, c) : graph_.constant(d, c[0]);
@@ -288,7 +289,7 @@ IsolatedExpr ExprIsolator::constant(UOp u) {
 }
 
 IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
-  return leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
+  return make_leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
 }
 
 // Returns those `each` elements of `vector` that belong to the position on `axes` that the leaves of these axes give.
@@ -310,14 +311,14 @@ UOp ExprIsolator::value_at_position(UOp vector, std::span<const Arg> axes, int64
   return each > 1 ? graph_.node(Op::VECTORIZE, vector.dtype().scalar().vec(each), out) : out[0];
 }
 
-IsolatedExpr ExprIsolator::unroll(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::isolate_unroll(UOp u, const Bound& bound) {
   IsolatedExpr from = source(u, 0, bound);
   if (!u.dtype().is_ptr() && from.is_address())
     from.memory = {}, from.valid = {}, from.value = value_of(u.src(0), bound);
-  if (!from.value) return u.dtype().is_ptr() ? IsolatedExpr{} : leaf(u, bound);
+  if (!from.value) return u.dtype().is_ptr() ? IsolatedExpr{} : make_leaf(u, bound);
   int64_t positions = 1, n = from.value.dtype().count();
   for (Arg axis : u.arg().items()) positions *= axis[1].small_int();
-  if (n % positions || positions > kMostPositions) return u.dtype().is_ptr() ? IsolatedExpr{} : leaf(u, bound);
+  if (n % positions || positions > kMostPositions) return u.dtype().is_ptr() ? IsolatedExpr{} : make_leaf(u, bound);
   for (Arg axis : u.arg().items())
     from.leaf_set = union_set(from.leaf_set, axis_leaf(axis[0].small_int(), axis[1].small_int()).leaf_set);
   if (positions == 1) return from;
@@ -336,13 +337,13 @@ std::vector<UOp> ExprIsolator::values_at_all_positions(UOp value, std::span<cons
     for (UOp v : out)
       for (int64_t i = 0; i < axis[1].small_int(); i++) more.push_back(substitute(v, {{at, at.const_like(Const(i))}}));
     out = std::move(more);
-    estimated_work_ += int64_t(out.size()) * kPoints * 64;
+    estimated_work_ += int64_t(out.size()) * kPointsPerRun * 64;
     if (out.size() > size_t(kMostPositions) || estimated_work_ > kMostWork) return {};
   }
   return out;
 }
 
-uint32_t ExprIsolator::set_without(uint32_t leaves, std::span<const Arg> axes) {
+uint32_t ExprIsolator::leaf_set_without(uint32_t leaves, std::span<const Arg> axes) {
   std::vector<uint32_t> rest;
   for (Arg axis : axes) (void)axis_leaf(axis[0].small_int(), axis[1].small_int());
   for (uint32_t l : leaf_sets_[leaves])
@@ -354,37 +355,39 @@ uint32_t ExprIsolator::set_without(uint32_t leaves, std::span<const Arg> axes) {
   return set_of(std::move(rest));
 }
 
-IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::isolate_contract(UOp u, const Bound& bound) {
   const IsolatedExpr from = source(u, 0, bound);
   UOp value = value_of(u.src(0), bound);
-  auto unknown = [&] { return u.dtype().is_value() && u.dtype() != dtypes::void_ ? leaf(u, bound) : IsolatedExpr{}; };
+  auto unknown = [&] {
+    return u.dtype().is_value() && u.dtype() != dtypes::void_ ? make_leaf(u, bound) : IsolatedExpr{};
+  };
   if (!value || from.valid) return unknown();
   std::vector<UOp> elements;
   for (UOp v : values_at_all_positions(value, u.arg().items()))
     for (int64_t k = 0; k < v.dtype().count(); k++) elements.push_back(element(v, k));
   if (elements.empty()) return unknown();
   return {.value = elements.size() > 1 ? graph_.node(Op::VECTORIZE, u.dtype(), elements) : elements[0],
-          .leaf_set = set_without(from.leaf_set, u.arg().items())};
+          .leaf_set = leaf_set_without(from.leaf_set, u.arg().items())};
 }
 
-IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::make_leaf(UOp u, const Bound& bound) {
   if (!bound.empty()) return {};  // the node may have another value in each iteration of the reduction
-  if (auto it = leaf_of_.find(u.id()); it != leaf_of_.end()) return it->second;
+  if (auto it = exprs_of_leaves_.find(u.id()); it != exprs_of_leaves_.end()) return it->second;
   for (const Leaf& l : leaves_)
     if (u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}) && counts_alike(u, l.node)) {
-      IsolatedExpr same = leaf_of_.at(l.node.id());
+      IsolatedExpr same = exprs_of_leaves_.at(l.node.id());
       if (!(same.value.dtype() == u.dtype())) same.value = same.value.cast(u.dtype());
-      return leaf_of_[u.id()] = same;
+      return exprs_of_leaves_[u.id()] = same;
     }
   int64_t n = u.dtype().count();
   uint32_t number = uint32_t(leaves_.size());
-  leaves_.push_back({u, num_slots_});
+  leaves_.push_back({u, num_leaf_slots_});
   bool is_float = dtypes::is_float(u.dtype());
   DType as = is_float ? dtypes::float64 : dtypes::int64;
   UOp array = graph_.node(Op::DEFINE_GLOBAL, as.ptr(), {}, Arg(kLeafArrayNumber + !is_float));
   std::vector<UOp> elements;
   for (int64_t i = 0; i < n; i++) {
-    UOp one = array.index_ptr(point_ + Const(num_slots_++ * kPoints)).load();
+    UOp one = array.index_ptr(point_ + Const(num_leaf_slots_++ * kPointsPerRun)).load();
     if (u.in({Op::RANGE, Op::SPECIAL}) && !u.src(0).is_const()) {  // the loop's size depends on variables
       UOp size = value_of(u.src(0), {});
       if (size) one = one.alu(Op::MOD, size.cast(as).maximum(Const(int64_t(1))));
@@ -392,12 +395,12 @@ IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
     elements.push_back(one.cast(u.dtype().scalar()));
   }
   UOp value = n > 1 ? graph_.node(Op::VECTORIZE, u.dtype(), elements) : elements[0];
-  return leaf_of_[u.id()] = {.value = value, .leaf_set = set_of({number})};
+  return exprs_of_leaves_[u.id()] = {.value = value, .leaf_set = set_of({number})};
 }
 
 IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
   const IsolatedExpr base = source(u, 0, bound);
-  auto unknown = [&] { return u.dtype().is_ptr() ? IsolatedExpr{} : leaf(u, bound); };
+  auto unknown = [&] { return u.dtype().is_ptr() ? IsolatedExpr{} : make_leaf(u, bound); };
   if (!base.is_address() || u.num_src() < 2 || u.num_src() > 3) return unknown();
   const IsolatedExpr& at = source(u, 1, bound);
   UOp offset = value_of(u.src(1), bound);
@@ -445,12 +448,12 @@ UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
 
 IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   const IsolatedExpr place = source(u, 0, bound);
-  if (!place.is_address()) return leaf(u, bound);
+  if (!place.is_address()) return make_leaf(u, bound);
   UOp alt;
   if (u.num_src() > 1 && u.src(1).dtype().is_value() && !(u.src(1).dtype() == dtypes::void_))
     alt = value_of(u.src(1), bound);
   UOp value = load_from(place, u.dtype(), alt);
-  return value ? IsolatedExpr{.value = value, .leaf_set = leaf_set_of_sources(u, bound)} : leaf(u, bound);
+  return value ? IsolatedExpr{.value = value, .leaf_set = leaf_set_of_sources(u, bound)} : make_leaf(u, bound);
 }
 // Makes the REDUCE a leaf if it cannot be isolated or is too much work.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
@@ -461,28 +464,29 @@ IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   for (UOp r : u.src().subspan(1))
     if (r.is(Op::UNROLL)) axes.insert(axes.end(), r.arg().items().begin(), r.arg().items().end());
   for (UOp r : reduced_ranges(u)) {
-    if (!r.src(0).is_const()) return leaf(u, bound);
-    iterations *= std::min<int64_t>(r.src(0).arg().to_const().to_int().low64(), kMostIterations + 1);
-    if (iterations > kMostIterations || iterations <= 0) return leaf(u, bound);
+    if (!r.src(0).is_const()) return make_leaf(u, bound);
+    iterations *= std::min<int64_t>(r.src(0).arg().to_const().to_int().low_64_bits(), kMostIterations + 1);
+    if (iterations > kMostIterations || iterations <= 0) return make_leaf(u, bound);
     if (std::ranges::find(inside, r) == inside.end()) inside.push_back(r);
     src.push_back(r);
   }
-  for (UOp r : bound) iterations *= r.vmax().to_int().low64() + 1;
+  for (UOp r : bound) iterations *= r.vmax().to_int().low_64_bits() + 1;
   std::ranges::sort(inside, {}, [](UOp r) { return r.id(); });
-  isolate(u.src(0), inside);
+  isolate_node(u.src(0), inside);
   src[0] = value_of(u.src(0), inside);
   const IsolatedExpr& term = *known_expr(u.src(0), inside);
-  if (!src[0] || (term.valid && !term.is_address())) return leaf(u, bound);  // a sum with an Invalid term has no value
-  estimated_work_ += iterations * kPoints * 16;
-  if (estimated_work_ > kMostWork) return leaf(u, bound);
+  // a sum with an Invalid term has no value
+  if (!src[0] || (term.valid && !term.is_address())) return make_leaf(u, bound);
+  estimated_work_ += iterations * kPointsPerRun * 16;
+  if (estimated_work_ > kMostWork) return make_leaf(u, bound);
   uint32_t leaves = known_expr(u.src(0), inside)->leaf_set;
   auto reduced = [&] { return src.size() > 1 || u.dtype() != src[0].dtype() ? u.with_src(src) : src[0]; };
   if (axes.empty()) return {.value = reduced(), .leaf_set = leaves};
   UOp sum;
   for (UOp one : values_at_all_positions(src[0], axes)) sum = sum ? sum.alu(u.arg().op(), one) : one;
-  if (!sum || !(sum.dtype() == u.dtype())) return leaf(u, bound);
+  if (!sum || !(sum.dtype() == u.dtype())) return make_leaf(u, bound);
   src[0] = sum;
-  return {.value = reduced(), .leaf_set = set_without(leaves, axes)};
+  return {.value = reduced(), .leaf_set = leaf_set_without(leaves, axes)};
 }
 
 }  // namespace tgc

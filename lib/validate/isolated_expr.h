@@ -43,7 +43,7 @@ std::string loop_size_text(UOp loop);
 
 class ExprIsolator {
  public:
-  static constexpr int64_t kPoints = 32;       // number of sample points that one run evaluates
+  static constexpr int64_t kPointsPerRun = 32;  // number of sample points that one run evaluates
   // Number of the DEFINE_GLOBAL with the values of float leaves, as doubles. The next one has all others, as longs.
   static constexpr int64_t kLeafArrayNumber = 1000000;
 
@@ -51,10 +51,12 @@ class ExprIsolator {
   // are added to `graph`.
   ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays);
 
-  const IsolatedExpr& expr_of(UOp u) { return isolate(u, {}); }
+  const IsolatedExpr& expr_of(UOp u) { return isolate_node(u, {}); }
   // Returns true if `u` became a leaf because it could not be isolated. Returns false for loops, launch indices and
   // variables.
-  bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
+  bool is_opaque(UOp u) const {
+    return exprs_of_leaves_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR});
+  }
   // Returns the node's value, or a load of its element for an INDEX that is used as a value; null if there is none.
   UOp load_value(UOp u);
 
@@ -63,19 +65,19 @@ class ExprIsolator {
   const std::vector<uint32_t>& leaf_set(uint32_t set) const { return leaf_sets_[set]; }  // indices into leaf_list()
   uint32_t union_set(uint32_t a, uint32_t b);                // returns the number of the union of two sets of leaves
   std::span<const IsolatedMemory> memories() const { return memories_; }
-  int64_t num_leaf_slots() const { return num_slots_; }
+  int64_t num_leaf_slots() const { return num_leaf_slots_; }
 
  private:
   using Bound = std::vector<UOp>;
   using Memo = std::unordered_map<uint32_t, IsolatedExpr>;
 
-  const IsolatedExpr& isolate(UOp u, const Bound& bound);
+  const IsolatedExpr& isolate_node(UOp u, const Bound& bound);
   const IsolatedExpr* known_expr(UOp u, const Bound& bound);
   Bound bound_at(UOp u, const Bound& bound) const;
   IsolatedExpr make_expr(UOp u, const Bound& bound);
   const IsolatedExpr& source(UOp u, size_t i, const Bound& bound) { return *known_expr(u.src(i), bound); }
   UOp value_of(UOp u, const Bound& bound);
-  IsolatedExpr elementwise(UOp u, const Bound& bound);
+  IsolatedExpr isolate_elementwise(UOp u, const Bound& bound);
   IsolatedExpr vector_of_places(UOp u, const Bound& bound);
   IsolatedExpr where(UOp u, const Bound& bound);
   IsolatedExpr constant(UOp u);
@@ -88,10 +90,10 @@ class ExprIsolator {
   IsolatedExpr axis_leaf(int64_t axis, int64_t size);
   UOp value_at_position(UOp vector, std::span<const Arg> axes, int64_t each);
   std::vector<UOp> values_at_all_positions(UOp value, std::span<const Arg> axes);
-  uint32_t set_without(uint32_t leaves, std::span<const Arg> axes);
-  IsolatedExpr unroll(UOp u, const Bound& bound);
-  IsolatedExpr contract(UOp u, const Bound& bound);
-  IsolatedExpr leaf(UOp u, const Bound& bound);
+  uint32_t leaf_set_without(uint32_t leaves, std::span<const Arg> axes);
+  IsolatedExpr isolate_unroll(UOp u, const Bound& bound);
+  IsolatedExpr isolate_contract(UOp u, const Bound& bound);
+  IsolatedExpr make_leaf(UOp u, const Bound& bound);
   UOp load_from(const IsolatedExpr& place, DType dtype, UOp alt);
   UOp logical_and(UOp a, UOp b);
   uint32_t set_of(std::vector<uint32_t> leaves);
@@ -102,13 +104,13 @@ class ExprIsolator {
   UOp point_;
   std::map<std::vector<uint32_t>, Memo> known_exprs_;
   std::vector<Leaf> leaves_;
-  std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id of a leaf: the expression that loads its value
+  std::map<uint32_t, IsolatedExpr> exprs_of_leaves_;  // by node id of a leaf: the expression that loads its value
   std::vector<IsolatedMemory> memories_;
-  std::map<std::vector<uint32_t>, IsolatedExpr> versions_;  // memories after stores; after() makes the keys
+  std::map<std::vector<uint32_t>, IsolatedExpr> memory_versions_;  // memories after stores; after() makes the keys
   std::vector<std::vector<uint32_t>> leaf_sets_;
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joined_sets_;
-  int64_t num_slots_ = 0;
+  int64_t num_leaf_slots_ = 0;
   int64_t estimated_work_ = 0;  // estimated number of evaluations of nodes in all REDUCEs and CONTRACTs
 };
 

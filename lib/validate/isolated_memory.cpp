@@ -68,7 +68,7 @@ IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
   std::ranges::sort(key);
   key.erase(std::unique(key.begin(), key.end()), key.end());
   key.insert(key.begin(), define.id());
-  auto [it, is_new] = versions_.try_emplace(key);
+  auto [it, is_new] = memory_versions_.try_emplace(key);
   if (!is_new) return it->second;
   const auto memory = std::ranges::find(memories_, base.memory, &IsolatedMemory::define);
   const int64_t number = kLeafArrayNumber + 2 + int64_t(memories_.size()), size = memory->num_scalars;

@@ -221,7 +221,7 @@ InputDistribution input_distribution(UOp root, uint64_t seed) {
 }
 
 std::string note_on_floats(const InputDistribution& draw) {
-  return draw.has_unit() ? draw.text() + ": others make NaNs" : "";
+  return draw.has_unit_arrays() ? draw.text() + ": others make NaNs" : "";
 }
 
 std::set<std::string> constrained_inputs(UOp root) {
@@ -260,7 +260,7 @@ std::set<std::string> redraw_inputs(UOp root, InputSet set, const InputDistribut
   const std::set<std::string> constrained = constrained_inputs(root);
   const std::vector<UOp> nodes = toposort(root);
   std::set<std::string> out;
-  for (const BufferSpec& b : buffers_of(nodes)) {
+  for (const BufferSpec& b : buffers_of_nodes(nodes)) {
     if (constrained.contains(b.name()) || find_array(given, b.name())) continue;
     auto at = std::ranges::find(inputs, b.name(), &NamedArray::name);
     if (at == inputs.end()) continue;

@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-Status take_expected(Arrays& expected, const Executable& kernel, const std::string& file) {
+Status take_expected_arrays(Arrays& expected, const Executable& kernel, const std::string& file) {
   return catch_failures([&] {
     if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
     for (NamedArray& e : expected) {
@@ -56,13 +56,13 @@ void KernelTrial::begin_trial(ChosenVariables chosen, Arrays inputs) {
   variables_ = values_of(chosen_variables_);
 }
 
-bool KernelTrial::draws_arrays(const Executable& kernel) const {
+bool KernelTrial::has_drawn_arrays(const Executable& kernel) const {
   return input_distribution_ && std::ranges::any_of(kernel.buffers(), [&](const BufferSpec& b) {
            return b.is_read && !find_array(given_inputs_.arrays, b.name());
          });
 }
 
-Result<Arrays> KernelTrial::inputs_for(const Executable& kernel) const {
+Result<Arrays> KernelTrial::inputs_for_kernel(const Executable& kernel) const {
   Arrays known = copy_of(inputs_);
   for (const BufferSpec& b : kernel.buffers()) {
     const Array* given = find_array(known, b.name()) ? nullptr : find_array(given_inputs_.arrays, b.name());
@@ -73,7 +73,7 @@ Result<Arrays> KernelTrial::inputs_for(const Executable& kernel) const {
 
 Result<Arrays> KernelTrial::inputs_of(InputSet set) const {
   return catch_failures([&] {
-    const Executable kernel = std::move(Executable::for_ref(root_).value_or_throw());
+    const Executable kernel = std::move(Executable::make_for_ref(root_).value_or_throw());
     Arrays out =
         std::move(input_arrays(kernel.buffers(), given_inputs_.arrays, given_inputs_.arrays_file, input_distribution_)
                       .value_or_throw());

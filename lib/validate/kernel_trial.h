@@ -27,7 +27,7 @@ struct TrialInputs {
 
 // Converts `expected`, the arrays of the file `file`, to the dtypes of the kernel. Fails unless they are exactly the
 // arrays that the kernel stores.
-Status take_expected(Arrays& expected, const Executable& kernel, const std::string& file);
+Status take_expected_arrays(Arrays& expected, const Executable& kernel, const std::string& file);
 
 class KernelTrial {
  public:
@@ -47,10 +47,10 @@ class KernelTrial {
   const Arrays& file_arrays() const { return given_inputs_.arrays; }
   // Returns the distribution of drawn arrays; unset if there is no seed.
   const std::optional<InputDistribution>& distribution() const { return input_distribution_; }
-  bool draws_arrays(const Executable& kernel) const;  // true if an array that `kernel` reads is drawn
+  bool has_drawn_arrays(const Executable& kernel) const;  // true if an array that `kernel` reads is drawn
   // Returns the arrays for another executable of the kernel. Takes those that inputs() lacks from the given arrays, or
   // draws them. Fails if an array is missing or does not fit.
-  Result<Arrays> inputs_for(const Executable& kernel) const;
+  Result<Arrays> inputs_for_kernel(const Executable& kernel) const;
   // Returns inputs of the trial's kernel, with arrays redrawn from `set` (redraw_inputs); no arrays if none is redrawn.
   Result<Arrays> inputs_of(InputSet set) const;
 

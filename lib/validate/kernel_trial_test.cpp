@@ -20,7 +20,7 @@ InputGraph kernel_with_variable() {
 
 KernelTrial begun(const InputGraph& in, TrialInputs given) {
   KernelTrial trial(in.root, {}, std::move(given), {.runs_in_process = true});
-  trial.begin_trial(Executable::for_ref(in.root).value_or_throw()).value_or_throw();
+  trial.begin_trial(Executable::make_for_ref(in.root).value_or_throw()).value_or_throw();
   return trial;
 }
 
@@ -42,14 +42,14 @@ TEST_CASE("KernelTrial takes a variable from --var, else from the arrays, else f
   CHECK(chosen({.recorded_variables = {{"n", 3}}}) == "n=3, recorded");
   CHECK(chosen({}).ends_with(", drawn"));
   KernelTrial trial(in.root, {}, {.arrays = integer("data1", {1, 2, 3, 4, 5, 6, 7, 8}), .seed = {}});
-  const Status begun = trial.begin_trial(Executable::for_ref(in.root).value_or_throw());
+  const Status begun = trial.begin_trial(Executable::make_for_ref(in.root).value_or_throw());
   REQUIRE_FALSE(begun.ok());
   CHECK(begun.diag().message == "the variable 'n' has no value");
 }
 
 TEST_CASE("KernelTrial tries the smallest and the largest value of each variable that --var does not set") {
   const InputGraph in = kernel_with_variable();
-  const Executable kernel = std::move(Executable::for_ref(in.root).value_or_throw());
+  const Executable kernel = std::move(Executable::make_for_ref(in.root).value_or_throw());
   auto bounds = variables_at_bounds(kernel, begun(in, {.recorded_variables = {{"n", 3}}}).chosen_variables());
   REQUIRE(bounds.size() == 2);
   CHECK(text_of(bounds[0]) == "n=0, the smallest");
@@ -74,11 +74,11 @@ TEST_CASE("KernelTrial compares a candidate with what REF computes for the same 
 
 TEST_CASE("take_expected refuses arrays that the kernel does not store, and files that lack one") {
   const InputGraph in = kernel_with_variable();
-  const Executable kernel = std::move(Executable::for_ref(in.root).value_or_throw());
+  const Executable kernel = std::move(Executable::make_for_ref(in.root).value_or_throw());
   Arrays right = integer("data0", {0, 0, 0, 0, 0, 0, 0, 0}), other = integer("data1", {1}), none;
-  CHECK(take_expected(right, kernel, "f.npz").ok());
-  CHECK(take_expected(other, kernel, "f.npz").diag().message == "the kernel stores no array 'data1'");
-  CHECK_FALSE(take_expected(none, kernel, "f.npz").ok());
+  CHECK(take_expected_arrays(right, kernel, "f.npz").ok());
+  CHECK(take_expected_arrays(other, kernel, "f.npz").diag().message == "the kernel stores no array 'data1'");
+  CHECK_FALSE(take_expected_arrays(none, kernel, "f.npz").ok());
 }
 
 TEST_CASE("input_distribution draws no negative numbers for arrays on which roots and logarithms depend") {

@@ -274,7 +274,7 @@ std::string LocalRace::text() const {
   const std::string name = memory + "[" + std::to_string(element) + "]";
   const std::string first = "thread " + std::to_string(first_thread);
   const std::string second = "thread " + std::to_string(second_thread);
-  return loads_first ? second + " stores to " + name + ", which " + first +
+  return is_load_first ? second + " stores to " + name + ", which " + first +
                            " loads in an earlier iteration, with no barrier in between"
                      : second + " loads " + name + ", which " + first + " stores, with no barrier in between";
 }

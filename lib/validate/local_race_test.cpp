@@ -84,7 +84,7 @@ TEST_CASE("find_local_race: iterations of a loop race only for elements that bot
     b.store(first + b.thread), b.barrier(), b.load(first + (b.thread + 1) % 8), b.end(i);
     const auto race = find_local_race(b.list);
     CHECK(race.has_value() == !moves);
-    if (race) CHECK(race->loads_first);
+    if (race) CHECK(race->is_load_first);
   }
   ListBuilder before;
   const UOp i = before.loop(4);

@@ -78,7 +78,7 @@ Result<std::vector<NanStep>> NanOrigin::find_steps(std::string_view output, int6
         throw Failure("REF computes " + number_text(stored) + " for " + std::string(output) + "[" +
                       std::to_string(element) + "], which is a number");
       follow_origin(u.src(1));
-      return std::move(steps_);
+      return std::move(nan_steps_);
     }
     throw Failure("no store of the kernel stores to " + std::string(output) + "[" + std::to_string(element) + "]");
   });
@@ -111,7 +111,7 @@ void NanOrigin::for_each_iteration(std::span<const UOp> ranges, Each&& each) {
     if (!loop_values_.emplace(r, 0).second) throw Failure("a loop is inside of itself");
     loop_nest_.push_back(r);
   }
-  while (count_work(), each()) {
+  while (count_work_step(), each()) {
     size_t i = ranges.size();
     while (i > 0 && ++loop_values_[ranges[i - 1]] == sizes[i - 1]) loop_values_[ranges[--i]] = 0;
     if (i > 0) continue;
@@ -121,9 +121,9 @@ void NanOrigin::for_each_iteration(std::span<const UOp> ranges, Each&& each) {
   }
 }
 
-void NanOrigin::count_work() {
-  if (++work_done_ > kMostEvaluated) throw Failure("the kernel is too large to be evaluated at one element");
-  if (work_done_ % 65536 == 0) throw_if_late();
+void NanOrigin::count_work_step() {
+  if (++num_work_steps_ > kMostEvaluated) throw Failure("the kernel is too large to be evaluated at one element");
+  if (num_work_steps_ % 65536 == 0) throw_if_late();
 }
 
 // Limits the depth of the recursion, and makes sure that the stack suffices.
@@ -134,7 +134,7 @@ auto NanOrigin::call_one_level_deeper(Recurse&& recurse) -> decltype(recurse()) 
     int& depth;
     ~Leave() { depth--; }
   } leave{recursion_depth_};
-  return recursion_depth_ % (kStackCheck / 2) == 0 ? with_stack(recurse) : recurse();
+  return recursion_depth_ % (kStackCheckLevels / 2) == 0 ? call_with_stack(recurse) : recurse();
 }
 
 const std::vector<UOp>& NanOrigin::ranges_of(UOp u) {
@@ -162,7 +162,7 @@ Const NanOrigin::value_of(UOp u) {
     at.push_back(it->second);
   }
   if (const KnownNode& k = known_nodes_.at(u); k.has_value && k.range_values == at) return k.value;
-  count_work();
+  count_work_step();
   const Const out = call_one_level_deeper([&] { return compute_value(u); });
   KnownNode& k = known_nodes_.at(u);
   k.range_values = std::move(at), k.value = out, k.has_value = true;
@@ -245,7 +245,7 @@ Const NanOrigin::reduce_value(UOp u) {
 }
 
 void NanOrigin::follow_origin(UOp u) {
-  if (++num_followed_ > kMostFollowed) throw Failure("too many operations lead to the bad element");
+  if (++num_followed_nodes_ > kMostFollowed) throw Failure("too many operations lead to the bad element");
   call_one_level_deeper([&] { follow_operands(u); });
 }
 
@@ -256,7 +256,7 @@ void NanOrigin::follow_operands(UOp u) {
   if (u.is(Op::WHERE)) return follow_origin(u.src(value_of(u.src(0)).truthy() ? 1 : 2));
   if (u.is(Op::INDEX)) {
     const std::string name = "data" + memory_of(u.src(0)).arg().repr();
-    steps_.push_back(
+    nan_steps_.push_back(
         {.node = u,
          .operation_text = number_text(value_of(u)) + " is loaded from " + name + "[" + value_of(u.src(1)).str() + "]",
          .loop_values_text = loop_values_text(),
@@ -306,15 +306,15 @@ void NanOrigin::add_step(UOp u, std::span<const Const> operands, Const result) {
   std::string origins;
   if (!u.is(Op::REDUCE))
     for (UOp s : u.src())
-      if (std::string o = origin_of(s); !o.empty()) origins += (origins.empty() ? "" : ", ") + o;
-  steps_.push_back({.node = u,
+      if (std::string o = origin_text_of(s); !o.empty()) origins += (origins.empty() ? "" : ", ") + o;
+  nan_steps_.push_back({.node = u,
                     .operation_text = with_operands(u, operands) + " = " + number_text(result),
                     .operands_text = origins,
                     .loop_values_text = loop_values_text()});
 }
 
 // Returns a text such as "0 = exp2(-250.1)"; may be empty.
-std::string NanOrigin::origin_of(UOp operand) {
+std::string NanOrigin::origin_text_of(UOp operand) {
   while (operand.in({Op::BIND, Op::AFTER, Op::LOAD, Op::WHERE}))
     operand = operand.src(!operand.is(Op::WHERE) ? 0 : value_of(operand.src(0)).truthy() ? 1 : 2);
   if (operand.in({Op::CONST, Op::RANGE}) || is_bad(value_of(operand))) return {};

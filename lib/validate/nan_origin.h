@@ -52,14 +52,14 @@ class NanOrigin {
   template <class Each>
   void for_each_iteration(std::span<const UOp> ranges, Each&& each);
   bool is_stored_at(UOp store, int64_t element);
-  void count_work();
+  void count_work_step();
   template <class Recurse>
   auto call_one_level_deeper(Recurse&& recurse) -> decltype(recurse());
   void follow_origin(UOp u);
   void follow_operands(UOp u);
   void follow_reduce(UOp u);
   void add_step(UOp u, std::span<const Const> operands, Const result);
-  std::string origin_of(UOp operand);
+  std::string origin_text_of(UOp operand);
   std::string loop_values_text() const;
 
   UOp ast_;
@@ -68,9 +68,9 @@ class NanOrigin {
   std::unordered_map<UOp, KnownNode> known_nodes_;
   std::unordered_map<UOp, int64_t> loop_values_;
   std::vector<UOp> loop_nest_;
-  std::vector<NanStep> steps_;
-  int64_t work_done_ = 0;
-  int num_followed_ = 0;
+  std::vector<NanStep> nan_steps_;
+  int64_t num_work_steps_ = 0;
+  int num_followed_nodes_ = 0;
   int recursion_depth_ = 0;
 };
 

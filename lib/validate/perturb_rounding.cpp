@@ -42,7 +42,7 @@ constexpr OpSet kMayOverflow = {Op::ADD, Op::SUB, Op::MUL};
 class Shaker {
  public:
   Shaker(Graph& graph, int way)
-      : way_(way % kRoundingsOnlyOffset), roundings_only_(way >= kRoundingsOnlyOffset), made_(graph), inexact_(graph),
+      : way_(way % kRoundingWayOffset), roundings_only_(way >= kRoundingWayOffset), made_(graph), inexact_(graph),
         computed_(graph) {}
 
   UOp shake(UOp root) {
@@ -88,7 +88,7 @@ class Shaker {
   }
 
   bool has_noise() const { return way_ > 0; }
-  bool turns_comparisons() const { return way_ < kPerturbations / 2; }
+  bool turns_comparisons() const { return way_ < kNumPerturbations / 2; }
   bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
   UOp scaled(UOp x, bool more, double bits) const {
     double e = (more ? bits : -bits) * epsilon(x.dtype()), least = least_normal(x.dtype());
@@ -111,7 +111,7 @@ class Shaker {
   UOp off(UOp u, const std::vector<UOp>& src, size_t number) const {
     const Const zero = int64_t(0);
     UOp same = u.with_src(src);
-    if (way_ == kWideSums) return wide_sum(u, src).value_or(same);
+    if (way_ == kWideSumsWay) return wide_sum(u, src).value_or(same);
     if (!u.dtype().is_value() || u.dtype().is(Scalar::Index)) return same;
     if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && dtypes::is_int(u.dtype()))
       return cast_to_integer(u, src[0]);
@@ -163,7 +163,7 @@ class Shaker {
     };
     const double instead = way_ % 2 ? -INFINITY : INFINITY;
     const UOp most = reduced(is_nan.where(x.const_like(instead), x), Op::MAX);
-    if (way_ < kPerturbations / 2) return most;
+    if (way_ < kNumPerturbations / 2) return most;
     const UOp nans = reduced(is_nan.where(x, x.const_like(0.0)), Op::ADD);
     return nans.ne(nans).where(nans, most);
   }

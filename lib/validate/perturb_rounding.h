@@ -8,9 +8,10 @@ namespace tgc {
 // Returns the distance from 1 to the next larger number of a float dtype (or a vector of it); 0 for other dtypes.
 double epsilon(DType dtype);
 
-inline constexpr int kPerturbations = 4;
+inline constexpr int kNumPerturbations = 4;
 
-// Returns the kernel `root`, a graph at any stage, perturbed in one of kPerturbations ways, as a graph that REF runs:
+// Returns the kernel `root`, a graph at any stage, perturbed in one of kNumPerturbations ways, as a graph that REF
+// runs:
 //   - a rounded float (a result of arithmetic or of a narrowing cast, or a term of a sum) is larger or smaller by its
 //     last bit, except in way 0
 //   - a comparison of such floats that differ by at most a few bits gives the other answer, in half of the ways
@@ -24,9 +25,9 @@ inline constexpr int kPerturbations = 4;
 UOp perturb_rounding(UOp root, int way);
 
 // Added to a way, this makes perturb_rounding() leave the results that C leaves undefined as REF computes them.
-inline constexpr int kRoundingsOnlyOffset = 8;
+inline constexpr int kRoundingWayOffset = 8;
 
 // A further way for perturb_rounding(): it perturbs nothing, but computes sums of floats in float64.
-inline constexpr int kWideSums = kPerturbations;
+inline constexpr int kWideSumsWay = kNumPerturbations;
 
 }  // namespace tgc

@@ -33,7 +33,7 @@ Results results(const std::string& expression, float a, float b) {
     return out;
   };
   Results out{.plain = run(root)};
-  for (int way = 0; way < kPerturbations; way++) {
+  for (int way = 0; way < kNumPerturbations; way++) {
     float other = run(perturb_rounding(root, way));
     bool both_nan = std::isnan(other) && std::isnan(out.plain);
     out.jumps += !both_nan && other != out.plain && !(std::fabs(other - out.plain) <= 1e-6f * std::fabs(out.plain));
@@ -62,17 +62,17 @@ TEST_CASE("perturb_rounding: a comparison of floats that are equal up to roundin
 }
 
 TEST_CASE("perturb_rounding: results that C leaves undefined change in every way") {
-  CHECK(results("i//j", 7, 0).jumps == kPerturbations);
-  CHECK(results("i<<j", 1, 32).jumps == kPerturbations);
-  CHECK(results("UOp(Ops.POW, dtypes.int, (i, j))", 0, -1).jumps == kPerturbations);
+  CHECK(results("i//j", 7, 0).jumps == kNumPerturbations);
+  CHECK(results("i<<j", 1, 32).jumps == kNumPerturbations);
+  CHECK(results("UOp(Ops.POW, dtypes.int, (i, j))", 0, -1).jumps == kNumPerturbations);
   CHECK(results("UOp(Ops.POW, dtypes.int, (i, j))", -1, -3).jumps == 0);
-  CHECK(results("a.cast(dtypes.int8)", 128, 0).jumps == kPerturbations);
+  CHECK(results("a.cast(dtypes.int8)", 128, 0).jumps == kNumPerturbations);
   CHECK(results("a.cast(dtypes.int8)", 127.5f, 0).jumps == 0);
-  CHECK(results("a.cast(dtypes.uint8)", -1, 0).jumps == kPerturbations);
-  CHECK(results("a.cast(dtypes.half).cast(dtypes.int)", -INFINITY, 0).jumps == kPerturbations);
+  CHECK(results("a.cast(dtypes.uint8)", -1, 0).jumps == kNumPerturbations);
+  CHECK(results("a.cast(dtypes.half).cast(dtypes.int)", -INFINITY, 0).jumps == kNumPerturbations);
   CHECK(results("a.cast(dtypes.half).cast(dtypes.int)", -0.5, 0).jumps == 0);
-  CHECK(results("i.cast(dtypes.int8)+j.cast(dtypes.int8)", 100, 100).jumps == kPerturbations);
-  CHECK(results("i.cast(dtypes.int8)<<j.cast(dtypes.int8)", 16, 3).jumps == kPerturbations);
+  CHECK(results("i.cast(dtypes.int8)+j.cast(dtypes.int8)", 100, 100).jumps == kNumPerturbations);
+  CHECK(results("i.cast(dtypes.int8)<<j.cast(dtypes.int8)", 16, 3).jumps == kNumPerturbations);
   CHECK(results("i.cast(dtypes.int8)<<j.cast(dtypes.int8)", -16, 3).jumps == 0);
   CHECK(results("i.cast(dtypes.uint8)<<j.cast(dtypes.uint8)", 16, 4).jumps == 0);
   CHECK(results("i<<j", 3, 30).jumps > 0);
@@ -86,9 +86,9 @@ TEST_CASE("perturb_rounding: results that C leaves undefined change in every way
 
 TEST_CASE("perturb_rounding: the bits of a computed NaN change, those of a loaded NaN do not") {
   const std::string bits = ".bitcast(dtypes.int)";
-  CHECK(results("(a*UOp.const(dtypes.float, -1.0))" + bits, NAN, 0).jumps == kPerturbations);
+  CHECK(results("(a*UOp.const(dtypes.float, -1.0))" + bits, NAN, 0).jumps == kNumPerturbations);
   CHECK(results("(a<b).where(a, b)" + bits, 1, NAN).jumps == 0);
-  CHECK(results("(b!=b).where(a*b, b)" + bits, 1, NAN).jumps == kPerturbations);
+  CHECK(results("(b!=b).where(a*b, b)" + bits, 1, NAN).jumps == kNumPerturbations);
   CHECK(results("(a*UOp.const(dtypes.float, -1.0))" + bits, 3, 0).jumps == 0);
   CHECK(results("a" + bits, NAN, 0).jumps == 0);
 }
@@ -104,7 +104,7 @@ TEST_CASE("perturb_rounding: a cast of a float near an integer jumps, and so doe
 
 TEST_CASE("perturb_rounding: a maximum with a NaN is either operand") {
   int jumps = results("(a.sqrt()).maximum(b)", -1.f, 2.f).jumps;
-  CHECK((jumps > 0 && jumps < kPerturbations));
+  CHECK((jumps > 0 && jumps < kNumPerturbations));
   CHECK(results("a.sqrt().reduce(UOp.range(2, 1, AxisType.REDUCE), arg=Ops.MAX)", -1.f, 0.f).jumps > 0);
   // For a NaN and an infinity, a maximum may also return the operand that comes first.
   const std::string either = "UOp.range(2, 1, AxisType.REDUCE).ne(UOp.const(dtypes.index, 0)).where(a.sqrt(), b)";

@@ -26,7 +26,7 @@ void find_rounding_sensitive_elements(const ReferenceRunner& ref, UOp kernel, El
   auto exact = ref.run_reference(root);
   if (!exact) return;
   for (const NamedArray& a : exact->outputs) out.emplace_back(a.name, std::vector<bool>(size_t(a.array.size())));
-  for (int way = 0; way < kPerturbations && !current_deadline().is_over(); way++) {
+  for (int way = 0; way < kNumPerturbations && !current_deadline().is_over(); way++) {
     auto perturbed = ref.run_reference(perturb_rounding(root, way));
     if (!perturbed) continue;
     for (size_t i = 0; i < std::min(perturbed->outputs.size(), out.size()); i++) {
@@ -54,13 +54,13 @@ bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared) {
   return few || work_of(root) <= kCheap;
 }
 
-Result<Arrays> ReferenceRunner::inputs_for(const Executable& kernel) const {
+Result<Arrays> ReferenceRunner::inputs_for_kernel(const Executable& kernel) const {
   return input_arrays(kernel.buffers(), inputs_, "", missing_inputs_);
 }
 
 Result<Execution> ReferenceRunner::run_reference(Result<Executable> kernel) const {
   if (!kernel) return kernel.diag();
-  auto inputs = inputs_for(*kernel);
+  auto inputs = inputs_for_kernel(*kernel);
   if (!inputs) return inputs.diag();
   return execute(*kernel, *make_ref_device(), *inputs, variables_, options_);
 }
@@ -76,12 +76,12 @@ Result<std::vector<Comparison>> ReferenceRunner::compare_arrays(UOp root, const 
     auto all_passed = [&] { return std::ranges::all_of(out, &Comparison::has_passed); };
     if (all_passed()) return out;
     const bool rechecks = recheck == Recheck::Always || (recheck == Recheck::IfCheap && is_recheck_cheap(root, out));
-    if (!rechecks && !options.accepts_rounding) return out;
+    if (!rechecks && !options.should_accept_rounding) return out;
     const double seconds = options_.timeout_seconds;
     const DeadlineScope scope(seconds > 0 ? seconds : double(limit(Limit::RefSeconds)));
     auto done = catch_failures([&] {
       if (rechecks) leave_out_sensitive_elements(root, expected, options, out, rest);
-      if (!options.accepts_rounding || all_passed()) return Unit{};
+      if (!options.should_accept_rounding || all_passed()) return Unit{};
       RoundingEffect effect(*this, root, expected);
       if (!effect.explains_differences(actual, rest)) return effect.set_explained_elements(rest), Unit{};
       for (Comparison& c : out) c.num_rounded = std::exchange(c.num_different, 0);

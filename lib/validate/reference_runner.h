@@ -31,16 +31,19 @@ class ReferenceRunner {
 
   // Runs a graph at any stage, a linear list, or an Executable in REF. Fails if REF cannot run the kernel, if an input
   // does not fit, or if the kernel accesses memory out of bounds or exceeds a limit.
-  Result<Execution> run_reference(UOp root) const { return run_reference(Executable::for_ref(root)); }
-  Result<Execution> run_reference(std::span<const UOp> list) const { return run_reference(Executable::for_ref(list)); }
+  Result<Execution> run_reference(UOp root) const { return run_reference(Executable::make_for_ref(root)); }
+  Result<Execution> run_reference(std::span<const UOp> list) const {
+    return run_reference(Executable::make_for_ref(list));
+  }
   Result<Execution> run_reference(Result<Executable> kernel) const;
   // Returns copies of the inputs that `kernel` (for any device) takes, in the order of its buffers.
-  Result<Arrays> inputs_for(const Executable& kernel) const;
+  Result<Arrays> inputs_for_kernel(const Executable& kernel) const;
 
   // Calls compare_outputs(). If arrays differ and `recheck` allows it, runs the graph `root` again to find the elements
-  // that depend on rounding: their differences are counted in Comparison::num_left_out. With options.accepts_rounding,
-  // accepts the other differences if rounding explains all of them. `settled` (may be null) gets a copy of `actual` in
-  // which elements that rounding explains have their expected values. Fails if compare_outputs() or a recheck does.
+  // that depend on rounding: their differences are counted in Comparison::num_left_out. With
+  // options.should_accept_rounding, accepts the other differences if rounding explains all of them. `settled` (may be
+  // null) gets a copy of `actual` in which elements that rounding explains have their expected values. Fails if
+  // compare_outputs() or a recheck does.
   Result<std::vector<Comparison>> compare_arrays(UOp root, const Arrays& actual, const Arrays& expected,
                                                  const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                                  Arrays* settled = nullptr) const;

@@ -103,7 +103,7 @@ TEST_CASE("ReferenceRunner accepts what rounding explains, and nothing worse") {
   for (auto [sum, is_rounding] : {std::pair(358.f, true), {10000.f, false}, {NAN, false}}) {
     actual.clear(), actual.push_back({"data0", bf16({sum})});
     auto compared = [&](bool accepts) {
-      const CompareOptions options{.accepts_rounding = accepts};
+      const CompareOptions options{.should_accept_rounding = accepts};
       return ref.compare_arrays(in.root, actual, expected, options, Recheck::Never).value_or_throw().at(0);
     };
     CAPTURE(sum);
@@ -123,7 +123,7 @@ TEST_CASE("ReferenceRunner gives the differences that rounding explains their ex
   for (float wrong : {INFINITY, 1.f}) {
     Arrays actual = copy_of(kernel.actual), settled;
     actual[0].array.as<float>()[1] = wrong;
-    const CompareOptions options{.tolerance = {.rtol = 1e-4, .atol = 1e-5}, .accepts_rounding = true};
+    const CompareOptions options{.tolerance = {.rtol = 1e-4, .atol = 1e-5}, .should_accept_rounding = true};
     auto all = ref.compare_arrays(kernel.loaded.root, actual, kernel.expected, options, Recheck::Never, &settled);
     CHECK_FALSE(all.value_or_throw().at(0).has_passed());
     CHECK(settled[0].array.as<float>()[0] == 0);

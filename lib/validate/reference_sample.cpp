@@ -88,7 +88,7 @@ int64_t offset_at(const PlainStore& s, UOp one) {
   for (UOp r : s.ranges) numbers.emplace_back(r, r.const_like(Const(int64_t(r == one))));
   UOp offset = substitute(s.offset, numbers).simplify();
   if (!offset.is_const()) throw Failure("an offset that is no number");
-  return offset.arg().to_const().to_int().low64();
+  return offset.arg().to_const().to_int().low_64_bits();
 }
 
 // The offset of a store as the sum of `base` and all ranges times their strides.
@@ -200,10 +200,10 @@ Sample all_of(UOp ast, const Arrays& inputs, const VariableValues& variables) {
   Sample out;
   std::vector<RefBuffer> buffers;
   std::vector<UOp> nodes = toposort(ast);
-  for (const BufferSpec& b : buffers_of(nodes)) {
+  for (const BufferSpec& b : buffers_of_nodes(nodes)) {
     auto given = std::ranges::find(inputs, b.name(), &NamedArray::name);
     if (given == inputs.end()) continue;
-    if (b.is_written) out.values.push_back({b.name(), shared_copy(given->array)});
+    if (b.is_written) out.values.push_back({b.name(), shared_memory_copy(given->array)});
     buffers.push_back(buffer_of(b.is_written ? out.values.back() : *given));
   }
   run_in_worker(RefProgram::from_graph(ast).value_or_throw(), buffers, variables).value_or_throw();
@@ -248,7 +248,7 @@ std::map<std::string, std::vector<int64_t>> elements_read(UOp ast, const std::st
       const UOp index = u.src(1).simplify();
       if (!index.is_const() || index.is_invalid()) continue;
       auto& places = out["data" + std::to_string(u.src(0).arg().small_int())];
-      const int64_t at = index.arg().to_const().to_int().low64();
+      const int64_t at = index.arg().to_const().to_int().low_64_bits();
       if (std::ranges::find(places, at) == places.end()) places.push_back(at);
     }
   };

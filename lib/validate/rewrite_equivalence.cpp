@@ -15,7 +15,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kPoints = ExprIsolator::kPoints;
+constexpr int64_t kPointsPerRun = ExprIsolator::kPointsPerRun;
 // Number of the DEFINE_GLOBAL for results of type double. kOutputs + 1 is that for results of type long.
 constexpr int64_t kOutputs = ExprIsolator::kLeafArrayNumber - 2;
 
@@ -87,7 +87,7 @@ class Evaluation {
     auto at = [](UOp v, int64_t slot, int64_t i) { return slot < 0 ? -1 : v.dtype().count() > 1 ? slot + i : slot; };
     for (int64_t i = 0; i < v.before.dtype().count(); i++)
       to.push_back({before + i, after + i, at(v.before_valid, before_valid, i), at(v.after_valid, after_valid, i),
-                    is_float, v.before.dtype().scalar(), v.compares_bounds_only, tolerance,
+                    is_float, v.before.dtype().scalar(), v.is_bounds_comparison, tolerance,
                     v.stored_memory ? v.stored_memory.id() : 0});
   }
 
@@ -101,7 +101,7 @@ class Evaluation {
     it->second = next;
     for (int64_t i = 0; i < value.dtype().count(); i++) {
       UOp one = value.dtype().count() > 1 ? value.gep(i) : value;
-      UOp at = (is_float ? doubles_ : longs_).index_ptr(isolator_.point() + Const(next++ * kPoints));
+      UOp at = (is_float ? doubles_ : longs_).index_ptr(isolator_.point() + Const(next++ * kPointsPerRun));
       stores_.push_back(at.store(one.cast(is_float ? dtypes::float64 : dtypes::int64)));
     }
     return it->second;
@@ -111,8 +111,8 @@ class Evaluation {
     UOp root = graph_.sink(graph_.group(stores_).end(isolator_.point()));
     RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
     fill_leaves();
-    doubles_out_ = Array::allocate_shared(dtypes::float64, {num_doubles_ * kPoints});
-    longs_out_ = Array::allocate_shared(dtypes::int64, {num_longs_ * kPoints});
+    doubles_out_ = Array::allocate_shared(dtypes::float64, {num_doubles_ * kPointsPerRun});
+    longs_out_ = Array::allocate_shared(dtypes::int64, {num_longs_ * kPointsPerRun});
     std::vector<RefBuffer> buffers{
         {kOutputs, doubles_out_.data(), doubles_out_.nbytes()},
         {kOutputs + 1, longs_out_.data(), longs_out_.nbytes()},
@@ -135,22 +135,22 @@ class Evaluation {
   }
 
   double double_at(int64_t slot, int64_t point) const {
-    return doubles_out_.as<double>()[size_t(slot * kPoints + point)];
+    return doubles_out_.as<double>()[size_t(slot * kPointsPerRun + point)];
   }
   int64_t long_at(int64_t slot, int64_t point) const {
-    return longs_out_.as<int64_t>()[size_t(slot * kPoints + point)];
+    return longs_out_.as<int64_t>()[size_t(slot * kPointsPerRun + point)];
   }
 
   void fill_leaves() {
     std::mt19937_64 random(seed_);
-    leaf_longs_.resize(size_t(std::max<int64_t>(1, isolator_.num_leaf_slots()) * kPoints));
+    leaf_longs_.resize(size_t(std::max<int64_t>(1, isolator_.num_leaf_slots()) * kPointsPerRun));
     leaf_doubles_.resize(leaf_longs_.size());
     for (const Leaf& leaf : isolator_.leaf_list()) {
       if (leaf.first_slot < 0) continue;
       auto [least, most] = bounds_of(leaf.node);
-      for (int64_t i = 0; i < leaf.node.dtype().count() * kPoints; i++) {
-        size_t at = size_t(leaf.first_slot * kPoints + i);
-        leaf_longs_[at] = draw(random, i % kPoints, least, most);
+      for (int64_t i = 0; i < leaf.node.dtype().count() * kPointsPerRun; i++) {
+        size_t at = size_t(leaf.first_slot * kPointsPerRun + i);
+        leaf_longs_[at] = draw(random, i % kPointsPerRun, least, most);
         leaf_doubles_[at] = double(int64_t(random() % 2001) - 1000) / 256;
       }
     }
@@ -207,7 +207,7 @@ class Evaluation {
     EquivalenceResult out{.kind = EquivalenceResult::Kind::Same};
     int64_t last = -1;  // the last point at which the sides differ
     std::vector<Part> placed;
-    for (int64_t point = 0; point < kPoints; point++) {
+    for (int64_t point = 0; point < kPointsPerRun; point++) {
       if (common.are_stores) placed = by_place(common.parts, point);
       for (const Part& p : common.are_stores ? placed : common.parts) {
         if (p.ends_alone && point > 1) continue;
@@ -248,11 +248,11 @@ class Evaluation {
   std::map<std::string, std::string> point_of(UOp u, int64_t point) const {
     std::map<std::string, std::string> out;
     auto& sides = const_cast<SideIsolator&>(sides_);
-    uint32_t set = sides.leaves_of(u);
+    uint32_t set = sides.leaf_set_of(u);
     for (uint32_t number : isolator_.leaf_set(set)) {
       const Leaf& leaf = isolator_.leaf_list()[number];
       if (leaf.first_slot < 0) continue;
-      size_t at = size_t(leaf.first_slot * kPoints + point);
+      size_t at = size_t(leaf.first_slot * kPointsPerRun + point);
       bool is_float = dtypes::is_float(leaf.node.dtype());
       out[name_of_leaf(leaf.node)] = (is_float ? Arg(leaf_doubles_[at]) : Arg(leaf_longs_[at])).repr();
     }
@@ -283,8 +283,8 @@ std::string name_of_leaf(UOp u) {
   return std::string(name_of(u.op())) + "#" + std::to_string(u.id());
 }
 
-bool EquivalenceResult::differs_at_one_in(int n) const {
-  return kind == Kind::Differ && is_beyond_rounding && n * num_differing_points >= kPoints;
+bool EquivalenceResult::has_one_difference_in(int n) const {
+  return kind == Kind::Differ && is_beyond_rounding && n * num_differing_points >= kPointsPerRun;
 }
 
 Result<std::vector<EquivalenceResult>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,

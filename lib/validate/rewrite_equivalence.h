@@ -24,14 +24,14 @@ struct EquivalenceResult {
   };
   Kind kind = Kind::Open;
   bool is_beyond_rounding = false;
-  // at how many of the ExprIsolator::kPoints sample points the sides differ
+  // at how many of the ExprIsolator::kPointsPerRun sample points the sides differ
   int num_differing_points = 0;
   bool is_exact = true;          // if `kind` is Same: the sides are equal to the last bit, not only up to rounding
   std::map<std::string, std::string> witness;  // a point where the sides differ: the values of the leaves, by name
   std::string before, after;                 // the values of the sides at this point
 
   // Returns true if the sides differ by more than rounding, and at 1/n of the sample points or more.
-  bool differs_at_one_in(int n) const;
+  bool has_one_difference_in(int n) const;
 };
 
 // Compares the two sides of each pair. All sides are nodes of one graph, to which new nodes are added. `arrays` (by

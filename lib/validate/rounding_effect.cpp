@@ -71,7 +71,7 @@ void note_changes(const Array& a, const Array& b, bool is_exact, std::vector<dou
 }  // namespace
 
 bool RoundingEffect::explains_differences(const Arrays& actual, const Arrays& settled, UOp root) {
-  if (effect_bounds_.empty()) effect_bounds_ = effects_in_ast_ = effects_of(ast_, expected_);
+  if (effect_bounds_.empty()) effect_bounds_ = effects_in_ast_ = effects_of(ast_, expected_arrays_);
   if (are_explained(effect_bounds_, settled)) return true;
   if (!root) return false;
   Effects both = effects_of(root, actual);
@@ -84,14 +84,14 @@ bool RoundingEffect::explains_differences(const Arrays& actual, const Arrays& se
 
 bool RoundingEffect::are_explained(const Effects& effects, const Arrays& actual) {
   unexplained_kind_ = DifferenceKind::None;
-  for (size_t i = 0; i < expected_.size(); i++) {
-    const Array &e = expected_[i].array, *a = find_array(actual, expected_[i].name);
+  for (size_t i = 0; i < expected_arrays_.size(); i++) {
+    const Array &e = expected_arrays_[i].array, *a = find_array(actual, expected_arrays_[i].name);
     auto differs = a ? differing_elements(*a, e, CompareOptions().tolerance_for(ast_, e)) : Diag{""};
     if (!differs) return false;
     for (int64_t k = 0; k < e.size(); k++) {
       if (!(*differs)[size_t(k)]) continue;
       const double was = element_as_double(*a, k), is = element_as_double(e, k);
-      if (is_explained(effects, i, k, was)) continue;
+      if (is_element_explained(effects, i, k, was)) continue;
       if (!is_at_the_end(was, e.dtype()) && !is_at_the_end(is, e.dtype()))
         return unexplained_kind_ = DifferenceKind::Finite, false;
       unexplained_kind_ = DifferenceKind::NonFinite;
@@ -100,8 +100,8 @@ bool RoundingEffect::are_explained(const Effects& effects, const Arrays& actual)
   return unexplained_kind_ == DifferenceKind::None;
 }
 
-bool RoundingEffect::is_explained(const Effects& effects, size_t i, int64_t k, double was) const {
-  const Array& e = expected_[i].array;
+bool RoundingEffect::is_element_explained(const Effects& effects, size_t i, int64_t k, double was) const {
+  const Array& e = expected_arrays_[i].array;
   const double is = element_as_double(e, k);
   double steps = 0;  // for fp8: a tolerance of two units in the last place, because one rounding may change one unit
   if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
@@ -111,30 +111,31 @@ bool RoundingEffect::is_explained(const Effects& effects, size_t i, int64_t k, d
 }
 
 void RoundingEffect::set_explained_elements(Arrays& settled) const {
-  for (size_t i = 0; i < expected_.size(); i++) {
-    const Array& e = expected_[i].array;
-    auto found = std::ranges::find(settled, expected_[i].name, &NamedArray::name);
+  for (size_t i = 0; i < expected_arrays_.size(); i++) {
+    const Array& e = expected_arrays_[i].array;
+    auto found = std::ranges::find(settled, expected_arrays_[i].name, &NamedArray::name);
     if (found == settled.end() || found->array.size() != e.size() || found->array.dtype() != e.dtype()) continue;
     Array& a = found->array;
     const auto item = size_t(e.dtype().itemsize());
     for (int64_t k = 0; k < e.size(); k++)
-      if (is_explained(effect_bounds_, i, k, element_as_double(a, k)))
+      if (is_element_explained(effect_bounds_, i, k, element_as_double(a, k)))
         std::memcpy(a.data() + size_t(k) * item, e.data() + size_t(k) * item, item);
   }
 }
 
 RoundingEffect::Effects RoundingEffect::effects_of(UOp graph, const Arrays& plain) const {
   Effects out;
-  for (const NamedArray& e : expected_) out.emplace_back(size_t(e.array.size()));
+  for (const NamedArray& e : expected_arrays_) out.emplace_back(size_t(e.array.size()));
   Graph own(graph.graph().settings());
   UOp root = copy_into(own, graph);
-  for (int way = 0; way < kPerturbations + 2; way++) {
-    UOp off = way < kPerturbations ? perturb_rounding(root, way) : with_exact_floats(root, way > kPerturbations);
+  for (int way = 0; way < kNumPerturbations + 2; way++) {
+    UOp off = way < kNumPerturbations ? perturb_rounding(root, way) : with_exact_floats(root, way > kNumPerturbations);
     auto other = reference_runner_.run_reference(off);
     if (!other) continue;
-    for (size_t i = 0; i < expected_.size(); i++) {
-      const Array *a = find_array(other->outputs, expected_[i].name), *b = find_array(plain, expected_[i].name);
-      if (a && b && a->size() == b->size()) note_changes(*a, *b, way == kPerturbations, out[i]);
+    for (size_t i = 0; i < expected_arrays_.size(); i++) {
+      const Array *a = find_array(other->outputs, expected_arrays_[i].name),
+                  *b = find_array(plain, expected_arrays_[i].name);
+      if (a && b && a->size() == b->size()) note_changes(*a, *b, way == kNumPerturbations, out[i]);
     }
   }
   return out;

@@ -15,7 +15,7 @@ class RoundingEffect {
   // `ref` runs the kernel `ast` in REF, and `expected` are the arrays that the AST stores in REF. All must outlive this
   // object.
   RoundingEffect(const ReferenceRunner& ref, UOp ast, const Arrays& expected)
-      : reference_runner_(ref), ast_(ast), expected_(expected) {}
+      : reference_runner_(ref), ast_(ast), expected_arrays_(expected) {}
 
   // Returns true if rounding explains every difference between `settled` and the expected arrays: each is at most a
   // fixed multiple of the effect of rounding in the AST or, if `root` is not empty, in the AST and in `root` together;
@@ -36,12 +36,12 @@ class RoundingEffect {
 
   bool are_explained(const Effects& effects, const Arrays& actual);
   // Returns true if the effects explain that element `k` of the expected array `i` has the actual value `was`.
-  bool is_explained(const Effects& effects, size_t i, int64_t k, double was) const;
+  bool is_element_explained(const Effects& effects, size_t i, int64_t k, double was) const;
   Effects effects_of(UOp graph, const Arrays& plain) const;
 
   const ReferenceRunner& reference_runner_;
   UOp ast_;
-  const Arrays& expected_;
+  const Arrays& expected_arrays_;
   Effects effects_in_ast_;  // the effects in the AST; empty until they are needed
   // effects_in_ast_ plus the effects in the last `root` that were needed to explain all differences
   Effects effect_bounds_;

@@ -119,7 +119,7 @@ SideExpressions SideIsolator::expressions_of(const Sides& s) {
   return out;
 }
 
-uint32_t SideIsolator::leaves_of(UOp u) {
+uint32_t SideIsolator::leaf_set_of(UOp u) {
   return u.is(Op::STORE)
              ? isolator_.union_set(isolator_.expr_of(u.src(0)).leaf_set, isolator_.expr_of(u.src(1)).leaf_set)
              : isolator_.expr_of(u).leaf_set;
@@ -151,10 +151,10 @@ std::vector<ComparedValues> SideIsolator::values_of(const Sides& s) {
   if (!x || !y || isolator_.is_opaque(s.before)) return {};
   // true if the rewrite made the loop's size depend on leaves that the old size does not depend on
   bool ends_alone = s.before.is(Op::RANGE) && !is_within(b.leaf_set, a.leaf_set);
-  if (ends_alone ? adds_variable(b.leaf_set, a.leaf_set) : !is_within(b.leaf_set, a.leaf_set)) return {};
+  if (ends_alone ? has_added_variable(b.leaf_set, a.leaf_set) : !is_within(b.leaf_set, a.leaf_set)) return {};
   auto valid = [](const IsolatedExpr& c) { return c.is_address() ? UOp() : c.valid; };
   if (!add_values(out, x, valid(a), y, valid(b))) return {};
-  for (ComparedValues& v : out) v.compares_bounds_only = ends_alone;
+  for (ComparedValues& v : out) v.is_bounds_comparison = ends_alone;
   return out;
 }
 
@@ -164,7 +164,7 @@ bool SideIsolator::is_within(uint32_t after, uint32_t before) const {
 
 // Returns true if the set of leaves `after` has a variable that `before` lacks, such as the placeholder of a
 // substitution.
-bool SideIsolator::adds_variable(uint32_t after, uint32_t before) const {
+bool SideIsolator::has_added_variable(uint32_t after, uint32_t before) const {
   const auto& had = isolator_.leaf_set(before);
   return std::ranges::any_of(isolator_.leaf_set(after), [&](uint32_t leaf) {
     return isolator_.leaf_list()[leaf].node.is(Op::DEFINE_VAR) && !std::ranges::binary_search(had, leaf);
@@ -370,7 +370,7 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
   auto results = compare_in_batches(sides, arrays, variables, seed);
   for (size_t i = 0; results && i < wrong.size(); i++)
     (*results)[wrong[i]] = {.kind = EquivalenceResult::Kind::Differ, .is_beyond_rounding = true,
-                            .num_differing_points = ExprIsolator::kPoints};
+                            .num_differing_points = ExprIsolator::kPointsPerRun};
   return results;
 }
 

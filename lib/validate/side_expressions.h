@@ -18,7 +18,7 @@ struct ComparedValues {
   UOp before, after;
   UOp before_valid = {}, after_valid = {};  // bools: false if it is Invalid or not stored; null: always true
   // compare only the smallest and the largest value, because the size of a loop changed
-  bool compares_bounds_only = false;
+  bool is_bounds_comparison = false;
   UOp stored_memory = {};
 };
 
@@ -36,14 +36,14 @@ class SideIsolator {
   SideExpressions expressions_of(const Sides& sides);
   ExprIsolator& isolator() { return isolator_; }
   const ExprIsolator& isolator() const { return isolator_; }
-  uint32_t leaves_of(UOp u);
+  uint32_t leaf_set_of(UOp u);
 
  private:
   struct Effect;
   std::vector<ComparedValues> values_of(std::vector<Effect>& before, std::vector<Effect>& after);
   std::vector<ComparedValues> values_of(const Sides& s);
   bool is_within(uint32_t after, uint32_t before) const;
-  bool adds_variable(uint32_t after, uint32_t before) const;
+  bool has_added_variable(uint32_t after, uint32_t before) const;
   bool add_effects(std::vector<Effect>& to, UOp u);
   bool add_effect(std::vector<ComparedValues>& to, const Effect& a, const Effect& b);
   static bool add_values(std::vector<ComparedValues>& to, UOp x, UOp x_valid, UOp y, UOp y_valid);

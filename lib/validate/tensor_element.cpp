@@ -32,12 +32,12 @@ Sides TensorElementExpr::element_sides(UOp before, UOp after) {
     Shape shape = shape_in_loops(before);
     if (shape.size() != shape_in_loops(after).size()) return {};
     Place place = place_of(shape);
-    work_done_ = 0, is_too_large_ = false;
+    num_work_steps_ = 0, is_too_large_ = false;
     Sides out{element(before, place), element(after, place)};
     // if the expressions are too large, retry with the node `before` as a memory from which `after` may load
     if (is_too_large_) {
       auto all = std::exchange(known_elements_, {});
-      whole_node_ = without_tags(before), work_done_ = 0, is_too_large_ = false;
+      whole_node_ = without_tags(before), num_work_steps_ = 0, is_too_large_ = false;
       out = {element(before, place), element(after, place)};
       whole_node_ = UOp(), known_elements_ = std::move(all);
     }
@@ -79,7 +79,7 @@ UOp TensorElementExpr::element(UOp u, const Place& place) {
   for (UOp index : place) key.push_back(index.id());
   if (auto it = known_elements_.find(key); it != known_elements_.end()) return it->second;
   if (whole_node_ && without_tags(u) == whole_node_) return memory_load(u, place);
-  is_too_large_ |= recursion_depth_ >= kMostLevels || work_done_++ >= kMostWork;
+  is_too_large_ |= recursion_depth_ >= kMostLevels || num_work_steps_++ >= kMostWork;
   if (is_too_large_) return {};
   recursion_depth_++;
   UOp out = make_element(u, place);
@@ -241,7 +241,7 @@ UOp TensorElementExpr::memory_load(UOp u, const Place& place) {
   UOp& define = memories_[without_tags(u)];
   if (!define) {
     Int size = size_of(u);
-    int64_t elements = size < Int(kMostElements) ? std::max<int64_t>(1, size.low64()) : kMostElements;
+    int64_t elements = size < Int(kMostElements) ? std::max<int64_t>(1, size.low_64_bits()) : kMostElements;
     int64_t number = kFirstMemory + int64_t(memories_.size());
     define = graph_.node(Op::DEFINE_GLOBAL, u.dtype().ptr(elements), {}, Arg(number));
   }

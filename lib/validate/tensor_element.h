@@ -48,7 +48,7 @@ class TensorElementExpr {
   std::unordered_map<UOp, UOp> memories_;
   int64_t num_loops_ = 0;
   UOp whole_node_;        // a node to treat as memory although it has an expression; null: no node
-  int recursion_depth_ = 0, work_done_ = 0;
+  int recursion_depth_ = 0, num_work_steps_ = 0;
   bool is_too_large_ = false;
 };
 

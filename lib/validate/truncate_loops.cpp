@@ -74,7 +74,7 @@ UOp truncate_loops(Graph& into, UOp root, double work, bool at_end) {
   UOp whole = copy_into(into, root);
   std::vector<UOp> loops = loops_of(whole);
   std::vector<int64_t> sizes(loops.size(), 1), full;
-  for (UOp l : loops) full.push_back(constant_size_of(l).arg().to_const().to_int().low64());
+  for (UOp l : loops) full.push_back(constant_size_of(l).arg().to_const().to_int().low_64_bits());
   UOp out = with_sizes(whole, loops, sizes);
   if (work_of(out) > work) throw Failure("even one turn of its outermost loops is too large for REF");
   for (bool grows = true; grows;) {
@@ -105,7 +105,7 @@ Result<StoredSample> sample_stores_in_ref(UOp root, const Arrays& inputs, const 
     for (uint8_t fill : {0x00, 0xff}) {
       std::vector<RefBuffer> buffers;
       Arrays& made = fill ? other : out.values;
-      for (const BufferSpec& b : buffers_of(nodes)) {
+      for (const BufferSpec& b : buffers_of_nodes(nodes)) {
         const Array* given = find_array(inputs, b.name());
         if (!given) throw Failure("there is no " + b.name());
         if (b.is_written && b.is_read) throw Failure("the kernel reads what it stores to");

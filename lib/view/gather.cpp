@@ -154,8 +154,8 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
       texts.given_texts.emplace_back(t.stage, t.text);
       continue;
     }
-    ReadReport report{.accepts_malformed = true, .producer = run.producer};
-    auto read = read_graph(graph, detect_kind(t.text), t.text, run.file, &report);
+    ReadReport report{.accepts_malformed_graphs = true, .producer = run.producer};
+    auto read = read_graph(graph, detect_input_kind(t.text), t.text, run.file, &report);
     if (!read) return read.diag();
     steps.push_back({names.renames.renamed_stage(t.stage), read->root});
     if (producer.empty()) producer = read->info.producer;
@@ -183,9 +183,9 @@ class Gatherer {
   Gatherer(const Session& session, const ViewPlan& plan) : session_(session), plan_(plan) {}
 
   Result<ViewContent> run() {
-    if (plan_.proves_rewrites) proofs_.keep_verdicts();
+    if (plan_.should_prove_rewrites) proofs_.keep_verdicts();
     auto out = gather();
-    if (plan_.proves_rewrites) proofs_.write_answers();
+    if (plan_.should_prove_rewrites) proofs_.write_answers();
     return out;
   }
 
@@ -217,7 +217,7 @@ class Gatherer {
   }
 
   std::string shown_name(const std::string& name) const {
-    size_t slash = plan_.strips_paths ? name.find_last_of('/') : std::string::npos;
+    size_t slash = plan_.should_strip_paths ? name.find_last_of('/') : std::string::npos;
     return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
@@ -255,21 +255,21 @@ class Gatherer {
   // proves a kernel, and runs and bisects one that can run.
   Status add_foreign(const InputGraph& in) {
     if (auto status = add_as_recorded(in); !status) return status;
-    const Status compiled = check_compiled(in);
+    const Status compiled = check_is_runnable(in);
     if (!compiled) content_.graphs.back().error = compiled.diag().message;
-    if (plan_.proves_rewrites && !in.is_tensor_graph)
+    if (plan_.should_prove_rewrites && !in.is_tensor_graph)
       content_.graphs.back().proof_json = proof_marks(*prove_recording(in, proofs_));
-    if (!compiled || (!plan_.runs_kernels && !plan_.bisects_kernels)) return Unit{};
+    if (!compiled || (!plan_.should_run_kernels && !plan_.should_bisect_kernels)) return Unit{};
     if (is_runtime_kernel(in))
       return session_.report_note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"),
              Unit{};
-    if (in.is_tensor_graph && !plan_.bisects_kernels) return Unit{};  // add_recorded_kernels() runs its kernels
+    if (in.is_tensor_graph && !plan_.should_bisect_kernels) return Unit{};  // add_recorded_kernels() runs its kernels
     if (in.is_tensor_graph) return Diag{"a page bisects kernels only; `tgc bisect` searches schedules", in.file};
     Session imports = session_;
     imports.overrides.imports_kernels = true;
     auto imported = imports.compiler()->import_kernel(in);
     if (!imported) return imported.diag();
-    if (auto& refused = imported_from(*imported).import_error) return *refused;
+    if (auto& refused = import_facts_of(*imported).import_error) return *refused;
     imported->info.target = known_target(in.info.target, imported->graph->settings());
     return try_out(imports, *imported, content_.graphs.back());
   }
@@ -277,7 +277,7 @@ class Gatherer {
     if (auto status = add_stages(in); !status || !in.record) return status;
     RecordedGraph& graph = content_.graphs.back();
     graph.program = in.record->program;
-    graph.is_runtime = is_runtime_kernel(in);
+    graph.is_of_runtime = is_runtime_kernel(in);
     if (!in.record->kernels.empty() && plan_.other_input.empty()) {
       graph.schedule = recorded_schedule_json(*in.record);
       schedules_.push_back({content_.graphs.size() - 1, in});
@@ -288,7 +288,7 @@ class Gatherer {
   // (NAME.jsonl.gz beside NAME.tensor.jsonl.gz), else only the AST. Equal kernels are added once.
   Status add_recorded_kernels() {
     if (schedules_.empty()) return Unit{};
-    if (plan_.proves_rewrites)
+    if (plan_.should_prove_rewrites)
       session_.report_note("the proofs are those of the kernels; `tgc prove` decides the schedules");
     // by a kernel's id, or else its AST: the graph with the schedule, and the kernel's index
     std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> wanted;
@@ -311,11 +311,11 @@ class Gatherer {
       };
       if (auto status = for_each_graph(session_, kernels, "", add_wanted, true); !status) return status;
     }
-    if (plan_.runs_kernels && content_.measuring_device.empty())
+    if (plan_.should_run_kernels && content_.measuring_device.empty())
       return Diag{.message = "--run: no kernel of the schedule is recorded beside it", .file = plan_.input,
                   .expected = "the recording of its kernels, '" + kernels + "'"};
-    if (plan_.runs_kernels && !content_.measuring_device.starts_with("REF"))
-      if (auto peaks = peaks_of(session_, content_.measuring_device, true)) content_.peaks = *peaks;
+    if (plan_.should_run_kernels && !content_.measuring_device.starts_with("REF"))
+      if (auto peaks = peaks_of_device(session_, content_.measuring_device, true)) content_.peaks = *peaks;
     for (const auto& [graph, in] : schedules_)
       for (size_t i = 0; i < in.record->kernels.size(); i++) {
         const GoldenKernel& k = in.record->kernels[i];
@@ -359,7 +359,7 @@ class Gatherer {
   }
   // Returns nullopt if no assembly is wanted, no source is recorded, or it cannot be compiled.
   std::optional<std::string> assembly_of(const InputGraph& in) const {
-    if (!plan_.includes_assembly || !in.record || !in.record->source) return std::nullopt;
+    if (!plan_.should_include_assembly || !in.record || !in.record->source) return std::nullopt;
     auto outputs = KernelOutputs::recorded_outputs(*in.record, in.graph->settings(), {.has_source_lines = true});
     if (!outputs) return std::nullopt;
     for (const StageRow& row : stage_rows()) {
@@ -374,16 +374,17 @@ class Gatherer {
     if (!session_.compiler()->can_compile(in)) return add_foreign(in);
     if (in.record && !in.record->target.empty() && session_.overrides.target.empty() &&
         !recorded_target(in.record->target, in.graph->settings()))
-      return add_recorded(run_of(*in.record, {}, in.file),
+      return add_recorded(run_of_record(*in.record, {}, in.file),
                           "tinygrad 0.12.0, as it stands: tgc makes nothing for " + in.record->target);
-    const std::string bundle = in.read_report.repro ? bundle_facts(*in.read_report.repro, plan_.strips_paths) : "";
+    const std::string bundle =
+        in.read_report.repro ? bundle_facts(*in.read_report.repro, plan_.should_strip_paths) : "";
     auto begun = session_.begin(std::move(in));
     if (!begun) return begun.diag();
     auto compilation = std::make_shared<Compilation>(std::move(*begun));
-    RecordedGraph graph = recorded(*compilation, plan_.includes_assembly);
+    RecordedGraph graph = recorded(*compilation, plan_.should_include_assembly);
     graph.bundle_json = bundle;
     if (auto status = try_out(session_, compilation->input_graph(), graph); !status) return status;
-    if (plan_.proves_rewrites && !graph.is_tensor_graph) {
+    if (plan_.should_prove_rewrites && !graph.is_tensor_graph) {
       auto again = session_.begin(compilation->input_graph());
       if (!again) return again.diag();
       graph.proof_json = proof_marks(*prove_kernel(std::move(*again), proofs_));
@@ -394,7 +395,7 @@ class Gatherer {
   }
 
   static RecordedGraph recorded(Compilation& c, bool assembly) {
-    RecordedGraph graph = record(c, {.includes_assembly = assembly});
+    RecordedGraph graph = record(c, {.should_include_assembly = assembly});
     if (graph.error.empty() && !graph.is_tensor_graph)
       if (auto& list = c.list())
         if (auto info = program_info(*list)) graph.program = golden_program(*info);
@@ -402,17 +403,17 @@ class Gatherer {
   }
   // Call this after the graph is recorded, because a recording lacks nodes that exist before it begins.
   Status try_out(const Session& session, InputGraph in, RecordedGraph& graph) {
-    if (!plan_.runs_kernels && !plan_.bisects_kernels) return Unit{};
+    if (!plan_.should_run_kernels && !plan_.should_bisect_kernels) return Unit{};
     RunOptions spec{.input = {.name = plan_.input, .kernel = plan_.kernel}, .device = {.name = plan_.run_device}};
-    if (plan_.bisects_kernels) {
+    if (plan_.should_bisect_kernels) {
       if (graph.is_tensor_graph)
         return Diag{.message = "--bisect of '" + graph.name + "', a tensor graph", .expected = "a kernel"};
       BisectReport report = bisect(session, in, spec);
       if (!report.error.empty()) return Diag{.message = "--bisect: " + report.error};
-      if (plan_.strips_paths) report.repro_command.clear();
+      if (plan_.should_strip_paths) report.repro_command.clear();
       graph.bisect_json = report.json();
     }
-    if (!plan_.runs_kernels) return Unit{};
+    if (!plan_.should_run_kernels) return Unit{};
     spec.compare.reference_device = "none", spec.device.timed_runs = kTimedRuns;
     if (graph.is_tensor_graph) {
       ModelReport report = run_tensor_graph(session, in, spec);
@@ -423,7 +424,7 @@ class Gatherer {
         content_.item_seconds[k.item_index] = k.run_seconds;
       }
       if (report.device.starts_with("REF")) return Unit{};
-      if (auto peaks = peaks_of(session, report.device, true)) content_.peaks = *peaks;
+      if (auto peaks = peaks_of_device(session, report.device, true)) content_.peaks = *peaks;
       return Unit{};
     }
     RunReport report = run_kernel(session, in, spec);
@@ -444,7 +445,7 @@ class Gatherer {
       if (is_new) numbers.emplace_back();
       numbers[at->second].push_back(int64_t(number));
     }
-    auto made_of = [c, assembly = plan_.includes_assembly](size_t number) -> Result<RecordedGraph> {
+    auto made_of = [c, assembly = plan_.should_include_assembly](size_t number) -> Result<RecordedGraph> {
       auto kernel = c->kernel(number);
       return kernel ? recorded(*kernel, assembly) : Result<RecordedGraph>(kernel.diag());
     };
@@ -457,8 +458,8 @@ class Gatherer {
     std::vector<Result<RecordedGraph>> made(numbers.size(), RecordedGraph());
     auto make = [&](size_t i) {
       size_t number = size_t(numbers[i][0]);
-      if (plan_.proves_rewrites) made[i] = proven_of(number);
-      else if (!plan_.compiles_later) made[i] = made_of(number);
+      if (plan_.should_prove_rewrites) made[i] = proven_of(number);
+      else if (!plan_.should_compile_later) made[i] = made_of(number);
       else made[i] = RecordedGraph{.name = c->kernel_name(number), .target = c->kernel_target(number),
                                    .made_for = c->kernel_made_for(number),
                                    .num_nodes = toposort(c->schedule()->items[number].ast).size(),
@@ -467,7 +468,7 @@ class Gatherer {
     auto tell = [&](size_t i) {
       session_.report_progress(std::to_string(i + 1) + " of " + std::to_string(made.size()) + " kernels");
     };
-    const unsigned jobs = plan_.compiles_later && !plan_.proves_rewrites ? 1 : session_.jobs;
+    const unsigned jobs = plan_.should_compile_later && !plan_.should_prove_rewrites ? 1 : session_.jobs;
     if (auto status = parallel_for(made.size(), jobs, make, tell); !status) return status;
     for (size_t i = 0; i < made.size(); i++) {
       if (!made[i]) return made[i].diag();

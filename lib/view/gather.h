@@ -10,12 +10,13 @@ namespace tgc {
 struct ViewPlan {
   std::string input = "-", kernel;  // INPUT (also a trace file or a folder of `tgc dump -o`) and --kernel
   std::string other_input;          // a second INPUT to compare with, or empty
-  bool compiles_later = false;      // unless proves_rewrites: compile a tensor graph's kernels when the page asks
-  bool includes_assembly = true;    // the LLVM IR and assembly that compilers make of kernels
-  bool strips_paths = false;        // omit folders of files, and commands that name files
-  bool runs_kernels = false;
-  bool bisects_kernels = false;  // find the rewrite that makes a kernel's result wrong
-  bool proves_rewrites = false;
+  // unless should_prove_rewrites: compile a tensor graph's kernels when the page asks
+  bool should_compile_later = false;
+  bool should_include_assembly = true;  // the LLVM IR and assembly that compilers make of kernels
+  bool should_strip_paths = false;  // omit folders of files, and commands that name files
+  bool should_run_kernels = false;
+  bool should_bisect_kernels = false;  // find the rewrite that makes a kernel's result wrong
+  bool should_prove_rewrites = false;
   // as `tgc run --device` takes it
   std::string run_device;
 };

@@ -67,7 +67,7 @@ class Layout {
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
     int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
-    if (in_.keeps_known_nodes)
+    if (in_.should_keep_known_nodes)
       for (int32_t i = in_.nodes; i-- > 0;) {
         int32_t most = in_.earlier_rows[i] >= 0 ? in_.earlier_rows[i] : fixed_user[i];
         for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++)
@@ -75,7 +75,7 @@ class Layout {
       }
     for (int32_t i = 0; i < in_.nodes; i++) {
       int32_t row = in_.earlier_rows[i] > 0 ? in_.earlier_rows[i] : 0;
-      bool stays = in_.keeps_known_nodes && in_.earlier_rows[i] >= 0;
+      bool stays = in_.should_keep_known_nodes && in_.earlier_rows[i] >= 0;
       for (int32_t e = in_.first[i]; e < in_.first[i + 1] && !stays; e++) {
         int32_t after = out_.row[in_.source[e]] + 1;
         if (after > row) row = after;
@@ -186,7 +186,7 @@ class Layout {
       stays_[i] = is_known(in_.earlier_positions[i]);
       any_stays_ |= stays_[i] != 0;
     }
-    if (any_stays_ || in_.keeps_known_nodes) order_by_wants();
+    if (any_stays_ || in_.should_keep_known_nodes) order_by_wants();
     else order_by_sweeps();
   }
 
@@ -233,7 +233,7 @@ class Layout {
   }
 
   void place() {
-    if (in_.keeps_known_nodes) {
+    if (in_.should_keep_known_nodes) {
       gaps_ = work_.array<Gap>(items_ + 1, {});
       for (int32_t c = 0; c < rows_; c++) fill_gaps(c);
       return;
@@ -381,7 +381,7 @@ class Layout {
 
 }  // namespace
 
-size_t layout_workspace(const LayoutInput& in) {
+size_t layout_workspace_bytes(const LayoutInput& in) {
   size_t nodes = size_t(in.nodes), edges = nodes ? size_t(in.first[nodes]) : 0;
   size_t items = nodes * size_t(in.max_edge_rows < 1 ? 1 : in.max_edge_rows);
   size_t rows = nodes + 1, links = edges + items;  // at most the largest earlier row + nodes + 1

@@ -7,7 +7,7 @@
 // recurse.
 //
 // Nodes with a position in an earlier layout keep their order, and their positions if there is space for new nodes.
-// With `keeps_known_nodes`, they always keep their rows and positions.
+// With `should_keep_known_nodes`, they always keep their rows and positions.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ struct LayoutInput {
   int32_t max_edge_rows = 4;                 // rows that an edge spans; a longer edge is a stub
   float gap = 12;                            // minimum distance of neighbouring nodes in a row
   // New nodes are put where there is space, even if a source is then below its user; their edge becomes a stub.
-  bool keeps_known_nodes = false;
+  bool should_keep_known_nodes = false;
 };
 
 struct LayoutOutput {
@@ -38,8 +38,9 @@ struct LayoutOutput {
 };
 
 // Returns the bytes of workspace that layout_graph() needs.
-size_t layout_workspace(const LayoutInput& in);
-// Stores the layout of `in` in the arrays of `out`. `workspace` has layout_workspace() bytes and is aligned to 8 bytes.
+size_t layout_workspace_bytes(const LayoutInput& in);
+// Stores the layout of `in` in the arrays of `out`. `workspace` has layout_workspace_bytes() bytes and is aligned to 8
+// bytes.
 void layout_graph(const LayoutInput& in, const LayoutOutput& out, void* workspace);
 
 }  // namespace tgc

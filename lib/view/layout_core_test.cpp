@@ -30,7 +30,7 @@ struct Drawn {
     LayoutInput in{nodes, first.data(), source.data(), size.data(), want.data(), want_row.data(), 4, 10, strict};
     at.assign(size_t(nodes), NAN), row.assign(size_t(nodes), -1), stub.assign(source.size() + 1, 0);
     chain_first.assign(size_t(nodes) + 1, 0), chain_slots.assign(size_t(nodes) * 3 + 1, NAN);
-    std::vector<char> workspace(layout_workspace(in));
+    std::vector<char> workspace(layout_workspace_bytes(in));
     layout_graph(in, {at.data(), row.data(), stub.data(), chain_first.data(), chain_slots.data()}, workspace.data());
   }
   std::vector<std::vector<int32_t>> rows() const {

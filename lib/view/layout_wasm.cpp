@@ -25,7 +25,7 @@ int32_t layout(int32_t nodes, const int32_t* first, const int32_t* source, const
                const int32_t* want_row, int32_t longest, float gap, int32_t strict, float* at, int32_t* row,
                uint8_t* stub, int32_t* chain_first, float* chain_slots) {
   tgc::LayoutInput in{nodes, first, source, size, want, want_row, longest, gap, strict != 0};
-  void* workspace = reinterpret_cast<void*>(allocate(tgc::layout_workspace(in)));
+  void* workspace = reinterpret_cast<void*>(allocate(tgc::layout_workspace_bytes(in)));
   if (!workspace) return 0;
   tgc::layout_graph(in, {at, row, stub, chain_first, chain_slots}, workspace);
   return 1;

@@ -49,7 +49,7 @@ std::string view_index(const ViewContent& content) {
           }
           json.member("error", g.error);
           if (g.program) write_program(json, *g.program);
-          if (g.is_runtime) json.member("runtime", true);
+          if (g.is_of_runtime) json.member("runtime", true);
           json.member("numbers", g.item_indices).member("side", g.input_side).member("measured", g.measured_seconds);
           if (g.schedule_index >= 0) json.member("schedule_of", g.schedule_index);
           if (!g.schedule.empty()) json.key("schedule").raw(g.schedule);

@@ -40,7 +40,7 @@ class Assembly {
   explicit Assembly(const Profile& p) : profile_(p), mapped_(p) {}
   const Listing& of(size_t run) {
     const profile::Program* program = profile_.trace.kernels[run].program;
-    if (!program || profile_.code_of(run)) return mapped_.find(run);
+    if (!program || profile_.code_of_kernel(run)) return mapped_.find(run);
     auto [found, is_new] = others_.try_emplace(program);
     if (is_new) found->second = profile::disassemble_program(*program, profile_.trace.kernels[run].arch);
     return found->second;
@@ -91,7 +91,7 @@ class PageWriter {
           json.member("seconds", t.seconds).member("copy", t.is_copy).member("bytes", t.bytes).member("flops", t.flops);
           json.member("at_most", t.is_flops_upper_bound);
           double mean = t.seconds / double(t.num_executions);
-          json.member("bound", t.is_copy ? "" : profile::bound_by(t.flops, t.bytes, mean, t.arch));
+          json.member("bound", t.is_copy ? "" : profile::speed_limit_text(t.flops, t.bytes, mean, t.arch));
           if (auto* peak = profile::device_peak(t.arch))
             json.key("peak").object([&] {
               json.member("card", peak->card)
@@ -117,7 +117,7 @@ class PageWriter {
 
   void write_trace(JsonWriter& json, size_t run, size_t event) {
     const profile::SqttEvent& e = p_.trace.sqtt[event];
-    const profile::SqttSummary& s = p_.summaries[event];
+    const profile::SqttSummary& s = p_.sqtt_summaries[event];
     TraceTracks tracks = make_trace_tracks(p_, event, assembly_.of(run));
     json.object([&] {
       json.member("se", e.se)
@@ -167,9 +167,9 @@ class PageWriter {
   }
 
   std::string run_json(size_t run) {
-    const profile::KernelCode* code = p_.code_of(run);
+    const profile::KernelCode* code = p_.code_of_kernel(run);
     const Listing& listing = assembly_.of(run);
-    const profile::StallReport stalls = profile::stalls_of(p_, run, listing);
+    const profile::StallReport stalls = profile::stalls_of_kernel(p_, run, listing);
     const auto times = profile::times_of(p_, run, stalls);
     std::vector<uint64_t> addresses;
     return json_object([&](JsonWriter& json) {
@@ -199,12 +199,12 @@ class PageWriter {
       });
       for (const profile::ComparedRun& pair : compared_)
         if (pair.new_run == run && !pair.instructions.empty()) json.key("against"), write_comparison(json, pair);
-      if (const profile::CodeSource* source = p_.source_of(run)) write_source(json, *source, addresses);
+      if (const profile::CodeSource* source = p_.source_of_kernel(run)) write_source(json, *source, addresses);
       json.member("derived", profile::derived_counters(p_, run));
       write_stalls(json, stalls, times);
       if (auto occupancy = profile::occupancy_over_time(p_, run))
         json.key("occupancy"), profile::write_occupancy(json, *occupancy);
-      const profile::KernelFigures figures = profile::figures_of(p_, run, listing);
+      const profile::KernelFigures figures = profile::figures_of_kernel(p_, run, listing);
       json.member("lanes", figures.max_active_lanes).member("wave_lanes", figures.wave_lanes);
       json.member("mean_lanes", figures.active_lanes).member("active_lanes", lanes_of(run, times));
       json.key("memory"), profile::write_memory_levels(json, profile::memory_levels(p_, run, stalls, figures));
@@ -220,7 +220,7 @@ class PageWriter {
   // Returns the mean number of active lanes of each instruction (0: not executed); an empty list if EXEC is not known.
   std::vector<double> lanes_of(size_t run, const std::vector<profile::InstructionTimes>& times) const {
     std::vector<double> out;
-    const auto active = p_.active_lanes_of(run);
+    const auto active = p_.active_lanes_of_kernel(run);
     for (size_t n = 0; n < active.size(); n++)
       out.push_back(times[n].num_executions ? double(active[n]) / double(times[n].num_executions) : 0);
     return out;
@@ -252,7 +252,7 @@ class PageWriter {
                            const std::vector<profile::InstructionTimes>& times) {
     json.member("modeled", stalls.is_modeled);
     json.key("reasons").array([&] {
-      for (size_t r = 0; r < profile::kStallReasons; r++)
+      for (size_t r = 0; r < profile::kNumStallReasons; r++)
         json.array([&] {
           json.value(profile::stall_reason_name(profile::StallReason(r)));
           json.value(stalls.times_by_reason[r].cycles).value(stalls.times_by_reason[r].idle_cycles);
@@ -282,7 +282,7 @@ class PageWriter {
         for (uint64_t address : addresses) json.value(int(source.is_exact_at(address)));
       });
       json.key("nodes").array([&] {
-        for (uint32_t line = 1; line <= source.lines.size(); line++) json.value(nodes_text(source.nodes_of(line)));
+        for (uint32_t line = 1; line <= source.lines.size(); line++) json.value(nodes_text(source.nodes_of_line(line)));
       });
       json.key("line_of").array([&] {
         for (uint64_t address : addresses) json.value(source.line_at(address));
@@ -323,7 +323,7 @@ std::string profile_page(std::string_view page_code, const Profile& p, const std
 }
 
 bool is_profile_input(const std::string& input) {
-  std::string head = read_head(InputName::parse(input).file, 100);
+  std::string head = read_first_bytes(InputName::parse(input).file, 100);
   return profile::looks_like_pickle(head) && !looks_like_rewrites(head);
 }
 

@@ -71,7 +71,7 @@ Operation read_operation(TraceLayout layout, uint32_t number) {
 }
 
 struct Operations {
-  std::array<Operation, profile::kOpCounters> of;
+  std::array<Operation, profile::kNumOpCounters> of;
   explicit Operations(TraceLayout layout) {
     for (uint32_t n = 0; n < of.size(); n++) of[n] = read_operation(layout, n);
   }
@@ -112,9 +112,9 @@ class TrackMaker {
         return;
       }
       case Action::Instruction: {
-        uint32_t wave = uint32_t(p.bits >> p.row->wave_low) & (kWaves - 1);
+        uint32_t wave = uint32_t(p.bits >> p.row->wave_low_bit) & (kWaves - 1);
         bool is_inst = p.row->count_mask != 0;
-        uint32_t op = uint32_t(p.bits >> p.row->count_low) & p.row->count_mask;
+        uint32_t op = uint32_t(p.bits >> p.row->count_low_bit) & p.row->count_mask;
         bool is_vector = p.row->packet == Packet::VALUINST;
         Operation o;
         if (is_inst) o = operations(p.layout).of[op];
@@ -214,7 +214,7 @@ class TrackMaker {
   void add_cdna(const PacketView& p) {
     if (p.row->packet != Packet::CDNA_INST) return;
     const profile::PacketType& type = profile::packet_type(p.row->packet);
-    const Operation& o = operations(TraceLayout::Cdna).of[type.field(p.bits, "op") & (profile::kOpCounters - 1)];
+    const Operation& o = operations(TraceLayout::Cdna).of[type.field(p.bits, "op") & (profile::kNumOpCounters - 1)];
     auto wave = uint32_t(type.field(p.bits, "wave")), simd = uint32_t(type.field(p.bits, "simd"));
     TimeSlice s{.row = Units + kWaves + simd * kWaves + wave, .kind = uint8_t(o.kind), .begin = p.time,
             .end = p.time + kCdnaIssue};
@@ -256,7 +256,7 @@ class TrackMaker {
     std::vector<TimeSlice> slices;
     std::map<std::pair<uint32_t, uint32_t>, size_t> latest;  // by row and place: the latest wave's index in `slices`
     for (const WaveSpan& w : waves) {
-      bool has_begin = w.begin != WaveSpan::kUnknown, has_end = w.end != WaveSpan::kUnknown;
+      bool has_begin = w.begin != WaveSpan::kUnknownTime, has_end = w.end != WaveSpan::kUnknownTime;
       if ((has_begin && !is_sane(w.begin)) || (has_end && !is_sane(w.end))) continue;
       TimeSlice s{.row = rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
               .end = has_end ? w.end : is_sane(last_time) ? last_time : kMostTime, .item_number = w.wave};
@@ -273,9 +273,9 @@ class TrackMaker {
     }
     std::vector<TimeSlice> all = slices;
     for (TimeSlice& s : all) s.row = 0;
-    all = count_active(std::move(all));
+    all = count_active_slices(std::move(all));
     for (const TimeSlice& s : all) out.rows[0].max_amount = std::max(out.rows[0].max_amount, s.amount);
-    std::vector<TimeSlice> active = count_active(slices);
+    std::vector<TimeSlice> active = count_active_slices(slices);
     active.insert(active.begin(), all.begin(), all.end());
     slices.insert(slices.end(), all.begin(), all.end());
     out.levels = make_levels(out.rows, std::move(slices), std::move(active));
@@ -331,8 +331,8 @@ int64_t moved_time(int64_t time, int64_t offset) { return int64_t(uint64_t(time)
 TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std::map<uint64_t, std::string>& listing) {
   const int64_t offset = p.clock_offset(event).value_or(0);
   const profile::SqttEvent& e = p.trace.sqtt[event];
-  const profile::SqttSummary& summary = p.summaries[event];
-  const profile::KernelCode* code = p.packet_code_of(event);
+  const profile::SqttSummary& summary = p.sqtt_summaries[event];
+  const profile::KernelCode* code = p.packet_code_of_event(event);
   TrackMaker maker(code, listing);
   if (e.has_instruction_packets)
     profile::decode_sqtt(profile::bytes_of(e.blob), [&](PacketView packet) {
@@ -342,7 +342,7 @@ TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std
   std::vector<WaveSpan> waves = summary.wave_spans;
   for (WaveSpan& w : waves)
     for (int64_t* time : {&w.begin, &w.end})
-      if (*time != WaveSpan::kUnknown) *time = moved_time(*time, offset);
+      if (*time != WaveSpan::kUnknownTime) *time = moved_time(*time, offset);
   return maker.take(waves, moved_time(summary.last_time, offset));
 }
 

@@ -18,7 +18,7 @@ std::string text_of_rule(const TraceRule& r) {
   size_t alike = 0;
   for (uint32_t id = 0; id < num_rules(); id++) {
     const Rule* rule = rule_of(id);
-    if (!rule || rule->line != r.line || rule->name != r.name || short_file(*rule) != r.file) continue;
+    if (!rule || rule->line != r.line || rule->name != r.name || short_file_name(*rule) != r.file) continue;
     if (alike++ == 0) out = pat::to_text(*rule->left) + " -> " + right_text(*rule);
   }
   if (out.size() > kMaxRuleText) out = out.substr(0, kMaxRuleText) + "...";
@@ -65,7 +65,7 @@ void Recorder::apply_rule(int, const TraceRule& r, UOp before, UOp after, TraceC
     rules_.push_back({number_of_string(r.name), number_of_string(r.branch), number_of_string(r.file), r.line,
                       number_of_string(r.source), number_of_string(text_of_rule(r))});
   events_.push_back({Event::Kind::Rewrite, before, after,
-                     {int64_t(at->second), cost.made_from, cost.made_to}});
+                     {int64_t(at->second), cost.first_made_number, cost.end_made_number}});
   if (!is_discarded(r)) graph_.num_rewrites++;
   else if (!stages_.empty()) stages_.back().num_discarded++;
 }

@@ -24,7 +24,7 @@ struct RecordedGraph {
   double ms = 0;                                           // wall time of all stages, with recording; 0: unknown
   std::string error;
   std::optional<GoldenProgram> program;  // launch facts of a kernel, if known
-  bool is_runtime = false;               // a kernel of tinygrad's runtime, which no schedule contains
+  bool is_of_runtime = false;            // a kernel of tinygrad's runtime, which no schedule contains
   std::vector<int64_t> item_indices;
   int64_t schedule_index = -1;  // of a kernel: the graph with its recorded schedule
   std::string schedule;         // of a recorded tensor graph, as JSON, or empty
@@ -45,7 +45,7 @@ struct RecordedGraph {
 };
 
 struct TextChoice {
-  bool includes_assembly = true;
+  bool should_include_assembly = true;
   std::vector<std::pair<std::string, std::string>> given_texts = {};  // kind and text
   std::string made_by = {};  // JSON: GoldenRecord::made_by, or empty
   std::string rule_sources = {};  // JSON: by place of a rule, the lines in the user's tinygrad; or empty

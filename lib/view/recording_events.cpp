@@ -10,7 +10,7 @@ namespace {
 enum Kind : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndWithResult, kRebuiltWithResult };
 
 // The reader does not derive rows whose hash another row also has.
-uint64_t hash_of_row(UOp u, const EventWriter::Texts& t) {
+uint64_t hash_of_row(UOp u, const EventWriter::NodeTexts& t) {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
   add(uint64_t(u.op())), add(uint64_t(t.dtype)), add(uint64_t(t.arg)), add(uint64_t(t.tag));
@@ -24,9 +24,9 @@ int64_t folded(int64_t n) { return n < 0 ? -2 * n - 1 : 2 * n; }
 }  // namespace
 
 EventWriter::EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers,
-                         const std::vector<uint32_t>& ids, const std::vector<Texts>& texts)
+                         const std::vector<uint32_t>& ids, const std::vector<NodeTexts>& texts)
     : nodes_(nodes),
-      numbers_(numbers),
+      node_rows_(numbers),
       trace_numbers_(ids),
       node_texts_(texts),
       node_states_(nodes.size()),
@@ -68,7 +68,7 @@ void EventWriter::add_event(const RecordedEvent& e) {
     case RecordedEvent::Kind::Begin: return begin_rewrite(e);
     case RecordedEvent::Kind::End: return end_rewrite(e);
     case RecordedEvent::Kind::Rewrite: return add_rewrite(e);
-    case RecordedEvent::Kind::Rebuilt: return add_rebuilt(e);
+    case RecordedEvent::Kind::Rebuilt: return add_rebuilt_node(e);
     case RecordedEvent::Kind::Gated:
       mark_written(row_of_node(e.event_node));
       kinds_.push_back(kGated);
@@ -115,7 +115,7 @@ void EventWriter::add_rewrite(const RecordedEvent& e) {
 
 // A reader can derive `after` if its sources are what replaced those of `before`, nothing else differs, and no other
 // row has its hash. Its row is omitted if also no earlier event refers to it and all rows derived so far precede it.
-void EventWriter::add_rebuilt(const RecordedEvent& e) {
+void EventWriter::add_rebuilt_node(const RecordedEvent& e) {
   int64_t before = row_of_node(e.event_node), after = row_of_node(e.new_node);
   mark_written(before);
   bool is_derived = is_follower(before, after);
@@ -132,7 +132,7 @@ void EventWriter::add_rebuilt(const RecordedEvent& e) {
 
 bool EventWriter::is_follower(int64_t before, int64_t after) const {
   UOp a = nodes_[size_t(before)], b = nodes_[size_t(after)];
-  const Texts &x = node_texts_[size_t(before)], &y = node_texts_[size_t(after)];
+  const NodeTexts &x = node_texts_[size_t(before)], &y = node_texts_[size_t(after)];
   if (is_ambiguous_[size_t(after)] || a.op() != b.op() || a.num_src() != b.num_src()) return false;
   if (x.dtype != y.dtype || x.arg != y.arg || x.tag != y.tag) return false;
   for (size_t i = 0; i < a.num_src(); i++)

@@ -12,13 +12,13 @@ namespace tgc {
 
 class EventWriter {
  public:
-  struct Texts {
+  struct NodeTexts {
     int64_t dtype, arg, tag;
   };
   // `nodes` are the rows of the table, sources first; `numbers` maps node ids to rows. `ids` are the rows' numbers in
   // the trace, which increase.
   EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers, const std::vector<uint32_t>& ids,
-              const std::vector<Texts>& texts);
+              const std::vector<NodeTexts>& texts);
 
   // Adds events in the order of the trace.
   void add_event(const RecordedEvent& event);
@@ -33,21 +33,21 @@ class EventWriter {
     std::unordered_map<int64_t, int64_t> replacements;
   };
 
-  int64_t row_of_node(UOp u) const { return u ? numbers_[u.id()] : -1; }
+  int64_t row_of_node(UOp u) const { return u ? node_rows_[u.id()] : -1; }
   int64_t first_row_from(int64_t id) const;
   int64_t resolved_node(int64_t node) const;
   void mark_written(int64_t node);
   void begin_rewrite(const RecordedEvent& e);
   void end_rewrite(const RecordedEvent& e);
   void add_rewrite(const RecordedEvent& e);
-  void add_rebuilt(const RecordedEvent& e);
+  void add_rebuilt_node(const RecordedEvent& e);
   bool is_follower(int64_t before, int64_t after) const;
   void record_replacement(int64_t before, int64_t after);
 
   const std::vector<UOp>& nodes_;
-  const std::vector<int32_t>& numbers_;
+  const std::vector<int32_t>& node_rows_;
   const std::vector<uint32_t>& trace_numbers_;
-  const std::vector<Texts>& node_texts_;
+  const std::vector<NodeTexts>& node_texts_;
   std::vector<State> node_states_;
   std::vector<bool> is_ambiguous_;  // another row has the same hash; such rows are never derived
   // running graph rewrites; the first entry is for events outside of them

@@ -26,7 +26,7 @@ std::string RecordingWriter::write_graph() {
   if (compilation_ && !compilation_->is_tensor_graph() && recorder_.graph_.error.empty() && compilation_->list())
     linear_list_ = *compilation_->list();
   choose_nodes();
-  event_writer_.emplace(nodes_, numbers_, trace_numbers_, row_texts_);
+  event_writer_.emplace(nodes_, node_rows_, trace_numbers_, row_texts_);
   for (const auto& e : recorder_.events_) event_writer_->add_event(e);
   recorder_.graph_.num_nodes = toposort(recorder_.ast_).size();
   recorder_.graph_.structure_hash = hash_structure();
@@ -98,12 +98,12 @@ void RecordingWriter::hash_results() {
 }
 
 void RecordingWriter::add_root(UOp u) {
-  if (u) numbers_[u.id()] = 0;
+  if (u) node_rows_[u.id()] = 0;
 }
 
 void RecordingWriter::choose_nodes() {
   Graph& graph = recorder_.ast_.graph();
-  numbers_.assign(graph.size(), -1);
+  node_rows_.assign(graph.size(), -1);
   add_root(recorder_.ast_);
   for (const auto& e : recorder_.events_) add_root(e.event_node), add_root(e.new_node);
   for (UOp u : linear_list_) add_root(u);
@@ -118,17 +118,17 @@ void RecordingWriter::choose_nodes() {
     if (s.input) add_result(s.input);
     if (s.result) add_result(s.result);
   }
-  for (size_t id = numbers_.size(); id-- > 0;) {
-    if (numbers_[id] < 0) continue;
+  for (size_t id = node_rows_.size(); id-- > 0;) {
+    if (node_rows_[id] < 0) continue;
     UOp u = graph.at(uint32_t(id));
     for (UOp s : u.src()) add_root(s);
     if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) add_root(u.arg()[0].uop());
   }
-  for (size_t id = 0; id < numbers_.size(); id++)
-    if (numbers_[id] >= 0) nodes_.push_back(graph.at(uint32_t(id)));
+  for (size_t id = 0; id < node_rows_.size(); id++)
+    if (node_rows_[id] >= 0) nodes_.push_back(graph.at(uint32_t(id)));
   // order the rows by the numbers in the trace; a graph that was read from a trace file has other ids
   std::ranges::stable_sort(nodes_, {}, [&](UOp u) { return recorder_.TraceConsumer::node_number(u); });
-  for (size_t n = 0; n < nodes_.size(); n++) numbers_[nodes_[n].id()] = int32_t(n);
+  for (size_t n = 0; n < nodes_.size(); n++) node_rows_[nodes_[n].id()] = int32_t(n);
   for (UOp u : nodes_) trace_numbers_.push_back(recorder_.TraceConsumer::node_number(u));
   for (UOp u : nodes_)
     row_texts_.push_back({recorder_.number_of_string(u.dtype() == dtypes::void_ ? "" : u.dtype().repr()),
@@ -239,7 +239,7 @@ void RecordingWriter::write_model() {
   for (auto& [label, tensors] : compilation_->input_graph().onnx_nodes) {
     for (UOp tensor : tensors)
       for (UOp u : toposort(tensor, [&](UOp s) { return !known.contains(s); }))
-        if (known.insert(u) && u.id() < numbers_.size() && row_of_node(u) >= 0)
+        if (known.insert(u) && u.id() < node_rows_.size() && row_of_node(u) >= 0)
           made_for.insert(made_for.end(), {row_of_node(u), int64_t(labels.size())});
     labels.push_back(label);
   }
@@ -248,7 +248,7 @@ void RecordingWriter::write_model() {
   if (!recorder_.graph_.error.empty()) return;
   json_.key("kernels").array([&] {
     for (const auto& item : compilation_->schedule()->items)
-      json_.value(item.ast && item.ast.id() < numbers_.size() ? row_of_node(item.ast) : -1);
+      json_.value(item.ast && item.ast.id() < node_rows_.size() ? row_of_node(item.ast) : -1);
   });
 }
 
@@ -284,9 +284,9 @@ void RecordingWriter::write_texts() {
     write_list(linear_list_);
     write_source(linear_list_);
     if (auto text = compilation_->row_output(row_of(OutputKind::LaunchFacts))) write_text("program", *text);
-    if (!text_choice_.includes_assembly) return;
-    if (compilation_->target().renderer != RendererKind::LLVM) write_compiled("llvm-ir", "llvm-ir");
-    write_compiled("asm", "asm");
+    if (!text_choice_.should_include_assembly) return;
+    if (compilation_->target().renderer != RendererKind::LLVM) write_compiled_text("llvm-ir", "llvm-ir");
+    write_compiled_text("asm", "asm");
   });
 }
 
@@ -295,18 +295,18 @@ void RecordingWriter::write_text(std::string_view kind, std::string_view text) {
 }
 
 // Returns true if the page (pyrender.js) can make this text from the table of nodes, which needs all args in full.
-bool RecordingWriter::page_prints(UOp graph) const {
+bool RecordingWriter::is_printed_by_page(UOp graph) const {
   auto is_in_full = [&](UOp u) {
     const std::string_view text = recorder_.string_numbers_.texts()[size_t(row_texts_[size_t(row_of_node(u))].arg)];
     return u.arg().is_none() ? text.empty() : text == u.arg().repr();
   };
-  return text_follows_from_reprs(graph) && std::ranges::all_of(toposort(graph), is_in_full);
+  return is_text_implied_by_reprs(graph) && std::ranges::all_of(toposort(graph), is_in_full);
 }
 
 void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
   json_.start_line().object([&] {
     json_.member("kind", "pyrender").member("stage", stage);
-    if (page_prints(graph)) return;
+    if (is_printed_by_page(graph)) return;
     auto placed = pyrender_with_places(graph);
     if (!placed) {
       json_.member("error", placed.diag().text());
@@ -325,7 +325,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
         const size_t name = line.empty() ? 0 : name_end(line, 0);
         const size_t head = name && line.substr(name).starts_with(" = ") ? name + 3 : 0;
         const auto owner = owners.find(i);
-        const std::string rest = owner == owners.end() ? "" : template_of(line.substr(head), owner->second, names);
+        const std::string rest = owner == owners.end() ? "" : text_template_of(line.substr(head), owner->second, names);
         const std::string shown = rest.empty() ? near.line(line) : "." + near.line(line.substr(0, head)) + rest;
         if (head && owner != owners.end()) names.emplace(owner->second.id(), line.substr(0, name));
         const int64_t number = pyrender_lines_.number_of_text(shown);
@@ -340,7 +340,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
 // Returns the text of a node's line with marks for what the page derives: "@" for the name of another line, "$" for
 // UOp.const(dtype, value), "`" for UOp.const(value, dtype). Marks are in the order of the node's sources; a source
 // without a line stands for its own sources. Returns "" if the line has another form.
-std::string RecordingWriter::template_of(std::string_view text, UOp owner, const Names& names) const {
+std::string RecordingWriter::text_template_of(std::string_view text, UOp owner, const Names& names) const {
   if (text.find_first_of("@$`") != text.npos) return "";
   std::vector<UOp> parts, open{owner};
   for (bool is_owner = true; !open.empty(); is_owner = false) {
@@ -391,7 +391,7 @@ void RecordingWriter::write_list(const std::vector<UOp>& list) {
     json_.member("kind", "linear");
     auto text = catch_failures([&] { return ansistrip(print_uops(list)); });
     if (!text) return (void)json_.member("error", text.diag().text());
-    if (auto rows = list_rows(list, *text)) {
+    if (auto rows = rows_of_list(list, *text)) {
       json_.key("rows").array([&] {
         for (const std::string& row : *rows) json_.value(pyrender_lines_.number_of_text(row));
       });
@@ -406,7 +406,7 @@ void RecordingWriter::write_list(const std::vector<UOp>& list) {
 
 // Returns what the page (rowsOfList in texts.js) cannot derive of each line: the ranges and, if the table has another
 // arg, a tab and the arg; nullopt if a line has another form.
-std::optional<std::vector<std::string>> RecordingWriter::list_rows(const std::vector<UOp>& list,
+std::optional<std::vector<std::string>> RecordingWriter::rows_of_list(const std::vector<UOp>& list,
                                                                    std::string_view text) const {
   auto padded = [](std::string s, size_t width) { return s + std::string(width - std::min(width, s.size()), ' '); };
   auto string = [&](int64_t n) { return std::string(recorder_.string_numbers_.texts()[size_t(n)]); };
@@ -458,7 +458,7 @@ void RecordingWriter::write_source(const std::vector<UOp>& list) {
   });
 }
 
-void RecordingWriter::write_compiled(std::string_view row, std::string_view kind) {
+void RecordingWriter::write_compiled_text(std::string_view row, std::string_view kind) {
   auto text = compilation_->row_output(row_of(row));
   json_.start_line().object([&] {
     json_.member("kind", kind);

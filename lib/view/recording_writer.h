@@ -24,7 +24,7 @@ class RecordingWriter {
   std::string hash_structure() const;
   void hash_results();
   void add_root(UOp u);
-  int64_t row_of_node(UOp u) const { return u ? numbers_[u.id()] : -1; }
+  int64_t row_of_node(UOp u) const { return u ? node_rows_[u.id()] : -1; }
 
   void write_nodes();
   void write_deltas(std::string_view key, const std::vector<int64_t>& rows, size_t values);
@@ -33,14 +33,14 @@ class RecordingWriter {
   void write_model();
   void write_places(const std::vector<std::pair<UOp, size_t>>& lines);
   void write_texts();
-  bool page_prints(UOp graph) const;
+  bool is_printed_by_page(UOp graph) const;
   void write_pyrender(size_t stage, UOp graph);
   using Names = std::map<uint32_t, std::string>;
-  std::string template_of(std::string_view text, UOp owner, const Names& names) const;
-  std::optional<std::vector<std::string>> list_rows(const std::vector<UOp>& list, std::string_view text) const;
+  std::string text_template_of(std::string_view text, UOp owner, const Names& names) const;
+  std::optional<std::vector<std::string>> rows_of_list(const std::vector<UOp>& list, std::string_view text) const;
   void write_list(const std::vector<UOp>& list);
   void write_source(const std::vector<UOp>& list);
-  void write_compiled(std::string_view row, std::string_view kind);
+  void write_compiled_text(std::string_view row, std::string_view kind);
   void write_text(std::string_view kind, std::string_view text);
   std::string text_of_arg(UOp u);
 
@@ -49,10 +49,10 @@ class RecordingWriter {
   TextChoice text_choice_;
   std::vector<UOp> linear_list_;  // of a kernel that tgc compiled; else empty
   std::vector<UOp> nodes_;        // the rows of the table, sources first
-  std::vector<int32_t> numbers_;  // by node id: the row, or -1
+  std::vector<int32_t> node_rows_;  // by node id: the row, or -1
   std::vector<uint32_t> trace_numbers_;
   std::vector<UOp> result_nodes_;  // of the graphs between stages; their facts are written
-  std::vector<EventWriter::Texts> row_texts_;
+  std::vector<EventWriter::NodeTexts> row_texts_;
   std::optional<EventWriter> event_writer_;
   NumberedTexts pyrender_lines_;
   std::string output_;

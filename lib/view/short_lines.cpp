@@ -33,9 +33,9 @@ std::string RelativeNames::line(std::string_view text) {
     }
     const size_t number = std::stoul(std::string(text.substr(i + 1, end - i - 1)));
     const bool is_own = i == 0 && text.substr(end).starts_with(" = ");
-    const size_t from = is_own ? next_ : own_;
+    const size_t from = is_own ? next_number_ : own_number_;
     out += "c" + std::to_string(number <= from ? from - number : number);
-    if (is_own) own_ = number, next_ = number + 1;
+    if (is_own) own_number_ = number, next_number_ = number + 1;
     i = end;
   }
   return out;

@@ -128,7 +128,7 @@ std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_
   return out;
 }
 
-std::vector<TimeSlice> count_active(std::vector<TimeSlice> slices) {
+std::vector<TimeSlice> count_active_slices(std::vector<TimeSlice> slices) {
   std::map<std::pair<uint32_t, int64_t>, int64_t> changes;
   for (const TimeSlice& s : slices)
     if (s.begin < s.end) changes[{s.row, s.begin}]++, changes[{s.row, s.end}]--;

@@ -48,7 +48,7 @@ std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_
 
 // Returns slices that do not overlap; their amount is how many of `slices` are active in the row, and their kind is
 // that of slices[0].
-std::vector<TimeSlice> count_active(std::vector<TimeSlice> slices);
+std::vector<TimeSlice> count_active_slices(std::vector<TimeSlice> slices);
 
 // Makes the levels of a track from `finest`, its slices in any order. The coarser levels are made from `merged_from`,
 // which is sorted by row and begin, without overlaps; if it is empty, from `finest`, with each slice cut where the next

@@ -119,7 +119,7 @@ TEST_CASE("timeline: a bin has the kind that takes most of its time; a long slic
 
 TEST_CASE("timeline: the number of active slices") {
   std::vector<TimeSlice> active =
-      count_active({{.begin = 0, .end = 10}, {.begin = 4, .end = 6}, {.row = 1, .begin = 2, .end = 3}});
+      count_active_slices({{.begin = 0, .end = 10}, {.begin = 4, .end = 6}, {.row = 1, .begin = 2, .end = 3}});
   REQUIRE(active.size() == 4);
   CHECK(active[1].begin == 4);
   CHECK(active[1].amount == 2);
@@ -175,12 +175,12 @@ TEST_CASE("profile tracks: a wave without a packet of its end lasts until the ne
   profile::Profile p;
   p.trace.kernels.push_back({.sqtt = {0}});
   p.trace.sqtt.emplace_back();
-  p.summaries.emplace_back();
+  p.sqtt_summaries.emplace_back();
   constexpr uint32_t kCount = 30000;
-  for (uint32_t n = 0; n < kCount; n++) p.summaries[0].wave_spans.push_back({.begin = 10 * int64_t(n)});
-  p.summaries[0].wave_spans.push_back({.wave = 1, .end = 50});
-  p.summaries[0].wave_spans.push_back({.wave = 2, .begin = INT64_MAX - 1});
-  p.summaries[0].last_time = 10 * kCount;
+  for (uint32_t n = 0; n < kCount; n++) p.sqtt_summaries[0].wave_spans.push_back({.begin = 10 * int64_t(n)});
+  p.sqtt_summaries[0].wave_spans.push_back({.wave = 1, .end = 50});
+  p.sqtt_summaries[0].wave_spans.push_back({.wave = 2, .begin = INT64_MAX - 1});
+  p.sqtt_summaries[0].last_time = 10 * kCount;
   Track waves = make_trace_tracks(p, 0, {}).waves;
   size_t slices = 0;
   for (const TimelineChunk& c : waves.levels[0].chunks)
@@ -204,8 +204,8 @@ TEST_CASE("profile tracks: the executions on the rows of waves are the hits of t
       size_t waves = 0;
       for (const TimelineChunk& c : tracks.waves.levels[0].chunks)
         for (const Read& r : read_chunk(c, 1)) waves += r.row > 0;
-      CHECK(waves == found.summaries[event].wave_spans.size());
-      const auto& times = found.summaries[event].instructions;
+      CHECK(waves == found.sqtt_summaries[event].wave_spans.size());
+      const auto& times = found.sqtt_summaries[event].instructions;
       CHECK(tracks.execution_times.size() == times.size());
       if (times.empty()) continue;
       mapped++;

@@ -253,7 +253,7 @@ std::pair<Int, int> magicgu(Int vmax, Int d) {
   if (vmax < 0 || vmax.bit_length() > 64 || d <= 0 || d.bit_length() > 64)
     throw Failure("cannot divide values up to " + vmax.str() + " by " + d.str() + " with a multiplier");
   using Wide = unsigned __int128;
-  Wide divisor = d.low64(), nc_plus_1 = (Wide(vmax.low64()) + 1) / divisor * divisor;
+  Wide divisor = d.low_64_bits(), nc_plus_1 = (Wide(vmax.low_64_bits()) + 1) / divisor * divisor;
   for (int s = 0; s <= 128; s++) {
     Wide ones = s < 128 ? (Wide(1) << s) - 1 : ~Wide(0);
     if (nc_plus_1 && ones < (nc_plus_1 - 1) * (divisor - 1 - ones % divisor)) continue;
@@ -280,7 +280,7 @@ FoldingResult fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
     if (UOp quotient = fast_idiv(target, x / Const(factor), floor_div(d, factor), true).node)
       return {quotient, "twos-first"};
   if (dont_cast) return {};
-  auto wider = promotes_to(dtype.scalar());
+  auto wider = promoted_dtypes(dtype.scalar());
   if (wider.empty() || !dtypes::is_int(wider.back()) || !is_dtype_supported(wider.back(), target) ||
       !fits(range, m, wider.back()))
     return {};

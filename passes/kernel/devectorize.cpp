@@ -13,7 +13,7 @@ namespace {
 
 int64_t num_elements(Arg axes) {
   int64_t n = 1;
-  for (Arg pair : axes.items()) n = product_within(Limit::Nodes, n, pair[1].small_int());
+  for (Arg pair : axes.items()) n = checked_product(Limit::Nodes, n, pair[1].small_int());
   return n;
 }
 
@@ -29,7 +29,7 @@ UOp no_vectorized_wmma(UOp wmma) {
     std::vector<UOp> src;
     for (size_t s = 0; s < 3; s++) {
       int64_t size = num_elements(sizes[s]);
-      src.push_back(wmma.src(s).gep(consecutive(k * size, size)));
+      src.push_back(wmma.src(s).gep(consecutive_numbers(k * size, size)));
     }
     UOp one = graph.node(Op::WMMA, wmma.dtype().scalar().vec(out_size), src, wmma.arg());
     for (int64_t i = 0; i < out_size; i++) elements.push_back(one.gep(i));

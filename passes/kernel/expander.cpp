@@ -39,7 +39,7 @@ Arg to_arg(Graph& graph, const Axes& axes) {
 
 int64_t num_elements(const Axes& axes) {
   int64_t n = 1;
-  for (Axis a : axes) n = product_within(Limit::Nodes, n, a.size);
+  for (Axis a : axes) n = checked_product(Limit::Nodes, n, a.size);
   return n;
 }
 
@@ -48,7 +48,7 @@ int64_t num_elements(const Axes& axes) {
 std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const int64_t> zeroed = {}) {
   std::vector<int64_t> strides(to.size(), 0);  // for each axis of `to`, the stride of that axis in `from`
   int64_t stride = 1;
-  for (size_t k = from.size(); k-- > 0; stride = product_within(Limit::Nodes, stride, from[k].size)) {
+  for (size_t k = from.size(); k-- > 0; stride = checked_product(Limit::Nodes, stride, from[k].size)) {
     if (std::find(zeroed.begin(), zeroed.end(), from[k].id) != zeroed.end()) continue;
     auto at = std::find_if(to.rbegin(), to.rend(), [&](Axis a) { return a.id == from[k].id; });
     if (at == to.rend())

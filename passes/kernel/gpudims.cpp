@@ -213,7 +213,7 @@ void mask_store(UOp store, const std::vector<GridAxis>& local, Substitution& out
   if (buf_target(store).dtype().addrspace() != AddrSpace::GLOBAL) return;
   UOp idx = store.src(0), mask;
   for (auto& axis : local) {
-    if (lies_in(idx, axis.range)) continue;
+    if (is_inside_range(idx, axis.range)) continue;
     UOp first = axis.range.eq(0);
     mask = mask ? mask & first : first;
   }

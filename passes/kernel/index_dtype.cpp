@@ -13,7 +13,7 @@ constexpr DTypeSet kIndex{Scalar::Index};
 
 // Returns int32, or int64 if the bounds of `u` exceed int32; a vector of that dtype if `u` is a vector.
 DType select_dtype(UOp u) {
-  return (overflows(u, dtypes::int32) ? dtypes::int64 : dtypes::int32).vec(u.dtype().count());
+  return (may_overflow(u, dtypes::int32) ? dtypes::int64 : dtypes::int32).vec(u.dtype().count());
 }
 
 DType dtype_holding_all(UOp u, UOp x, UOp y) { return least_upper_dtype({select_dtype(u), x.dtype(), y.dtype()}); }

@@ -69,7 +69,7 @@ UOp split_load_store(const Target& target, UOp ls, UOp idx) {
     if (width > 1)
       pointer = pointer.cast(buf.dtype().base().vec(width).ptr(buf.dtype().size(), buf.dtype().addrspace()));
     src[0] = pointer;
-    if (ls.is(Op::STORE)) src[1] = ls.src(1).gep(consecutive(done, width));
+    if (ls.is(Op::STORE)) src[1] = ls.src(1).gep(consecutive_numbers(done, width));
     parts.push_back(ls.is(Op::STORE) ? ls.with_src(src)
                                      : ls.replace({.dtype = ls.dtype().scalar().vec(width), .src = src}));
     done += width;
@@ -252,7 +252,7 @@ UOp store_to_cat(UOp cat, UOp data, UOp sto) {
   std::vector<UOp> stores;
   int64_t offset = 0;
   for (UOp p : cat.src()) {
-    stores.push_back(p.store(data.gep(consecutive(offset, p.dtype().count())), sto.src().subspan(2)));
+    stores.push_back(p.store(data.gep(consecutive_numbers(offset, p.dtype().count())), sto.src().subspan(2)));
     offset += p.dtype().count();
   }
   return sto.graph().group(stores);

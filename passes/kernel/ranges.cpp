@@ -67,13 +67,14 @@ bool needs_division_if_merged(UOp index, UOp r0, UOp r1) {
     else if (term == r1) c1 += 1;
     else if (is_multiple(term, r0)) c0 += term.src(1).arg().as_int();
     else if (is_multiple(term, r1)) c1 += term.src(1).arg().as_int();
-    else if (lies_in(term, r0) || lies_in(term, r1)) return false;
+    else if (is_inside_range(term, r0) || is_inside_range(term, r1)) return false;
   }
   return c0 != c1 * r1.src(0).arg().as_int();
 }
 
 bool in_same_reduces(UOp r0, UOp r1, const std::vector<UOp>& reduces) {
-  return std::all_of(reduces.begin(), reduces.end(), [&](UOp r) { return lies_in(r, r0) == lies_in(r, r1); });
+  return std::all_of(reduces.begin(), reduces.end(),
+                     [&](UOp r) { return is_inside_range(r, r0) == is_inside_range(r, r1); });
 }
 
 const Shortcut kMergeInVain("merge-in-vain", "merging loops where an index shows that a division would remain");

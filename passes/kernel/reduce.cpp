@@ -103,7 +103,7 @@ UOp reduce_unparented(UOp red) {
   std::vector<UOp> src{red.src(0)}, dropped;
   for (UOp r : red.src().subspan(1)) {
     if (!r.is(Op::RANGE)) throw Failure("a REDUCE over what is no range: Ops." + std::string(name_of(r.op())));
-    (lies_in(red.src(0), r) ? src : dropped).push_back(r);
+    (is_inside_range(red.src(0), r) ? src : dropped).push_back(r);
   }
   if (dropped.empty()) return {};
   UOp out = src.size() > 1 || red.dtype() != red.src(0).dtype() ? red.with_src(src) : red.src(0);
@@ -154,7 +154,7 @@ UOp pick_element(UOp r, UOp idx, UOp expr) {
 UOp collapse_one(UOp u, UOp r, const RuleSet& rules) {
   constexpr OpSet kFree{Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_VAR};
   Graph& graph = u.graph();
-  auto loop_nodes = toposort(u, [&](UOp x) { return lies_in(x, r); });
+  auto loop_nodes = toposort(u, [&](UOp x) { return is_inside_range(x, r); });
   if (std::any_of(loop_nodes.begin(), loop_nodes.end(), [](UOp x) { return x.in({Op::STORE, Op::REDUCE}); })) return {};
   // replace each value that is computed outside the loop by a variable with the value's bounds
   UOpSet seen(graph);

@@ -81,10 +81,10 @@ const RuleSet& pm_add_gpudims();  // context: const Target
 // Memory accesses in the kernel pipeline (tinygrad codegen/late/devectorizer.py): lowers INDEX nodes to loads and
 // stores of widths that the target supports.
 
-inline std::vector<int64_t> consecutive(int64_t first, int64_t count) {
-  std::vector<int64_t> out;
-  for (int64_t i = 0; i < count; i++) out.push_back(first + i);
-  return out;
+inline std::vector<int64_t> consecutive_numbers(int64_t first, int64_t count) {
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < count; i++) numbers.push_back(first + i);
+  return numbers;
 }
 
 const RuleSet& pm_add_loads();        // INDEX of a value -> pointer INDEX and LOAD

@@ -40,7 +40,7 @@ uint64_t pack(Const v, char fmt) {
     case 'f': return bits(float(v.to_double()));
     case 'd': return bits(v.to_double());
     case '?': return v.truthy();
-    default: return v.to_int().low64();
+    default: return v.to_int().low_64_bits();
   }
 }
 

@@ -24,8 +24,8 @@ bool both_const(UOp a, UOp b) { return a.is_const() && b.is_const(); }
 bool a_pair_is_const(UOp t, UOp tt, UOp f, UOp ff) { return both_const(t, tt) || both_const(f, ff); }
 bool are_positive(UOp c0, UOp c1) { return int_of_const(c0) > 0 && int_of_const(c1) > 0; }
 bool below_minus_one(UOp c) { return int_of_const(c) < -1; }
-bool fits_int32(UOp u) { return !overflows(u, dtypes::int32); }
-bool dtype_holds_values(UOp wide, UOp x) { return !overflows(x, wide.dtype()); }
+bool fits_int32(UOp u) { return !may_overflow(u, dtypes::int32); }
+bool dtype_holds_values(UOp wide, UOp x) { return !may_overflow(x, wide.dtype()); }
 bool out_of_order(UOp x, UOp y) { return tuplize_less(y, x); }
 
 // Let r be the sum of the terms of x with factor 1, and d > 1 a common divisor of c and the factors of the other terms.

@@ -165,11 +165,11 @@ UOp gated_given_valid(UOp cond, UOp x, UOp inv) {
 
 bool any_range_in(UOp clause, UOp x) {
   auto ranges = clause.ranges();
-  return std::any_of(ranges.begin(), ranges.end(), [&](UOp r) { return lies_in(x, r); });
+  return std::any_of(ranges.begin(), ranges.end(), [&](UOp r) { return is_inside_range(x, r); });
 }
 bool all_ranges_in(UOp clause, UOp x) {
   auto ranges = clause.ranges();
-  return std::all_of(ranges.begin(), ranges.end(), [&](UOp r) { return lies_in(x, r); });
+  return std::all_of(ranges.begin(), ranges.end(), [&](UOp r) { return is_inside_range(x, r); });
 }
 
 UOp true_and(Graph& graph, const std::vector<UOp>& clauses) {

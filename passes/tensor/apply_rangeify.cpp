@@ -10,9 +10,9 @@ using namespace pat;
 namespace {
 
 using Ctx = IndexingContext;
-using Ranges = IndexingContext::Ranges;
+using NodeRanges = IndexingContext::NodeRanges;
 
-Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
+NodeRanges ranges_or_throw(const Ctx& ctx, UOp x) {
   if (auto* ranges = ctx.range_map.find(x)) return *ranges;
   throw Failure("Ops." + std::string(name_of(x.op())) + " has no ranges");
 }
@@ -34,7 +34,7 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
   bool stored = s.in({Op::BUFFER, Op::BUFFER_VIEW, Op::MSTACK, Op::MSELECT, Op::AFTER});
   const Ctx::RealizedAxes* realized = stored ? nullptr : ctx.realize_map.find(s);
   if (!stored && !realized) return s;
-  const Ranges* own = ctx.range_map.find(x);
+  const NodeRanges* own = ctx.range_map.find(x);
   if (stored) return own ? s.index(own->input, s.dtype().base()) : s;
   if (!realized->has_axes) throw Failure("Ops." + std::string(name_of(s.op())) + " is realized but has no ranges");
   auto out = ranges_or_throw(ctx, s).output;
@@ -70,7 +70,7 @@ UOp read_sources(Ctx& ctx, UOp x) {
 }
 
 UOp reduce_over_ranges(Ctx& ctx, UOp x) {
-  Ranges ranges = ranges_or_throw(ctx, x);
+  NodeRanges ranges = ranges_or_throw(ctx, x);
   std::vector<UOp> src{x.src(0)};
   for (size_t i = 0; i < ranges.input.size(); i++)
     for (Arg axis : x.arg()[1].items())
@@ -81,9 +81,9 @@ UOp reduce_over_ranges(Ctx& ctx, UOp x) {
 }
 
 UOp pad_to_where(Ctx& ctx, UOp x) {
-  const Ranges* found = ctx.range_map.find(x);
+  const NodeRanges* found = ctx.range_map.find(x);
   if (!found) return {};
-  Ranges ranges = *found;
+  NodeRanges ranges = *found;
   Graph& graph = x.graph();
   UOp valid = graph.constant(dtypes::bool_, true);
   for (UOp r : ranges.input) valid = valid & r.get_valid();
@@ -106,7 +106,7 @@ namespace {
 // Adds the target with its movement ops as a third source, which assign_to_store() uses.
 UOp assign_with_movements(Ctx& ctx, UOp assign) {
   if (assign.src(1).is(Op::KERNEL)) return {};
-  Ranges ranges = ranges_or_throw(ctx, assign);
+  NodeRanges ranges = ranges_or_throw(ctx, assign);
   UOp out = assign.with_src({assign.src(0), assign.src(1), graph_rewrite(assign.src(0), mark_movements())});
   ctx.range_map[out] = ranges;
   return out;

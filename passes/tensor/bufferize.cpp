@@ -34,7 +34,7 @@ UOp store(UOp to, UOp value, Arg tag) { return to.graph().node(Op::STORE, dtypes
 // `size` is in elements.
 UOp new_buffer(LocalAddBufferContext& ctx, UOp x, Int size, Arg device) {
   Graph& graph = x.graph();
-  UOp number = graph.node(Op::LUNIQUE, dtypes::void_, {}, ctx.next_buffer++);
+  UOp number = graph.node(Op::LUNIQUE, dtypes::void_, {}, ctx.next_buffer_number++);
   return graph.node(Op::BUFFER, x.dtype(), {number, graph.node(Op::DEVICE, dtypes::void_, {}, device)}, size);
 }
 
@@ -105,7 +105,7 @@ UOp bufferize_to_store(LocalAddBufferContext& ctx, UOp x, UOp idx, bool allow_lo
     return buffer.after(store(buffer.index(idx, pointer), x.src(0), x.tag()).end(ranges));
   }
   if (!allow_locals) return {};
-  UOp buffer = x.graph().node(Op::DEFINE_LOCAL, pointer, {}, ctx.next_buffer++);
+  UOp buffer = x.graph().node(Op::DEFINE_LOCAL, pointer, {}, ctx.next_buffer_number++);
   UOp done = buffer.broadcast(idx.dtype().count()).index(idx, pointer).store(x.src(0)).end(ranges);
   return buffer.after(done.barrier({}));
 }

@@ -25,7 +25,7 @@ UOp IndexingContext::new_range(Sint size, AxisType type) {
   return graph.range(to_uop(size, graph), std::array<Arg, 2>{next_range++, type});
 }
 
-std::span<const UOp> IndexingContext::store_indices(std::vector<UOp>&& indices) {
+std::span<const UOp> IndexingContext::copy_indices(std::vector<UOp>&& indices) {
   if (indices.empty()) return {};
   auto* copy = static_cast<UOp*>(graph.arena().allocate(indices.size() * sizeof(UOp), alignof(UOp)));
   std::copy(indices.begin(), indices.end(), copy);
@@ -166,14 +166,14 @@ class RangeAssigner {
     if (!prints_ranges_ || a.empty() || b.empty()) return united(a, b);
     Indices all(a.begin(), a.end());
     all.insert(all.end(), b.begin(), b.end());
-    return ctx_.store_indices(std::move(all));
+    return ctx_.copy_indices(std::move(all));
   }
   std::span<const UOp> united(std::span<const UOp> a, std::span<const UOp> b) {
     auto is_new = [&](UOp r) { return std::find(a.begin(), a.end(), r) == a.end(); };
     if (a.empty() || std::ranges::none_of(b, is_new)) return a.empty() ? b : a;
     Indices all(a.begin(), a.end());
     std::ranges::copy_if(b, std::back_inserter(all), is_new);
-    return ctx_.store_indices(std::move(all));
+    return ctx_.copy_indices(std::move(all));
   }
 
   // Returns the ranges of x's output: new ranges if `x` is realized, else the merged ranges of the users; nullopt if
@@ -189,7 +189,7 @@ class RangeAssigner {
         realized->axes.push_back(uint32_t(i));
       }
       ending = {};
-      return ctx_.store_indices(std::move(out));
+      return ctx_.copy_indices(std::move(out));
     }
     if (x.in({Op::MSTACK, Op::MSELECT})) return std::nullopt;
     auto& used = used_;
@@ -227,7 +227,7 @@ class RangeAssigner {
       }
     }
     if (!realized.empty()) ctx_.realize_map[x] = {true, std::move(realized), StoreReason::UsersDiffer};
-    return ctx_.store_indices(std::move(out));
+    return ctx_.copy_indices(std::move(out));
   }
 
   // Returns true if all users have the same index for the axis, which minimum_valid() would not change.
@@ -260,7 +260,7 @@ class RangeAssigner {
     Shape shape = shape_of(x);
     for (size_t i = 0; i < out.size(); i++) fresh.push_back(realized.has_axis(i) ? ctx_.new_range(shape[i]) : out[i]);
     ctx_.realize_map[x] = std::move(realized);
-    out = ctx_.store_indices(std::move(fresh));
+    out = ctx_.copy_indices(std::move(fresh));
   }
   static bool nests_inside(UOp index, std::span<const UOp> ending) {
     for (UOp r : ranges_of(index))
@@ -275,14 +275,14 @@ class RangeAssigner {
     if (x.in(ops::Movement)) {
       auto in = apply_movement_op(x, out);
       if (x.is(Op::EXPAND) && !injects_range(x)) ending = joined(ending, ranges_of_changed(in, out));
-      return ctx_.store_indices(std::move(in));
+      return ctx_.copy_indices(std::move(in));
     }
     if (x.is(Op::REDUCE_AXIS)) {
       Shape shape = shape_of(x.src(0));
       Indices in(out.begin(), out.begin() + ptrdiff_t(std::min(out.size(), shape.size())));
       for (size_t i = 0; i < in.size(); i++)
         if (reduces(x, i)) in[i] = ctx_.new_range(shape[i], AxisType::REDUCE);
-      return ctx_.store_indices(std::move(in));
+      return ctx_.copy_indices(std::move(in));
     }
     return out;
   }
@@ -331,7 +331,7 @@ const RuleSet& pm_generate_realize_map() {
 
 UOp run_rangeify(UOp sink, IndexingContext& ctx) {
   auto nodes = toposort(sink);
-  try_on_each(nodes, pm_generate_realize_map(), {.ctx = ctx, .name = "get realize"});
+  try_rules_on_each(nodes, pm_generate_realize_map(), {.ctx = ctx, .name = "get realize"});
   RangeAssigner(nodes, ctx).run();
   return graph_rewrite(sink, pm_apply_rangeify(), {.ctx = ctx, .bottom_up = true, .name = "apply rangeify"});
 }

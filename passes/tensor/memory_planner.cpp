@@ -108,9 +108,9 @@ class Planner {
     const ScheduleBuffer& buffer = s_.buffers[b];
     auto& unused = unused_[{buffer.device, std::string(buffer.dtype.repr()), buffer.nbytes()}];
     if (!is_begin) {
-      unused.push_back(plan_.places[b].shared_with.value_or(b));
+      unused.push_back(plan_.places[b].reused_buffer.value_or(b));
     } else if (!unused.empty()) {
-      plan_.places[b].shared_with = unused.back();
+      plan_.places[b].reused_buffer = unused.back();
       unused.pop_back();
     }
   }
@@ -135,7 +135,7 @@ void count_bytes(const Schedule& schedule, MemoryPlan& plan) {
     if (buffer.view_of) continue;
     const BufferPlace& place = plan.places[b];
     plan.total_bytes_before += buffer.nbytes();
-    if (place.shared_index || place.shared_with) plan.planned_bytes_before += buffer.nbytes();
+    if (place.shared_index || place.reused_buffer) plan.planned_bytes_before += buffer.nbytes();
     else plan.total_bytes_after += buffer.nbytes();
   }
   for (const SharedBuffer& shared : plan.shared_buffers) plan.planned_bytes_after += shared.size_bytes;
@@ -164,25 +164,25 @@ TlsfAllocator::TlsfAllocator(int64_t size, int64_t block_size, int lv2_count)
       free_blocks_(size_t(bit_length(size)) + 1),
       free_block_counts_(free_blocks_.size()) {
   for (auto& level : free_blocks_) level.resize(size_t(1) << lv2_bits_);
-  blocks_[0] = {size, kNone, kNone, true};
-  if (size > 0) insert(0, size, kNone);
+  blocks_[0] = {size, kNoBlock, kNoBlock, true};
+  if (size > 0) insert_block(0, size, kNoBlock);
 }
 
-std::vector<int64_t>& TlsfAllocator::list_of(int64_t size) {
+std::vector<int64_t>& TlsfAllocator::free_list_of(int64_t size) {
   int first = bit_length(size);
   int64_t second = (size - (int64_t(1) << (first - 1))) >> std::max(0, first - lv2_bits_);
   return free_blocks_[size_t(first)][size_t(second)];
 }
 
-void TlsfAllocator::insert(int64_t start, int64_t size, int64_t previous) {
-  list_of(size).push_back(start);
+void TlsfAllocator::insert_block(int64_t start, int64_t size, int64_t previous) {
+  free_list_of(size).push_back(start);
   free_block_counts_[size_t(bit_length(size))]++;
   blocks_[start] = {size, start + size, previous, true};
 }
 
-void TlsfAllocator::remove(int64_t start) {
+void TlsfAllocator::remove_block(int64_t start) {
   Block& block = blocks_.at(start);
-  auto& list = list_of(block.size);
+  auto& list = free_list_of(block.size);
   list.erase(std::find(list.begin(), list.end(), start));
   free_block_counts_[size_t(bit_length(block.size))]--;
   block.is_free = false;
@@ -192,26 +192,26 @@ void TlsfAllocator::link_back(int64_t next, int64_t start) {
   if (auto it = blocks_.find(next); it != blocks_.end()) it->second.previous = start;
 }
 
-void TlsfAllocator::split(int64_t start, int64_t size) {
+void TlsfAllocator::split_block(int64_t start, int64_t size) {
   Block whole = blocks_.at(start);
   TGC_CHECK(whole.is_free, "a block that is split must be free");
-  remove(start);
-  insert(start, size, whole.previous);
-  insert(start + size, whole.size - size, start);
+  remove_block(start);
+  insert_block(start, size, whole.previous);
+  insert_block(start + size, whole.size - size, start);
   link_back(whole.next, start + size);
 }
 
-void TlsfAllocator::merge(int64_t start) {
-  for (int64_t p = blocks_.at(start).previous; p != kNone && blocks_.at(p).is_free; p = blocks_.at(p).previous)
+void TlsfAllocator::merge_block(int64_t start) {
+  for (int64_t p = blocks_.at(start).previous; p != kNoBlock && blocks_.at(p).is_free; p = blocks_.at(p).previous)
     start = p;
   for (auto next = blocks_.find(blocks_.at(start).next); next != blocks_.end() && next->second.is_free;
        next = blocks_.find(blocks_.at(start).next)) {
     Block block = blocks_.at(start);
     int64_t added = next->second.size;
-    remove(start);
-    remove(next->first);
+    remove_block(start);
+    remove_block(next->first);
     blocks_.erase(next);
-    insert(start, block.size + added, block.previous);
+    insert_block(start, block.size + added, block.previous);
   }
   link_back(blocks_.at(start).next, start);
 }
@@ -229,8 +229,8 @@ int64_t TlsfAllocator::allocate(int64_t asked) {
       if (free_blocks_[l1][l2].empty()) continue;
       int64_t start = free_blocks_[l1][l2].front();
       TGC_CHECK(blocks_.at(start).size >= size, "a block of this list is large enough");
-      if (blocks_.at(start).size > asked) split(start, asked);
-      remove(start);
+      if (blocks_.at(start).size > asked) split_block(start, asked);
+      remove_block(start);
       return start;
     }
   }
@@ -239,8 +239,8 @@ int64_t TlsfAllocator::allocate(int64_t asked) {
 
 void TlsfAllocator::free(int64_t start) {
   Block block = blocks_.at(start);
-  insert(start, block.size, block.previous);
-  merge(start);
+  insert_block(start, block.size, block.previous);
+  merge_block(start);
 }
 
 }  // namespace tgc

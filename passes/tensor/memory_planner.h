@@ -15,7 +15,7 @@ namespace tgc {
 struct BufferPlace {
   std::optional<size_t> shared_index = {};  // index of the shared buffer in the plan
   int64_t offset_bytes = 0;
-  std::optional<size_t> shared_with = {};   // number of the schedule buffer whose memory this buffer reuses
+  std::optional<size_t> reused_buffer = {};  // number of the schedule buffer whose memory this buffer reuses
 };
 
 struct SharedBuffer {
@@ -26,7 +26,7 @@ struct SharedBuffer {
 struct MemoryPlan {
   std::vector<BufferPlace> places;  // one per buffer of the schedule; for a view, the entry of its base buffer
   std::vector<SharedBuffer> shared_buffers;
-  // total bytes of the buffers whose place has a shared_index or shared_with; total bytes of the shared buffers
+  // total bytes of the buffers whose place has a shared_index or reused_buffer; total bytes of the shared buffers
   int64_t planned_bytes_before = 0, planned_bytes_after = 0;
   int64_t total_bytes_before = 0, total_bytes_after = 0;      // bytes of all buffers except views, without and with
                                                               // sharing
@@ -51,16 +51,16 @@ class TlsfAllocator {
 
  private:
   struct Block {
-    int64_t size = 0, next = kNone, previous = kNone;  // size in bytes; offsets of the adjacent blocks
+    int64_t size = 0, next = kNoBlock, previous = kNoBlock;  // size in bytes; offsets of the adjacent blocks
     bool is_free = false;
   };
-  static constexpr int64_t kNone = -1;
+  static constexpr int64_t kNoBlock = -1;
 
-  std::vector<int64_t>& list_of(int64_t size);
-  void insert(int64_t start, int64_t size, int64_t previous);
-  void remove(int64_t start);
-  void split(int64_t start, int64_t size);
-  void merge(int64_t start);
+  std::vector<int64_t>& free_list_of(int64_t size);
+  void insert_block(int64_t start, int64_t size, int64_t previous);
+  void remove_block(int64_t start);
+  void split_block(int64_t start, int64_t size);
+  void merge_block(int64_t start);
   void link_back(int64_t next, int64_t start);
 
   int64_t block_size_;

@@ -60,11 +60,11 @@ TEST_CASE("memory planner: buffers with overlapping lifetimes do not overlap in 
 TEST_CASE("memory planner: without subbuffers, a buffer reuses the memory of a buffer of the same size") {
   Plan plan({{400, 0, 1}, {400, 1, 2}, {400, 2, 3}, {100, 2, 3}, {400, 4, 4}}, 5, "CL");
   MemoryPlan made = plan.made();
-  CHECK_FALSE(made.places[0].shared_with);
-  CHECK_FALSE(made.places[1].shared_with);
-  CHECK(made.places[2].shared_with == 0);
-  CHECK_FALSE(made.places[3].shared_with);
-  CHECK(made.places[4].shared_with == 0);
+  CHECK_FALSE(made.places[0].reused_buffer);
+  CHECK_FALSE(made.places[1].reused_buffer);
+  CHECK(made.places[2].reused_buffer == 0);
+  CHECK_FALSE(made.places[3].reused_buffer);
+  CHECK(made.places[4].reused_buffer == 0);
   CHECK(made.total_bytes_before == 1700);
   CHECK(made.total_bytes_after == 900);
 }

@@ -43,7 +43,7 @@ struct ReshapeKey {
     return general == other.general && same_arg(from, other.from) && same_arg(to, other.to);
   }
   static bool same_arg(Shape a, Shape b) {
-    return std::ranges::equal(a, b, [](Sint x, Sint y) { return Arg::identical(x.arg(), y.arg()); });
+    return std::ranges::equal(a, b, [](Sint x, Sint y) { return Arg::is_identical(x.arg(), y.arg()); });
   }
 };
 struct ReshapeKeyHash {
@@ -193,7 +193,7 @@ bool stays_unchanged(UOp index, Sint size) {
 bool share_ranges(std::span<const UOp> indices) {
   for (size_t i = 0; i < indices.size(); i++)
     for (UOp r : ranges_of(indices[i]))
-      if (std::ranges::any_of(indices.first(i), [&](UOp other) { return lies_in(other, r); })) return true;
+      if (std::ranges::any_of(indices.first(i), [&](UOp other) { return is_inside_range(other, r); })) return true;
   return false;
 }
 

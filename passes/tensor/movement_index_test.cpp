@@ -191,11 +191,11 @@ TEST_CASE("pm_mops: end(reshape(x), r) is end(x, r); an index without a movement
 
 TEST_CASE("pm_mops moves INDEX, AFTER and END below a movement op") {
   TensorTest t(pm_mops());
-  UOp x = t.tensor(0, {6, 4}), y = t.permuted(x), i = t.range(4), j = t.range(6, 1), done = t.graph.sink({});
+  UOp x = t.tensor(0, {6, 4}), y = t.transpose_axes(x), i = t.range(4), j = t.range(6, 1), done = t.graph.sink({});
   t.check_rule("index-through-movement", y.index(UOpSpan{i, j}, dtypes::float32),
                x.index(UOpSpan{j, i}, dtypes::float32));
   t.check_declines("index-through-movement", x.src(0).index(i));
-  t.check_rule("after-below-movement", y.after(done).rtag(7), t.permuted(x.after(done)).rtag(7));
+  t.check_rule("after-below-movement", y.after(done).rtag(7), t.transpose_axes(x.after(done)).rtag(7));
   t.check_declines("after-below-movement", x.src(0).after(done));
   t.check_rule("end-drops-movement", y.end({i, j}), x.end({i, j}));
   t.check_declines("end-drops-movement", x.src(0).end(i));

@@ -25,7 +25,7 @@ UOp cleanup_dead_axes(UOp b) {
   UOp value = b.src(0);
   if (value.in(kAlwaysStored)) return {};
   auto axes = b.src().subspan(1);
-  auto is_dead = [&](UOp r) { return r.is_const() || (r.is(Op::RANGE) && !lies_in(value, r)); };
+  auto is_dead = [&](UOp r) { return r.is_const() || (r.is(Op::RANGE) && !is_inside_range(value, r)); };
   if (std::ranges::any_of(axes, [](UOp r) { return r.is(Op::RANGE) && !r.src(0).is_const(); }) ||
       std::ranges::none_of(axes, is_dead))
     return {};
@@ -91,7 +91,7 @@ bool any_reads_buffer(const std::vector<UOp>& reduces) {
 
 UOp gate_substitute(const SubstituteContext& ctx, UOp b) {
   for (auto& [range, index] : ctx.replacement_pairs())
-    if (lies_in(b, range)) return {};
+    if (is_inside_range(b, range)) return {};
   // do not stop at a node without sources, a RANGE or a BUFFER, because stopping there would skip little
   if (b.num_src() == 0 || b.in({Op::RANGE, Op::BUFFER})) return {};
   return bottom_up_gate();

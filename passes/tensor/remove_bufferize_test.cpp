@@ -11,9 +11,9 @@ TEST_CASE("BUFFERIZEs of constants and aranges are removed") {
   auto kept = [&](UOp value, bool removable = true) {
     return bufferize(value, std::array{r}, {.device = t.graph.str("CPU"), .is_removable = removable});
   };
-  t.check_rule("fold-copy-of-const", t.copied(two, "CUDA"),
+  t.check_rule("fold-copy-of-const", t.copy_to(two, "CUDA"),
                t.graph.constant(dtypes::float32, 2.0, t.graph.str("CUDA")));
-  t.check_declines("fold-copy-of-const", t.copied(x, "CUDA"));
+  t.check_declines("fold-copy-of-const", t.copy_to(x, "CUDA"));
   t.check_rule("noop-of-const", kept(t.node(Op::NOOP, two.dtype(), two)), kept(two));
   t.check_declines("noop-of-const", kept(t.node(Op::NOOP, x.dtype(), x.index(r))));
   UOp there = t.graph.constant(dtypes::float32, 2.0, t.graph.str("A"));
@@ -67,7 +67,7 @@ TEST_CASE("a BUFFERIZE is removed if recomputing its value is cheap") {
   };
   t.check_rule("remove-bufferize", read(value, true), x.index(i).exp2());
   t.check_declines("remove-bufferize", read(value, false));
-  t.check_declines("remove-bufferize", read(t.contiguous_of(value), true));
+  t.check_declines("remove-bufferize", read(t.make_contiguous(value), true));
   UOp sum = x.index(i).reduce(i, Op::ADD);
   t.check_declines("remove-bufferize", read(value + sum, true));
 }

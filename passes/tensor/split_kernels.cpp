@@ -33,7 +33,7 @@ UOp find_bufs(UOp store) {
     read_from.emplace_back(buffer, through);
     return false;
   };
-  if (any_below(store, may_be_read, reads_another_state))
+  if (is_found_below(store, may_be_read, reads_another_state))
     throw Failure("cycle detected while indexing the buffer " + buffer.src(0).arg().repr() +
                   ": it is read before and after it is assigned");
   return {};
@@ -46,7 +46,7 @@ void note_buffer(Ctx& ctx, UOp buffer, UOp from) {
 UOp define_global(Ctx& ctx, UOp buffer) {
   note_buffer(ctx, buffer, buffer);
   int64_t size = buffer.arg().as_int().int64_or_throw("the size of a buffer");
-  return buffer.graph().node(Op::DEFINE_GLOBAL, buffer.dtype().ptr(size), {}, ctx.next_global++);
+  return buffer.graph().node(Op::DEFINE_GLOBAL, buffer.dtype().ptr(size), {}, ctx.next_global_number++);
 }
 
 UOp buffer_of_after(Ctx& ctx, UOp after) {
@@ -136,7 +136,8 @@ UOp bufferize_to_store(UOp sink) {
   Ctx ctx;
   for (UOp u : toposort(sink))
     if (u.is(Op::LUNIQUE))
-      ctx.next_buffer = std::max(ctx.next_buffer, u.arg().as_int().int64_or_throw("the number of a buffer") + 1);
+      ctx.next_buffer_number =
+          std::max(ctx.next_buffer_number, u.arg().as_int().int64_or_throw("the number of a buffer") + 1);
   return graph_rewrite(sink, bufferize_to_store_stage(), {.ctx = ctx, .bottom_up = true, .name = "bufferize to store"});
 }
 

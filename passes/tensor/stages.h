@@ -87,18 +87,18 @@ struct IndexingContext {
     bool has_axis(size_t axis) const;
   };
   // The index expressions of a node, one per axis of its input and of its output.
-  struct Ranges {
+  struct NodeRanges {
     std::span<const UOp> input, output;
   };
 
   Graph& graph;
   UOpTable<RealizedAxes> realize_map;
-  UOpTable<Ranges> range_map;
+  UOpTable<NodeRanges> range_map;
   int64_t next_range = 0;
 
   // Returns a new RANGE from 0 to `size`; the constant 0 if `size` is 1; `size` itself if it is a RANGE.
   UOp new_range(Sint size, AxisType type = AxisType::LOOP);
-  std::span<const UOp> store_indices(std::vector<UOp>&& indices);  // copies `indices` into the graph's arena
+  std::span<const UOp> copy_indices(std::vector<UOp>&& indices);   // copies `indices` into the graph's arena
 };
 
 const RuleSet& pm_generate_realize_map();
@@ -125,8 +125,8 @@ UOp bufferize(UOp value, std::span<const UOp> ranges, const BufferizeOpts& opts,
 
 // State of the rules that create buffers or split a graph into kernels (rangeify.py:LocalAddBufferContext).
 struct LocalAddBufferContext {
-  int64_t next_buffer = 0;
-  int64_t next_global = 0;
+  int64_t next_buffer_number = 0;
+  int64_t next_global_number = 0;
   int64_t next_range_number = 0;
   // Each buffer, and the node that becomes the kernel's source for it; in order of first use.
   std::vector<std::pair<UOp, UOp>> buffers;
@@ -155,7 +155,7 @@ const RuleSet& remove_bufferize_stage();
 struct BufferRequirements {
   bool is_removable = true;     // false if the value must be stored
   size_t num_buffers = 0;       // number of buffers that its value reads
-  bool reduces_buffer = false;  // true if its value has a reduction of a buffer
+  bool has_buffer_reduction = false;  // true if its value has a reduction of a buffer
 };
 BufferRequirements buffer_requirements(UOp bufferize);
 

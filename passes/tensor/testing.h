@@ -26,14 +26,16 @@ class TensorTest : public RuleTest {
     return reshape(buffer_on(graph.str(on), number, small(prod(shape))), shape);
   }
   Arg pair() { return graph.tuple({graph.str("A"), graph.str("B")}); }
-  UOp on_pair(int64_t number, ShapeVec shape) { return reshape(buffer_on(pair(), number, small(prod(shape))), shape); }
+  UOp tensor_on_pair(int64_t number, ShapeVec shape) {
+    return reshape(buffer_on(pair(), number, small(prod(shape))), shape);
+  }
 
-  UOp permuted(UOp u) { return permute(u, std::array<int64_t, 2>{1, 0}); }
-  UOp padded(UOp u, std::vector<std::pair<Sint, Sint>> amounts) { return pad(u, amounts); }
-  UOp shrunk(UOp u, std::vector<std::pair<Sint, Sint>> bounds) { return shrink(u, bounds); }
-  UOp contiguous_of(UOp u) { return node(Op::CONTIGUOUS, u.dtype(), u); }
-  UOp copied(UOp u, std::string_view to) { return copy_to_device(u, graph.str(to)); }
-  UOp copied_to_pair(UOp u) { return copy_to_device(u, pair()); }
+  UOp transpose_axes(UOp u) { return permute(u, std::array<int64_t, 2>{1, 0}); }
+  UOp pad_axes(UOp u, std::vector<std::pair<Sint, Sint>> amounts) { return pad(u, amounts); }
+  UOp shrink_axes(UOp u, std::vector<std::pair<Sint, Sint>> bounds) { return shrink(u, bounds); }
+  UOp make_contiguous(UOp u) { return node(Op::CONTIGUOUS, u.dtype(), u); }
+  UOp copy_to(UOp u, std::string_view to) { return copy_to_device(u, graph.str(to)); }
+  UOp copy_to_pair(UOp u) { return copy_to_device(u, pair()); }
 
  private:
   static int64_t small(Sint size) { return size.int64_or_throw("a test's size"); }

@@ -288,7 +288,7 @@ void CStyle::set_name(UOp u) {
       default: return 0;
     }
   };
-  prefix_ = {};
+  name_prefix_ = {};
   if (u.is(Op::SPECIAL)) {
     note_input_text(u.arg().text());
     output += u.arg().text();
@@ -297,8 +297,8 @@ void CStyle::set_name(UOp u) {
     output.append("idx").append(range_str(u));
   } else {
     prefix_index_ = size_t(prefix_of(u.op()));
-    prefix_ = kPrefixes[prefix_index_];
-    output += prefix_;
+    name_prefix_ = kPrefixes[prefix_index_];
+    output += name_prefix_;
     output.append_number(counters_[prefix_index_]);
   }
   node_text_ = keep_text(u);
@@ -327,7 +327,7 @@ void CStyle::print_node(UOp u) {
   if (variable && !u.is(Op::SPECIAL)) output += ';';
   body += output.view();
   output.drop_text();
-  if (!prefix_.empty()) counters_[prefix_index_]++;
+  if (!name_prefix_.empty()) counters_[prefix_index_]++;
   if (u.in({Op::IF, Op::RANGE})) indent_depth_++;
 }
 
@@ -348,7 +348,7 @@ std::string CStyle::assemble_c(std::string_view function_name) {
     images |= p.dtype.is_image();
     // like tinygrad, print "None" as the type of a variable that is not an int
     if (p.dtype.is_ptr()) append_type(p.dtype, p.is_written), output += dialect_.buffer_suffix;
-    else output += p.dtype == dtypes::int32 ? dialect_.int_parameter : "None";
+    else output += p.dtype == dtypes::int32 ? dialect_.int_parameter_type : "None";
     result.append(output.view()).append(" ").append(p.name);
     output.drop_text();
   }

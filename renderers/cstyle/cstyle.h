@@ -31,7 +31,7 @@ struct Dialect {
   std::string_view local_align = "";  // printed before the declaration of a buffer in local memory, to align the buffer
   std::string_view local_prefix = "";       // the address space of local memory, printed before the type
   bool has_local_prefix_in_casts = true;    // if true, local_prefix is also printed in pointer types
-  std::string_view int_parameter = "const int";  // type of a parameter that is an int variable
+  std::string_view int_parameter_type = "const int";  // type of a parameter that is an int variable
   std::string_view extra_parameters = "";
   std::string_view function_suffix = "";
   std::string_view barrier = "";
@@ -107,7 +107,7 @@ class CStyle : public TextRenderer {
   std::vector<Parameter> parameters_;
   bool has_images_ = false;
   std::array<uint32_t, 16> counters_{};  // the number of the next name for each prefix, indexed by prefix_index_
-  std::string_view prefix_;              // prefix of the current node's name; empty if the name has no number
+  std::string_view name_prefix_;         // prefix of the current node's name; empty if the name has no number
   size_t prefix_index_ = 0;
   int indent_depth_ = 1;         // 1 plus the number of open loops and ifs, for the indentation
   bool has_own_parens_ = false;

@@ -157,14 +157,14 @@ void define_wmma(CStyle& c, std::string& out) {
 void hip_prologue(CStyle& c, std::string& out) {
   auto list = c.list();
   auto used = value_dtypes_of(list);
-  auto any_node = [&](auto test) { return std::any_of(list.begin(), list.end(), test); };
+  auto has_node_where = [&](auto test) { return std::any_of(list.begin(), list.end(), test); };
   auto any_dtype = [&](DTypeSet set) {
     return std::any_of(used.begin(), used.end(), [&](DType d) { return set.contains(d); });
   };
-  if (any_node(
+  if (has_node_where(
           [](UOp u) { return u.is_const() && u.arg().is_float() && !std::isfinite(u.arg().to_const().as_float()); }))
     out += "#define INFINITY (__builtin_inff())\n#define NAN (__builtin_nanf(\"\"))\n";
-  bool ids = any_node([](UOp u) { return u.is(Op::SPECIAL); });
+  bool ids = has_node_where([](UOp u) { return u.is(Op::SPECIAL); });
   if (ids) out += "typedef long unsigned int size_t;\n";
   if (any_dtype({Scalar::BFloat16})) out += "typedef unsigned short hip_bfloat16;\n";
   if (any_dtype({Scalar::Float16})) out += "#define half _Float16\n";

@@ -49,7 +49,7 @@ std::string render_metal(const Target& target, std::span<const UOp> list, std::v
       .function_prefix = "kernel void",
       .buffer_prefix = "device ",
       .local_prefix = "threadgroup __attribute__((aligned(16))) ",
-      .int_parameter = "constant int&",
+      .int_parameter_type = "constant int&",
       .extra_parameters = "uint3 gid [[threadgroup_position_in_grid]], uint3 lid [[thread_position_in_threadgroup]]",
       .barrier = "threadgroup_barrier(mem_flags::mem_threadgroup);",
       .global_id = "gid.$l",

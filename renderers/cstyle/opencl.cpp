@@ -70,7 +70,7 @@ std::span<const CRow> intel_rows() {
 }
 
 void opencl_prologue(CStyle& c, std::string& out) {
-  if (uses_dtype(c.list(), dtypes::float16)) out += "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
+  if (is_dtype_used(c.list(), dtypes::float16)) out += "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
 }
 
 // Appends OpenCL's lines, and a function for each tensor core: a subgroup of 8 threads computes A * B + C, with A and B

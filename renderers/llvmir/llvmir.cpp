@@ -265,7 +265,7 @@ void LlvmIr::add_local(UOp u) {
 
 // Allocates stack memory for the operands of a WMMA, because AMX reads and writes only memory.
 void LlvmIr::add_amx_operands(UOp wmma) {
-  std::string name = "%wmma" + std::to_string(num_values_++);
+  std::string name = "%wmma" + std::to_string(num_named_values_++);
   set_text(wmma, name);
   auto axes = wmma.arg()[6].items();
   for (size_t i = 0; i < axes.size(); i++) {
@@ -283,10 +283,10 @@ void LlvmIr::print_node(UOp u) {
     node_text_ = text(u);  // add_amx_operands() has given the node a name
   } else {
     output += "%v";
-    output.append_number(uint32_t(num_values_++));
+    output.append_number(uint32_t(num_named_values_++));
     node_text_ = keep_text(u);
   }
-  if (!table_.print_row(*this, u)) throw_cannot_render(u);
+  if (!text_table_.print_row(*this, u)) throw_cannot_render(u);
   append_line(output.view());
   output.drop_text();
 }

@@ -15,7 +15,7 @@ class LlvmIr : public TextRenderer {
  public:
   LlvmIr(const Target& target, std::span<const UOp> list, const TextTable<LlvmIr>& table,
          std::vector<std::string>* added)
-      : TextRenderer(target, list, added), table_(table) {}
+      : TextRenderer(target, list, added), text_table_(table) {}
   std::string render();
 
   void print_hole(char letter, int number, UOp u);
@@ -34,9 +34,9 @@ class LlvmIr : public TextRenderer {
   std::string attributes();
   void append_line(std::string_view text) { body_text_.append(text) += '\n'; }
 
-  const TextTable<LlvmIr>& table_;
+  const TextTable<LlvmIr>& text_table_;
   std::string body_text_, parameters_text_, globals_text_;
-  int num_values_ = 0;
+  int num_named_values_ = 0;
 };
 
 // Returns true if both dtypes have the same LLVM type, as int32 and uint32 do.

@@ -45,7 +45,7 @@ class Ptx : public TextRenderer {
   void name_node(UOp u);
   void share_registers(UOp u, UOp from);
   void share_element(UOp u, const Int& i);  // assigns element `i` of source 0 of `u` to `u`
-  void share_accessed(UOp u);
+  void share_accessed_buffer(UOp u);
 
   // Counts the registers with one prefix and type; the count is the number in the next register's name.
   struct Counter {

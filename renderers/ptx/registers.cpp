@@ -71,7 +71,7 @@ void Ptx::share_element(UOp u, const Int& i) {
 
 // Handles an access to a buffer in registers. The access shares the buffer's registers; a STORE also moves its value
 // into them.
-void Ptx::share_accessed(UOp u) {
+void Ptx::share_accessed_buffer(UOp u) {
   share_registers(u, u.src(0));
   if (!u.is(Op::STORE)) return;
   DType d = u.src(1).dtype();
@@ -111,7 +111,7 @@ bool Ptx::handle_register_node(UOp u) {
       return true;
     case Op::LOAD:
     case Op::STORE:
-      if (in_registers) share_accessed(u);
+      if (in_registers) share_accessed_buffer(u);
       return in_registers;
     default: return false;
   }

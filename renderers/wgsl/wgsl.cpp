@@ -150,7 +150,7 @@ std::string workgroup_size(std::span<const UOp> list) {
 
 std::string assemble(CStyle& c, std::string_view function_name) {
   std::string out;
-  if (uses_dtype(c.list(), dtypes::float16)) out += "enable f16;\n";
+  if (is_dtype_used(c.list(), dtypes::float16)) out += "enable f16;\n";
   out += R"(fn nan() -> f32 { let bits = 0xffffffffu; return bitcast<f32>(bits); }
 @group(0) @binding(0)
 var<uniform> INFINITY : f32;

@@ -203,10 +203,10 @@ class Engine final : public ClangEngine {
   Engine() { initialize_targets(); }
   EngineResult<std::string> compile(std::string_view source, const std::string& file,
                                     const std::vector<std::string>& arguments, Form form) override {
-    return contained([&] { return compile_text(source, file, arguments, form); });
+    return contained_result([&] { return compile_text(source, file, arguments, form); });
   }
   EngineResult<std::vector<CodeLine>> code_lines(std::string_view object) override {
-    return contained([&] { return lines_of(object); });
+    return contained_result([&] { return lines_of(object); });
   }
   std::string version() const override { return CLANG_VERSION_STRING; }
 };

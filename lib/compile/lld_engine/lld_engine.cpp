@@ -84,7 +84,7 @@ std::string link(std::string_view object) {
 class Engine final : public LldEngine {
  public:
   EngineResult<std::string> link_code_object(std::string_view object) override {
-    return contained([&] { return link(object); });
+    return contained_result([&] { return link(object); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
 };

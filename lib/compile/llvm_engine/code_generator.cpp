@@ -62,7 +62,7 @@ std::string CodeGenerator::emit(llvm::Module& module, Form form) {
 CodeGenerators::CodeGenerators(Machine machine, bool fast)
     : machine_(std::move(machine)), is_fast_codegen_(fast), has_avx512_(find_avx512(machine_)) {}
 
-std::unique_ptr<CodeGenerator> CodeGenerators::take_generator() {
+std::unique_ptr<CodeGenerator> CodeGenerators::acquire_generator() {
   {
     std::lock_guard lock(mutex_);
     if (!idle_generators_.empty()) {
@@ -74,7 +74,7 @@ std::unique_ptr<CodeGenerator> CodeGenerators::take_generator() {
   return std::make_unique<CodeGenerator>(machine_, is_fast_codegen_);
 }
 
-void CodeGenerators::give_back(std::unique_ptr<CodeGenerator> generator) {
+void CodeGenerators::release_generator(std::unique_ptr<CodeGenerator> generator) {
   std::lock_guard lock(mutex_);
   idle_generators_.push_back(std::move(generator));
 }

@@ -41,8 +41,8 @@ class CodeGenerators {
  public:
   CodeGenerators(Machine machine, bool fast);
 
-  std::unique_ptr<CodeGenerator> take_generator();
-  void give_back(std::unique_ptr<CodeGenerator> generator);
+  std::unique_ptr<CodeGenerator> acquire_generator();
+  void release_generator(std::unique_ptr<CodeGenerator> generator);
   const Machine& machine() const { return machine_; }
   bool has_avx512() const { return has_avx512_; }
 

@@ -43,7 +43,7 @@ class Handlers {
 
 }  // namespace
 
-std::string run_contained(const std::function<void()>& work) {
+std::string run_contained_work(const std::function<void()>& work) {
   Handlers handlers;
   fatal_message.clear();
   llvm::CrashRecoveryContext context;

@@ -13,13 +13,13 @@ struct ThrownCompilerError {
 };
 
 // Runs `work` and returns "". If a fatal error or crash ends `work`, returns the message and leaks the used memory.
-std::string run_contained(const std::function<void()>& work);
+std::string run_contained_work(const std::function<void()>& work);
 
 // Returns the result of `work`, or the message of a thrown ThrownCompilerError or std::exception, or of a fatal error.
 template <class Work>
-auto contained(Work&& work) -> EngineResult<decltype(work())> {
+auto contained_result(Work&& work) -> EngineResult<decltype(work())> {
   EngineResult<decltype(work())> made;
-  std::string fatal = run_contained([&] {
+  std::string fatal_error = run_contained_work([&] {
     try {
       made.value = work();
       made.ok = true;
@@ -31,7 +31,7 @@ auto contained(Work&& work) -> EngineResult<decltype(work())> {
       made.compiler_error.message = e.what();
     }
   });
-  if (!fatal.empty()) made = {.compiler_error = {.message = fatal}};
+  if (!fatal_error.empty()) made = {.compiler_error = {.message = fatal_error}};
   return made;
 }
 

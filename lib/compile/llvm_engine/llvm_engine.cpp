@@ -123,7 +123,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan
   // skip CalledValuePropagation: it visits every value but only helps calls through pointers, which kernels do not have
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback([&](llvm::StringRef pass, llvm::Any unit) {
-    return (!gate || gate->should_run(callbacks.getPassNameForClassName(pass), pass, unit)) &&
+    return (!gate || gate->should_run_pass(callbacks.getPassNameForClassName(pass), pass, unit)) &&
            pass != "CalledValuePropagationPass";
   });
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
@@ -161,7 +161,7 @@ std::string compile_with(CodeGenerator& generator, std::string_view text, const 
   module->setTargetTriple(Triple(machine.triple));
   module->setDataLayout(generator.machine().createDataLayout());
   if (lines) add_line_table(*module, text);
-  if (plan.wrong_pass == "intrinsic") mistake_intrinsics(*module);
+  if (plan.wrong_pass == "intrinsic") replace_sqrt_by_fabs(*module);
   optimize(*module, generator.machine(), plan, gate ? &*gate : nullptr);
   std::string out = form == Form::Ir ? print(*module) : generator.emit(*module, form);
   if (!errors.empty()) refuse(errors);
@@ -171,9 +171,9 @@ std::string compile_with(CodeGenerator& generator, std::string_view text, const 
 // The module must be destroyed before the generator is reused, because passes may refer to the module.
 std::string compile_text(std::string_view text, CodeGenerators& generators, Form form, bool lines,
                          const PassPlan& plan) {
-  auto generator = generators.take_generator();
+  auto generator = generators.acquire_generator();
   std::string out = compile_with(*generator, text, generators.machine(), form, lines, plan);
-  generators.give_back(std::move(generator));
+  generators.release_generator(std::move(generator));
   return out;
 }
 
@@ -188,10 +188,10 @@ class Engine final : public LlvmEngine {
                             const PassPlan& plan) override {
     CodeGenerators& generators = generators_of(machine, plan.runs_only_fast_passes);
     SlpWidth width(generators.has_avx512() && plan.wrong_pass != "wide-slp");
-    return contained([&] { return compile_text(text, generators, form, lines, plan); });
+    return contained_result([&] { return compile_text(text, generators, form, lines, plan); });
   }
   EngineResult<std::string> disassemble(std::string_view object, const Machine& machine) override {
-    return contained([&] { return tgc::disassemble(object, CodeGenerator(resolved(machine)).machine()); });
+    return contained_result([&] { return tgc::disassemble(object, CodeGenerator(resolved(machine)).machine()); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
 

@@ -28,7 +28,7 @@ bool PassGate::shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) const {
   return ++pass_number_ <= max_passes_ || max_passes_ < 0;
 }
 
-bool PassGate::should_run(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit) {
+bool PassGate::should_run_pass(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit) {
   return shouldRunPass(pass.empty() ? of_class : pass, text_of(unit));
 }
 
@@ -118,7 +118,7 @@ void add_wrong_pass(llvm::PassBuilder& builder, std::string_view fault) {
         [](auto& passes, auto...) { passes.addPass(llvm::createModuleToFunctionPassAdaptor(WrongConstant())); });
 }
 
-void mistake_intrinsics(llvm::Module& module) {
+void replace_sqrt_by_fabs(llvm::Module& module) {
   for (llvm::Function& f : module)
     for (llvm::Instruction& i : llvm::instructions(f))
       if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i); call && call->getIntrinsicID() == llvm::Intrinsic::sqrt)

@@ -24,7 +24,7 @@ class PassGate : public llvm::OptPassGate {
     return std::as_const(*this).shouldRunPass(pass, unit);
   }
   // Called before each optimization pass. `pass` is its short name; if empty, `of_class` is used.
-  bool should_run(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit);
+  bool should_run_pass(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit);
 
   // a line per optional pass: "instcombine\tfunction (E_4)\n"
   const std::string& pass_list() const { return pass_list_; }
@@ -41,6 +41,6 @@ class PassGate : public llvm::OptPassGate {
 void add_wrong_pass(llvm::PassBuilder& builder, std::string_view fault);
 
 // Replaces sqrt with fabs before any pass runs: a miscompile that no pass limit avoids.
-void mistake_intrinsics(llvm::Module& module);
+void replace_sqrt_by_fabs(llvm::Module& module);
 
 }  // namespace tgc

@@ -9,9 +9,9 @@
 
 namespace tgc {
 
-std::string metal_by_clang(const CompileJob& job, Artifact what) {
+std::string compile_metal_by_clang(const CompileJob& job, Artifact what) {
   if (what != Artifact::Binary) throw Failure("the Metal emulator compiles to machine code only");
-  Machine m = machine_of(job);
+  Machine m = machine_of_job(job);
   bool arm = host_machine() == "aarch64";
   std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c++",
                                 "-std=c++20", "-O2", "-fPIC", "-ffreestanding", "-nostdlib", "-fno-ident",
@@ -24,10 +24,11 @@ std::string metal_by_clang(const CompileJob& job, Artifact what) {
                                 "-fbfloat16-excess-precision=none"};
   if (!arm) args.push_back("-mno-avx512bf16");  // flushes small numbers to zero
   ClangEngine& clang = *clang_engine().value_or_throw();
-  std::string object = take_result(clang.compile(metal_as_cpp(job.source), "kernel.metal", args, Form::Object));
+  std::string object =
+      result_or_throw(clang.compile(convert_metal_to_cpp(job.source), "kernel.metal", args, Form::Object));
   ByteWriter out;
   out.write_text(object);
-  for (const CodeLine& l : take_result(clang.code_lines(object))) out.write_number(l.offset).write_number(l.line);
+  for (const CodeLine& l : result_or_throw(clang.code_lines(object))) out.write_number(l.offset).write_number(l.line);
   return out.take_bytes();
 }
 

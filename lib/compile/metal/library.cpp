@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-const std::string_view kMetalLibrary = R"(
+const std::string_view kMetalLibrarySource = R"(
 using uchar = unsigned char; using ushort = unsigned short; using uint = unsigned int; using ulong = unsigned long;
 using half = _Float16; using bfloat = __bf16; using size_t = unsigned long;
 #define INFINITY __builtin_inff()

@@ -141,17 +141,17 @@ class Reader {
 
 std::vector<MetalKernel> metal_kernels(std::string_view source) { return Reader(source).kernels(); }
 
-std::string metal_entry(std::string_view kernel) { return "tgc_entry_" + std::string(kernel); }
+std::string metal_entry_name(std::string_view kernel) { return "tgc_entry_" + std::string(kernel); }
 
-std::string metal_as_cpp(std::string_view source) {
+std::string convert_metal_to_cpp(std::string_view source) {
   Reader reader(source);
   std::string text = reader.with_shared_memory();
   constexpr std::string_view kHeader = "#include <metal_stdlib>";
   for (size_t at = 0; (at = text.find(kHeader, at)) != text.npos;) text.replace(at, kHeader.size(), "");
-  std::string out = std::string(kMetalLibrary) + text;
+  std::string out = std::string(kMetalLibrarySource) + text;
   if (!out.ends_with('\n')) out += '\n';
   for (const MetalKernel& k : reader.kernels()) {
-    out += "extern \"C\" TGC_UNCHECKED void " + metal_entry(k.name) +
+    out += "extern \"C\" TGC_UNCHECKED void " + metal_entry_name(k.name) +
            "(void* const* a, const tgc::Position* p) { " + k.name + "(";
     size_t n = 0;
     for (const MetalParameter& p : k.parameters) {

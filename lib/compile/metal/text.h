@@ -24,10 +24,10 @@ struct MetalKernel {
 std::vector<MetalKernel> metal_kernels(std::string_view source);
 
 // Returns the name of a kernel's function for one thread, of type metal::Entry (lib/emulate/metal/grid.h).
-std::string metal_entry(std::string_view kernel);
+std::string metal_entry_name(std::string_view kernel);
 
 // Returns C++: the library, the source with unchanged line numbers, and an entry function per kernel. Throws
 // RejectedSource for code that tgc does not support.
-std::string metal_as_cpp(std::string_view source);
+std::string convert_metal_to_cpp(std::string_view source);
 
 }  // namespace tgc

@@ -25,7 +25,7 @@ TEST_CASE("Metal source: kernels, their parameters and position attributes are p
 }
 
 TEST_CASE("Metal source: threadgroup memory becomes the group's, and line numbers stay the same") {
-  std::string text = metal_as_cpp(
+  std::string text = convert_metal_to_cpp(
       "#include <metal_stdlib>\n"
       "kernel void k(device float* data0) {\n"
       "  threadgroup __attribute__((aligned(16))) float temp0[4][2]; /* threadgroup */\n"
@@ -47,7 +47,7 @@ TEST_CASE("Metal source: threadgroup memory becomes the group's, and line number
 TEST_CASE("Metal source: unsupported constructs are refused with their line; malformed text does not crash") {
   auto line_of = [](const std::string& text) {
     try {
-      metal_as_cpp(text);
+      convert_metal_to_cpp(text);
     } catch (const RejectedSource& r) {
       return int(r.diag().line);
     }

@@ -9,16 +9,16 @@
 namespace tgc::ptx {
 
 // Consumes the modifier for the address space and returns the space; Generic if there is no modifier.
-Space take_space(Builder& b);
+Space parse_space(Builder& b);
 // Sets op.a (a register) and op.immediate (an offset in bytes) from the address operand `o`.
-void take_address(Builder& b, const Operand& o, Space space, Op& op);
+void set_address(Builder& b, const Operand& o, Space space, Op& op);
 
 // The addresses of an access. `inside`, in the functions below: the number of bytes that are checked in each lane of a
 // load from global memory (0: all). A vector load may check fewer bytes than it reads, because NVRTC reads three floats
 // at the end of an array as four, which is harmless on a GPU.
 struct Addresses {
-  alignas(64) uint64_t host[kLanes];  // inactive lanes have the address of an active lane
-  bool is_row = false;                // true only if lane i's address is lane 0's plus i times the access's size
+  alignas(64) uint64_t host[kNumLanes];  // inactive lanes have the address of an active lane
+  bool is_contiguous = false;         // true only if lane i's address is lane 0's plus i times the access's size
 };
 
 // Checks each lane separately. Throws the Fault of the first failing lane.
@@ -30,10 +30,10 @@ inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64
 }
 // Records stores to shared memory and, with --race, accesses to memory that threads share. Throws a Fault for a race,
 // and for reading a byte of shared memory that no thread has stored.
-void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
+void note_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
 // Checks that the addresses are aligned and inside the space's memory; else throws Fault. Converts shared and local
-// offsets to host addresses, and sets at.is_row.
+// offsets to host addresses, and sets at.is_contiguous.
 template <Space kSpace>
 void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, uint32_t inside) {
   uint64_t low = at.host[0], high = at.host[0], bits = 0, off_row = 0;
@@ -43,7 +43,7 @@ void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addre
     low = at.host[i] < low ? at.host[i] : low;
     high = at.host[i] > high ? at.host[i] : high;
   }
-  at.is_row = off_row == 0;
+  at.is_contiguous = off_row == 0;
   bool fits = (bits & (bytes - 1)) == 0 && high + bytes > high;
   Block& block = *w.block;
   if constexpr (kSpace == Space::Global) fits = fits && find_range(w, o, low, high + (inside ? inside : bytes));
@@ -55,13 +55,13 @@ void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addre
     TGC_LANES at.host[i] += base;
   }
   if constexpr (kSpace == Space::Local) {
-    at.is_row = false;
+    at.is_contiguous = false;
     uint64_t base = reinterpret_cast<uint64_t>(block.local_memory.data()), each = block.launch->code->local_bytes;
-    uint64_t first = block.is_packed ? 0 : w.first_thread;
+    uint64_t first = block.shares_warp ? 0 : w.first_thread;
     uint64_t active_lane = uint64_t(std::countr_zero(w.active_lanes));
     TGC_LANES at.host[i] += base + (first + (w.active_lanes >> i & 1 ? uint64_t(i) : active_lane)) * each;
   }
-  if (kSpace == Space::Shared || block.race_detector) watch_lanes(w, o, kSpace, bytes, access, at);
+  if (kSpace == Space::Shared || block.race_detector) note_lane_accesses(w, o, kSpace, bytes, access, at);
 }
 
 // Computes and checks the host addresses of the access `o`, `bytes` per lane. Throws Fault. If the lanes use different
@@ -80,10 +80,10 @@ bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Address
   }
   if constexpr (kSpace == Space::Generic) {
     auto space_of = [](uint64_t x) {
-      return x - kSharedWindow < kWindowBytes ? 1 : x - kLocalWindow < kWindowBytes ? 2 : 0;
+      return x - kSharedWindowAddress < kWindowBytes ? 1 : x - kLocalWindowAddress < kWindowBytes ? 2 : 0;
     };
     uint32_t masks[3] = {};
-    for (int i = 0; i < kLanes; i++) masks[space_of(at.host[i])] |= 1u << i;
+    for (int i = 0; i < kNumLanes; i++) masks[space_of(at.host[i])] |= 1u << i;
     int spaces = (masks[0] != 0) + (masks[1] != 0) + (masks[2] != 0);
     if (spaces > 1) {
       for (uint32_t mask : masks) {
@@ -94,10 +94,10 @@ bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Address
       return false;
     }
     if (masks[1]) {
-      TGC_LANES at.host[i] -= kSharedWindow;
+      TGC_LANES at.host[i] -= kSharedWindowAddress;
       finish_addresses<Space::Shared>(w, o, bytes, access, at, inside);
     } else if (masks[2]) {
-      TGC_LANES at.host[i] -= kLocalWindow;
+      TGC_LANES at.host[i] -= kLocalWindowAddress;
       finish_addresses<Space::Local>(w, o, bytes, access, at, inside);
     } else {
       finish_addresses<Space::Global>(w, o, bytes, access, at, inside);

@@ -14,7 +14,7 @@ constexpr size_t kMostLiveBits = size_t(1) << 31;   // limit for all live sets t
                                                     // slots
 constexpr uint64_t kMostFileBytes = 64 << 20;
 
-uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kLanes; }
+uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kNumLanes; }
 
 // Calls read(r) for each register that the op reads, and write(r) for each that it writes: d and the first `outs` of
 // its more_operands.

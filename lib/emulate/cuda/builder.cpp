@@ -33,7 +33,7 @@ bool sees_lanes(Special s) { return s >= Special::Laneid && s != Special::Gridid
 }  // namespace
 
 Builder::Builder(TranslatedKernel& code, const std::map<std::string_view, uint64_t>& globals)
-    : code_(code), function_(*code.function) {
+    : kernel_code_(code), function_(*code.function) {
   for (auto& [name, address] : globals) variables_[name] = {Space::Global, address};
   for (const Register& r : function_.registers)
     register_bits_.push_back(r.type == Type::Pred ? 1 : register_bits(r.type));
@@ -55,23 +55,23 @@ void Builder::check_operand_count(size_t least, size_t most) {
                 std::to_string(least) + (most > least ? " to " + std::to_string(most) : ""));
 }
 
-bool Builder::take_modifier(std::string_view word) {
+bool Builder::accept_modifier(std::string_view word) {
   if (next_modifier_ == modifiers_.size() || modifiers_[next_modifier_] != word) return false;
   next_modifier_++;
   return true;
 }
-int Builder::take_one_of(std::initializer_list<std::string_view> words, int otherwise) {
+int Builder::accept_one_of(std::initializer_list<std::string_view> words, int otherwise) {
   for (size_t n = 0; n < words.size(); n++)
-    if (take_modifier(words.begin()[n])) return int(n);
+    if (accept_modifier(words.begin()[n])) return int(n);
   return otherwise;
 }
-std::optional<Type> Builder::take_type() {
+std::optional<Type> Builder::accept_type() {
   auto type = next_modifier_ < modifiers_.size() ? find_type(modifiers_[next_modifier_]) : std::nullopt;
   if (type) next_modifier_++;
   return type;
 }
-Type Builder::take_required_type() {
-  auto type = take_type();
+Type Builder::expect_type() {
+  auto type = accept_type();
   if (!type)
     throw_error(next_modifier_ < modifiers_.size()
                     ? "unknown modifier '." + std::string(modifiers_[next_modifier_]) + "'"
@@ -112,7 +112,7 @@ uint32_t Builder::constant(uint64_t low, unsigned bits) {
   auto [found, is_new] = constant_registers_.emplace(std::pair{low, bits}, 0);
   if (is_new) {
     found->second = new_register(bits);
-    code_.presets.push_back({.kind = Preset::Constant,
+    kernel_code_.presets.push_back({.kind = Preset::Constant,
                              .lane_bytes = uint8_t(bits / 8),
                              .register_offset = found->second,
                              .immediate = {low, 0}});
@@ -120,25 +120,26 @@ uint32_t Builder::constant(uint64_t low, unsigned bits) {
   return found->second;
 }
 uint32_t Builder::special_register(ptx::Special s) {
-  auto [found, is_new] = specials_.emplace(s, 0);
+  auto [found, is_new] = special_register_.emplace(s, 0);
   if (is_new) {
     found->second = new_register(32);
-    code_.presets.push_back({.kind = Preset::Special, .lane_bytes = 4, .register_offset = found->second, .special = s});
+    kernel_code_.presets.push_back(
+        {.kind = Preset::Special, .lane_bytes = 4, .register_offset = found->second, .special = s});
   }
-  if (sees_lanes(s)) code_.is_lane_independent = false;
+  if (sees_lanes(s)) kernel_code_.is_lane_independent = false;
   return found->second;
 }
 uint32_t Builder::parameter(uint32_t offset, unsigned bytes) {
   auto [found, is_new] = parameters_.emplace(std::pair{offset, bytes}, 0);
   if (is_new) {
     found->second = new_register(std::max(bytes * 8, 16u));
-    code_.presets.push_back(
+    kernel_code_.presets.push_back(
         {.kind = Preset::Parameter, .lane_bytes = uint8_t(bytes), .register_offset = found->second, .offset = offset});
   }
   return found->second;
 }
 
-uint32_t Builder::name_value(const Operand& o, Type t) {
+uint32_t Builder::value_of_name(const Operand& o, Type t) {
   if (o.name[0] == '%') {
     unsigned want = register_bits(t);
     if (o.name == "%clock" || o.name == "%clock64" || o.name == "%globaltimer" || o.name == "%activemask")
@@ -149,7 +150,7 @@ uint32_t Builder::name_value(const Operand& o, Type t) {
     uint32_t value = special_register(found->second);
     if (want == 32) return value;
     uint32_t other = temporary_register(want);
-    emit({.run = want < 32 ? narrow_run(32, want) : widen_run(32, want, false), .d = other, .a = value});
+    emit({.run = want < 32 ? narrowing_run(32, want) : widening_run(32, want, false), .d = other, .a = value});
     return other;
   }
   if (const Variable* p = find_parameter(o.name))
@@ -161,12 +162,12 @@ uint32_t Builder::source(const Operand& o, Type t, Width width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
   if (o.kind == Operand::Reg) {
     check_register(o.reg, t, width);
-    if (o.second_reg >= 0) throw_error("a register pair as a source operand");
+    if (o.second_register >= 0) throw_error("a register pair as a source operand");
     unsigned have = register_bits_[size_t(o.reg)];
     uint32_t value = uint32_t(o.reg);
     if (have != want) {
       value = temporary_register(want);
-      emit({.run = narrow_run(have, want), .d = value, .a = uint32_t(o.reg)});
+      emit({.run = narrowing_run(have, want), .d = value, .a = uint32_t(o.reg)});
     }
     return value;
   }
@@ -188,7 +189,7 @@ uint32_t Builder::source(const Operand& o, Type t, Width width) {
     if (want == 16) throw_error("a float constant for a 16-bit operand", "its bits, as 0x3C00");
     return constant(value, want);
   }
-  if (o.kind == Operand::Name) return name_value(o, t);
+  if (o.kind == Operand::Name) return value_of_name(o, t);
   throw_error("an operand is neither a register nor a number");
 }
 
@@ -200,7 +201,7 @@ uint32_t Builder::destination(const Operand& o, Type t, Width width) {
   unsigned have = register_bits_[size_t(o.reg)];
   if (have == want) return uint32_t(o.reg);
   uint32_t value = temporary_register(want);
-  ops_after_.push_back({.run = widen_run(want, have, is_signed(t)), .d = uint32_t(o.reg), .a = value});
+  deferred_ops_.push_back({.run = widening_run(want, have, is_signed(t)), .d = uint32_t(o.reg), .a = value});
   return value;
 }
 
@@ -233,30 +234,31 @@ void Builder::emit_value(Op op, Type result, std::initializer_list<Type> sources
 
 void Builder::emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins) {
   op.guard = instruction_->guard < 0 ? kNone : uint32_t(instruction_->guard);
-  op.guard_flip = instruction_->is_guard_negated ? UINT32_MAX : 0;
+  op.guard_flip_mask = instruction_->is_guard_negated ? UINT32_MAX : 0;
   op.instruction = uint32_t(instruction_ - function_.body.data());
   if (!outs.empty() || !ins.empty()) {
-    op.more_operands = uint32_t(code_.operands.size());
+    op.more_operands = uint32_t(kernel_code_.operands.size());
     op.num_more_operands = uint32_t(outs.size() + ins.size());
-    code_.operands.insert(code_.operands.end(), outs.begin(), outs.end());
-    code_.operands.insert(code_.operands.end(), ins.begin(), ins.end());
+    kernel_code_.operands.insert(kernel_code_.operands.end(), outs.begin(), outs.end());
+    kernel_code_.operands.insert(kernel_code_.operands.end(), ins.begin(), ins.end());
   }
-  code_.ops.push_back(op);
-  num_outs_.push_back(uint8_t(outs.size()));
+  kernel_code_.ops.push_back(op);
+  output_counts_.push_back(uint8_t(outs.size()));
 }
 
 void Builder::jump(Op op, std::string_view label) {
   if (!function_.labels.contains(label)) throw_error("there is no label '" + std::string(label) + "'");
-  jumps_.emplace_back(code_.ops.size(), label);
+  label_jumps_.emplace_back(kernel_code_.ops.size(), label);
   emit(op);
 }
 
 void Builder::jump_by_table(Op op, std::string_view table) {
   auto found = function_.branch_targets.find(table);
   if (found == function_.branch_targets.end()) throw_error("there are no branch targets '" + std::string(table) + "'");
-  op.immediate = int64_t(code_.jump_targets.size());
+  op.immediate = int64_t(kernel_code_.jump_targets.size());
   op.num_more_operands = uint32_t(found->second.size());
-  for (std::string_view label : found->second) code_.jump_targets.push_back(function_.labels.find(label)->second);
+  for (std::string_view label : found->second)
+    kernel_code_.jump_targets.push_back(function_.labels.find(label)->second);
   emit(op);
 }
 
@@ -272,11 +274,11 @@ void Builder::lay_out_variables() {
           Diag{.message = "'" + std::string(v.name) + "' exceeds 512 KiB of shared or local memory", .line = v.line});
   };
   for (int last : {0, 1})  // dynamic (.extern) shared memory lies after the other variables
-    for (const auto* variables : {&code_.module->globals, &function_.locals})
+    for (const auto* variables : {&kernel_code_.module->globals, &function_.locals})
       for (const Variable& v : *variables)
-        if (v.space == Space::Shared && v.is_extern == bool(last)) place(v, code_.shared_bytes, Space::Shared);
+        if (v.space == Space::Shared && v.is_extern == bool(last)) place(v, kernel_code_.shared_bytes, Space::Shared);
   for (const Variable& v : function_.locals)
-    if (v.space == Space::Local) place(v, code_.local_bytes, Space::Local);
+    if (v.space == Space::Local) place(v, kernel_code_.local_bytes, Space::Local);
     else if (v.space != Space::Shared)
       throw Failure(Diag{.message = "'" + std::string(v.name) + "' is declared in a function body",
                          .line = v.line,
@@ -307,24 +309,25 @@ void Builder::translate(const Instruction& i) {
     dot = rest.find('.');
     modifiers_.push_back(rest.substr(0, dot));
   }
-  ops_after_.clear();
+  deferred_ops_.clear();
   row->translate(*this);
-  for (const Op& op : std::vector<Op>(std::move(ops_after_))) emit(op);
+  for (const Op& op : std::vector<Op>(std::move(deferred_ops_))) emit(op);
 }
 
 void Builder::build_code() {
   lay_out_variables();
   for (const Instruction& i : function_.body) {
-    first_op_.push_back(uint32_t(code_.ops.size()));
+    first_op_indices_.push_back(uint32_t(kernel_code_.ops.size()));
     translate(i);
   }
-  first_op_.push_back(uint32_t(code_.ops.size()));
-  code_.ops.push_back(
+  first_op_indices_.push_back(uint32_t(kernel_code_.ops.size()));
+  kernel_code_.ops.push_back(
       {.run = end_run(), .instruction = uint32_t(function_.body.empty() ? 0 : function_.body.size() - 1)});
-  num_outs_.push_back(0);
-  for (auto& [op, label] : jumps_) code_.ops[op].immediate = first_op_[function_.labels.find(label)->second];
-  for (size_t& target : code_.jump_targets) target = first_op_[target];
-  finish_code(code_, num_outs_, register_bits_);
+  output_counts_.push_back(0);
+  for (auto& [op, label] : label_jumps_)
+    kernel_code_.ops[op].immediate = first_op_indices_[function_.labels.find(label)->second];
+  for (size_t& target : kernel_code_.jump_targets) target = first_op_indices_[target];
+  finish_code(kernel_code_, output_counts_, register_bits_);
 }
 
 }  // namespace tgc::ptx

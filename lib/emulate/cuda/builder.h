@@ -32,11 +32,11 @@ class Builder {
   [[noreturn]] void throw_type_error(Type t, const std::string& expected = "") const;
 
   // ---- modifiers of the current instruction, consumed from left to right
-  bool take_modifier(std::string_view word);
+  bool accept_modifier(std::string_view word);
   // If the next modifier is one of `words`, consumes it and returns its index; else returns `otherwise`.
-  int take_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
-  std::optional<Type> take_type();
-  Type take_required_type();
+  int accept_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
+  std::optional<Type> accept_type();
+  Type expect_type();
   void refuse_more_modifiers();
 
   uint32_t source(const Operand& o, Type type, Width width = Width::Exact);
@@ -61,7 +61,7 @@ class Builder {
   // TranslatedKernel::jump_targets.
   void jump_by_table(Op op, std::string_view table);
 
-  TranslatedKernel& code() { return code_; }
+  TranslatedKernel& code() { return kernel_code_; }
 
   struct VariablePlace {
     Space space;
@@ -73,25 +73,25 @@ class Builder {
  private:
   void lay_out_variables();
   void translate(const Instruction& i);
-  uint32_t name_value(const Operand& o, Type type);
+  uint32_t value_of_name(const Operand& o, Type type);
   const Register& check_register(int32_t reg, Type type, Width width) const;
   const std::vector<Operand>& operand_parts(const Operand& list, size_t n, const std::string& what) const;
   uint32_t new_register(unsigned bits);
 
-  TranslatedKernel& code_;
+  TranslatedKernel& kernel_code_;
   const Function& function_;
   const Instruction* instruction_ = nullptr;
   std::vector<std::string_view> modifiers_;
   size_t next_modifier_ = 0;
   std::vector<unsigned> register_bits_;
   std::map<std::pair<uint64_t, unsigned>, uint32_t> constant_registers_;
-  std::map<ptx::Special, uint32_t> specials_;
+  std::map<ptx::Special, uint32_t> special_register_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
   std::map<std::string_view, VariablePlace> variables_;
-  std::vector<Op> ops_after_;  // conversions of the current instruction's results to wider destinations
-  std::vector<uint32_t> first_op_;
-  std::vector<std::pair<size_t, std::string_view>> jumps_;  // index of the jump's op; target label
-  std::vector<uint8_t> num_outs_;  // for each op, the number of its more_operands that it writes
+  std::vector<Op> deferred_ops_;  // conversions of the current instruction's results to wider destinations
+  std::vector<uint32_t> first_op_indices_;
+  std::vector<std::pair<size_t, std::string_view>> label_jumps_;  // index of the jump's op; target label
+  std::vector<uint8_t> output_counts_;  // for each op, the number of its more_operands that it writes
 };
 
 // ---- instruction families; `opcode` is an instruction's name up to the first dot
@@ -111,8 +111,8 @@ std::span<const OpcodeRow> warp_rows();
 std::span<const OpcodeRow> mma_rows();
 
 // Returns the operation that converts a register of `from` bits to one of `to` bits.
-Run narrow_run(unsigned from, unsigned to);
-Run widen_run(unsigned from, unsigned to, bool is_signed);
+Run narrowing_run(unsigned from, unsigned to);
+Run widening_run(unsigned from, unsigned to, bool is_signed);
 
 // Return the Op::run of the control operations (ops_control.cpp), by which flow analysis recognizes them.
 Run jump_run();
@@ -128,7 +128,7 @@ struct ControlFlow {
     uint32_t post_dominator = kNone;  // the block where diverged lanes reconverge; kNone: none
   };
   std::vector<Block> blocks;
-  std::vector<uint32_t> block_of;
+  std::vector<uint32_t> block_of_op;
 
   static ControlFlow analyze(const TranslatedKernel& code);
 };

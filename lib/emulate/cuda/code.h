@@ -15,10 +15,10 @@ namespace tgc::ptx {
 
 using namespace emulate;
 
-inline constexpr int kLanes = 32;
+inline constexpr int kNumLanes = 32;
 inline constexpr uint32_t kNone = UINT32_MAX;
 // Generic addresses of shared and local memory start here, outside the host's address space.
-inline constexpr uint64_t kSharedWindow = uint64_t(1) << 60, kLocalWindow = uint64_t(1) << 61;
+inline constexpr uint64_t kSharedWindowAddress = uint64_t(1) << 60, kLocalWindowAddress = uint64_t(1) << 61;
 inline constexpr uint64_t kWindowBytes = uint64_t(1) << 32;
 
 struct Warp;
@@ -31,8 +31,8 @@ using Run = void (*)(Warp&, const Op&);
 struct Op {
   Run run = nullptr;
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
-  uint32_t guard = kNone;   // the operation runs in lanes where guard ^ guard_flip is 1; kNone: in all
-  uint32_t guard_flip = 0;
+  uint32_t guard = kNone;   // the operation runs in lanes where guard ^ guard_flip_mask is 1; kNone: in all
+  uint32_t guard_flip_mask = 0;
   // index in TranslatedKernel::operands of further operands; kNone: only d, a, b, c
   uint32_t more_operands = kNone;
   // the number of operands at `more_operands`; if that is kNone, a parameter of the operation
@@ -104,7 +104,7 @@ struct Warp {
   uint32_t first_thread = 0;  // lane 0's thread: its number in the block, or in the grid if the warp holds several
                               // blocks
   uint64_t num_executed = 0;      // operations except joins; one that n lanes execute counts n times
-  uint64_t jumps_left = UINT64_MAX;
+  uint64_t num_jumps_left = UINT64_MAX;
   uint32_t num_syncs = 0;         // bar.warp.sync instructions that the warp has passed
 
   // The stack of waiting lanes, entries 1 to `waiting_depth`. If the running lanes have ended or reached their join op
@@ -112,7 +112,7 @@ struct Warp {
   struct WaitingLanes {
     uint32_t pc, join_op, lanes;
   };
-  std::array<WaitingLanes, 2 * kLanes + 2> waiting_lanes;
+  std::array<WaitingLanes, 2 * kNumLanes + 2> waiting_lanes;
   uint32_t waiting_depth = 0;
 };
 

@@ -111,7 +111,7 @@ int Gpu::launch(const LaunchNode& node) {
                 .parameters = node.parameters,
                 .memory_ranges = memory().ranges(),
                 .checks_races = checks_races(),
-                .host_threads = host_threads()};
+                .num_host_threads = num_host_threads()};
   return run_kernel(std::string(f.name), threads, [&](uint64_t& executed) { return run_launch(launch, executed); });
 }
 
@@ -179,18 +179,18 @@ namespace {
 class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
-    uint32_t threads = launch.block_threads();
+    uint32_t threads = launch.num_block_threads();
     bool can_pack =
         code_.is_lane_independent && !code_.has_barrier && code_.shared_bytes + launch.dynamic_shared_bytes == 0;
-    blocks_in_warp_ = can_pack && !launch.checks_races && threads < kLanes ? kLanes / threads : 1;
-    warps_ = (threads + kLanes - 1) / kLanes;
+    blocks_in_warp_ = can_pack && !launch.checks_races && threads < kNumLanes ? kNumLanes / threads : 1;
+    warps_ = (threads + kNumLanes - 1) / kNumLanes;
     files_ = code_.has_barrier ? warps_ : 1;
     block_.launch = &launch;
-    block_.is_packed = blocks_in_warp_ > 1;
+    block_.shares_warp = blocks_in_warp_ > 1;
     block_.shared_memory.resize(code_.shared_bytes + launch.dynamic_shared_bytes);
     block_.is_stored.resize(block_.shared_memory.size());
-    block_.local_memory.resize(code_.local_bytes * std::max<uint64_t>(threads, kLanes));
-    if (launch.checks_races) block_.race_detector = std::make_unique<Races>(kLanes);
+    block_.local_memory.resize(code_.local_bytes * std::max<uint64_t>(threads, kNumLanes));
+    if (launch.checks_races) block_.race_detector = std::make_unique<Races>(kNumLanes);
     for (uint32_t n = 0; n < files_; n++) make_file();
   }
 
@@ -199,16 +199,16 @@ class Runner {
 
   void run(uint64_t group) {
     uint64_t blocks = volume(launch_.grid);
-    uint32_t threads = launch_.block_threads();
+    uint32_t threads = launch_.num_block_threads();
     if (block_.race_detector) block_.race_detector->forget_accesses();
-    if (block_.is_packed) {
+    if (block_.shares_warp) {
       uint64_t first = group * blocks_in_warp_, count = std::min<uint64_t>(blocks_in_warp_, blocks - first);
       return run_alone(first * threads, uint32_t(count * threads));
     }
     block_.id = position_of(group, launch_.grid);
     std::ranges::fill(block_.is_stored, uint8_t(0));
     if (code_.has_barrier) return run_together(threads);
-    for (uint32_t t = 0; t < threads; t += kLanes) run_alone(t, std::min<uint32_t>(kLanes, threads - t));
+    for (uint32_t t = 0; t < threads; t += kNumLanes) run_alone(t, std::min<uint32_t>(kNumLanes, threads - t));
   }
 
  private:
@@ -223,17 +223,17 @@ class Runner {
         continue;
       }
       size_t width = std::max<size_t>(p.lane_bytes, 2);
-      for (size_t i = 0; i < kLanes; i++) std::memcpy(file + p.register_offset + i * width, value.data(), width);
+      for (size_t i = 0; i < kNumLanes; i++) std::memcpy(file + p.register_offset + i * width, value.data(), width);
     }
   }
 
   Warp begin(uint32_t file, uint32_t first_thread, uint32_t lanes) {
     Warp w;
     w.register_file = file_[file].get();
-    w.occupied_lanes = lanes == kLanes ? UINT32_MAX : (1u << lanes) - 1;
+    w.occupied_lanes = lanes == kNumLanes ? UINT32_MAX : (1u << lanes) - 1;
     w.alive_lanes = w.path_lanes = w.occupied_lanes;
     w.waiting_lanes[0] = {0, kNone, 0};
-    w.jumps_left = launch_.max_jumps;
+    w.num_jumps_left = launch_.max_jumps;
     w.block = &block_;
     w.operands = code_.operands.data();
     w.first_thread = first_thread;
@@ -246,11 +246,11 @@ class Runner {
     uint32_t* d = reg<uint32_t>(w, p.register_offset);
     const auto& [bx, by, bz] = launch_.block;
     const auto& [gx, gy, gz] = launch_.grid;
-    uint32_t threads = launch_.block_threads();
-    for (uint32_t i = 0; i < kLanes; i++) {
+    uint32_t threads = launch_.num_block_threads();
+    for (uint32_t i = 0; i < kNumLanes; i++) {
       uint64_t global = uint64_t(w.first_thread) + i;
-      uint32_t thread = block_.is_packed ? uint32_t(global % threads) : uint32_t(global);
-      Triple id = block_.is_packed ? position_of(global / threads, launch_.grid) : block_.id;
+      uint32_t thread = block_.shares_warp ? uint32_t(global % threads) : uint32_t(global);
+      Triple id = block_.shares_warp ? position_of(global / threads, launch_.grid) : block_.id;
       switch (p.special) {
         case Special::TidX: d[i] = thread % bx; break;
         case Special::TidY: d[i] = thread / bx % by; break;
@@ -265,7 +265,7 @@ class Runner {
         case Special::NctaidY: d[i] = gy; break;
         case Special::NctaidZ: d[i] = gz; break;
         case Special::Laneid: d[i] = i; break;
-        case Special::Warpid: d[i] = w.first_thread / kLanes; break;
+        case Special::Warpid: d[i] = w.first_thread / kNumLanes; break;
         case Special::Nwarpid: d[i] = warps_; break;
         case Special::Smid:
         case Special::Gridid: d[i] = 0; break;
@@ -290,8 +290,8 @@ class Runner {
   void run_together(uint32_t threads) {
     std::vector<Warp> warps;
     for (uint32_t n = 0; n < warps_; n++)
-      warps.push_back(begin(n, n * kLanes, std::min<uint32_t>(kLanes, threads - n * kLanes)));
-    take_turns(
+      warps.push_back(begin(n, n * kNumLanes, std::min<uint32_t>(kNumLanes, threads - n * kNumLanes)));
+    run_in_turn(
         warps, [&](Warp& w) { run_warp(w, code_); },
         [&](const Warp& done, const Warp& waits) {
           throw_fault(done, code_.ops[waits.pc - 1], 0, kLaunchFailed,
@@ -313,15 +313,15 @@ class Runner {
 
 }  // namespace
 
-std::string name_thread(const Block& block, uint32_t thread) {
+std::string thread_text(const Block& block, uint32_t thread) {
   const Launch& l = *block.launch;
-  Triple id = block.is_packed ? position_of(thread / l.block_threads(), l.grid) : block.id;
-  return emulate::name_thread(block.is_packed ? thread % l.block_threads() : thread, l.block, id);
+  Triple id = block.shares_warp ? position_of(thread / l.num_block_threads(), l.grid) : block.id;
+  return emulate::thread_text(block.shares_warp ? thread % l.num_block_threads() : thread, l.block, id);
 }
 
 void throw_fault(const Warp& w, const Op& o, int lane, int code, const std::string& what) {
   const Block& b = *w.block;
-  throw Fault{code, b.launch->code->describe(o.instruction) + ": " + name_thread(b, w.first_thread + uint32_t(lane)) +
+  throw Fault{code, b.launch->code->describe(o.instruction) + ": " + thread_text(b, w.first_thread + uint32_t(lane)) +
                         " " + what};
 }
 

@@ -22,16 +22,16 @@ struct Launch {
   std::vector<std::byte> parameters;
   std::vector<Range> memory_ranges;  // accessible global memory, sorted
   bool checks_races = false;
-  unsigned host_threads = 1;
+  unsigned num_host_threads = 1;
   uint64_t max_jumps = UINT64_MAX;
 
-  uint32_t block_threads() const { return uint32_t(volume(block)); }
+  uint32_t num_block_threads() const { return uint32_t(volume(block)); }
 };
 
 struct Block {
   const Launch* launch = nullptr;
   Triple id{};
-  bool is_packed = false;
+  bool shares_warp = false;
   std::vector<std::byte> shared_memory, local_memory;
   std::vector<uint8_t> is_stored;        // by byte of `shared_memory`: 1 if a thread has stored it
   std::unique_ptr<Races> race_detector;
@@ -44,7 +44,7 @@ std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 // Runs a warp until it ends or reaches a barrier. Throws Fault.
 void run_warp(Warp& w, const TranslatedKernel& code);
 
-std::string name_thread(const Block& block, uint32_t thread);
+std::string thread_text(const Block& block, uint32_t thread);
 // Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void throw_fault(const Warp& w, const Op& o, int lane, int code, const std::string& what);
 

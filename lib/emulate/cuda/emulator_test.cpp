@@ -20,7 +20,7 @@ bool contains(const std::string& text, std::string_view part) {
 // Runs instructions in one thread, with a, b and c in %r1, %r2 and %r3. Returns %r9.
 uint32_t word(const std::string& instruction, uint32_t a, uint32_t b = 0, uint32_t c = 0) {
   std::vector<uint32_t> in{a, b, c, 0};
-  auto ran = run_text(
+  auto ran = run_kernel_text(
       kernel_text(
           1,
           "ld.global.u32 %r1, [%rd0];\nld.global.u32 %r2, [%rd0+4];\nld.global.u32 %r3, [%rd0+8];\n"
@@ -68,7 +68,7 @@ TEST_CASE("PTX emulator: every lane loads the same parameter bytes, for every lo
   for (auto [type, mask] : {std::pair("u8", "0xff"), std::pair("u16", "0xffff")}) {
     CAPTURE(type);
     std::vector<uint32_t> out(32, 7);
-    auto ran = run_text(kernel_text(1, kElement + "ld.param." + type + " %h1, [p0+2];\ncvt.u32.u16 %r1, %h1;\n" +
+    auto ran = run_kernel_text(kernel_text(1, kElement + "ld.param." + type + " %h1, [p0+2];\ncvt.u32.u16 %r1, %h1;\n" +
                                            "shr.u64 %rd1, %rd0, 16;\ncvt.u32.u64 %r2, %rd1;\nand.b32 %r2, %r2, " +
                                            mask + ";\nsub.u32 %r3, %r1, %r2;\nst.global.u32 [%rd8], %r3;"),
                         {}, out);
@@ -124,7 +124,7 @@ TEST_CASE("PTX emulator: cvt rounds in its rounding mode and saturates") {
 
 TEST_CASE("PTX emulator: small floats round to the nearest value, ties to even") {
   // adjacent values survive decode and encode, and values between them round correctly
-  for (const FloatLayout& f : {kHalf, kBfloat, kE4m3, kE5m2}) {
+  for (const FloatLayout& f : {kHalfLayout, kBfloatLayout, kE4m3, kE5m2}) {
     uint32_t count = 1u << (f.exponent_bits + f.mantissa_bits), wrong = 0;
     for (uint32_t n = 0; n + 1 < count; n++) {
       double a = decode(n, f), b = decode(n + 1, f);
@@ -141,15 +141,15 @@ TEST_CASE("PTX emulator: small floats round to the nearest value, ties to even")
   for (int n = 0; n < 20000; n++) {
     float x = std::bit_cast<float>(uint32_t(random()));
     if (x != x) continue;
-    CHECK(float_to_half(x) == encode(double(x), kHalf));
-    CHECK(float_to_bf16(x) == encode(double(x), kBfloat));
+    CHECK(float_to_half(x) == encode(double(x), kHalfLayout));
+    CHECK(float_to_bf16(x) == encode(double(x), kBfloatLayout));
   }
 }
 
 TEST_CASE("PTX emulator: lanes diverge, loop different numbers of times and reconverge") {
   // thread i stores the sum of 1 to i, plus 1000 if i is odd; thread 7 returns before it stores
   std::vector<uint32_t> out(64, 5);
-  auto ran = run_text(kernel_text(1, kElement + R"(
+  auto ran = run_kernel_text(kernel_text(1, kElement + R"(
     setp.eq.u32 %p3, %r0, 7;
     @%p3 ret;
     mov.u32 %r1, 0;  mov.u32 %r2, 0;
@@ -170,7 +170,7 @@ TEST_CASE("PTX emulator: lanes diverge, loop different numbers of times and reco
 
 TEST_CASE("PTX emulator: brx.idx jumps through a table") {
   std::vector<uint32_t> out(32);
-  auto ran = run_text(kernel_text(1, kElement + R"(
+  auto ran = run_kernel_text(kernel_text(1, kElement + R"(
     rem.u32 %r1, %r0, 3;
     T: .branchtargets A, B, C;
     brx.idx %r1, T;
@@ -186,7 +186,7 @@ TEST_CASE("PTX emulator: brx.idx jumps through a table") {
 
 TEST_CASE("PTX emulator: small blocks that share a warp keep their own block and thread numbers") {
   std::vector<uint32_t> out(40);
-  auto ran = run_text(kernel_text(1, R"(
+  auto ran = run_kernel_text(kernel_text(1, R"(
     mov.u32 %r1, %ctaid.x;  mov.u32 %r2, %ntid.x;  mad.lo.u32 %r3, %r1, %r2, %r0;
     mul.wide.u32 %rd7, %r3, 4;  add.s64 %rd8, %rd0, %rd7;
     mad.lo.u32 %r4, %r1, 100, %r0;
@@ -209,34 +209,34 @@ std::string reversal(const std::string& barrier, int threads = 128) {
 
 TEST_CASE("PTX emulator: a barrier orders shared memory, and a missing barrier is found") {
   std::vector<uint32_t> out(128);
-  CHECK(run_text(reversal("bar.sync 0;"), {.block = {128, 1, 1}}, out).error == "");
+  CHECK(run_kernel_text(reversal("bar.sync 0;"), {.block = {128, 1, 1}}, out).error == "");
   for (uint32_t i = 0; i < 128; i++) CHECK(out[i] == 127 - i);
-  CHECK(run_text(reversal("bar.sync 0;"), {.block = {128, 1, 1}, .checks_races = true}, out).error == "");
-  auto unstored = run_text(reversal(""), {.block = {128, 1, 1}}, out);
+  CHECK(run_kernel_text(reversal("bar.sync 0;"), {.block = {128, 1, 1}, .checks_races = true}, out).error == "");
+  auto unstored = run_kernel_text(reversal(""), {.block = {128, 1, 1}}, out);
   CHECK(unstored.fault->code == kLaunchFailed);
   CHECK(contains(unstored.error,
                  "line 23 of the PTX ('ld.shared.u32 %r2, [%rd4]'): thread (0,0,0) of block (0,0,0) reads 4 bytes "
                  "at 508 of shared memory, where nothing was stored before"));
   std::vector<uint32_t> one(32);
-  auto race = run_text(kernel_text(1, kElement + "st.global.u32 [%rd0], %r0;"), {.checks_races = true}, one);
+  auto race = run_kernel_text(kernel_text(1, kElement + "st.global.u32 [%rd0], %r0;"), {.checks_races = true}, one);
   CHECK(
       contains(race.error,
                "thread (1,0,0) of block (0,0,0) stores an address that thread (0,0,0) of block (0,0,0) stored with no "
                "barrier between: kernel 'k', line"));
-  CHECK(run_text(kernel_text(1, kElement + "red.global.add.u32 [%rd0], %r0;"), {.checks_races = true}, one).error ==
-        "");
+  CHECK(run_kernel_text(kernel_text(1, kElement + "red.global.add.u32 [%rd0], %r0;"), {.checks_races = true}, one)
+            .error == "");
   CHECK(one[0] == 31 * 16);
   // bar.warp.sync is a sufficient barrier if the block has only one warp
-  CHECK(run_text(reversal("bar.warp.sync 0xffffffff;", 32), {.checks_races = true}, one).error == "");
-  CHECK(contains(run_text(reversal("", 32), {.checks_races = true}, one).error, "with no barrier between"));
+  CHECK(run_kernel_text(reversal("bar.warp.sync 0xffffffff;", 32), {.checks_races = true}, one).error == "");
+  CHECK(contains(run_kernel_text(reversal("", 32), {.checks_races = true}, one).error, "with no barrier between"));
 }
 
 TEST_CASE("PTX emulator: a barrier that not all threads reach is a fault") {
   std::vector<uint32_t> out(128);
-  auto in_warp = run_text(kernel_text(1, "setp.lt.u32 %p1, %r0, 3;\n@%p1 bra SKIP;\nbar.sync 0;\nSKIP:"),
+  auto in_warp = run_kernel_text(kernel_text(1, "setp.lt.u32 %p1, %r0, 3;\n@%p1 bra SKIP;\nbar.sync 0;\nSKIP:"),
                           {.block = {64, 1, 1}}, out);
   CHECK(contains(in_warp.error, "('bar.sync 0'): thread (0,0,0) of block (0,0,0) does not reach a barrier"));
-  auto of_warp = run_text(kernel_text(1, "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra SKIP;\nbar.sync 0;\nSKIP:"),
+  auto of_warp = run_kernel_text(kernel_text(1, "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra SKIP;\nbar.sync 0;\nSKIP:"),
                           {.block = {64, 1, 1}}, out);
   CHECK(
       contains(of_warp.error, "('bar.sync 0'): thread (0,0,0) of block (0,0,0) returned and does not reach a barrier"));
@@ -244,33 +244,33 @@ TEST_CASE("PTX emulator: a barrier that not all threads reach is a fault") {
 
 TEST_CASE("PTX emulator: out-of-bounds and misaligned accesses are reported with their place") {
   std::vector<uint32_t> out(8);
-  auto beyond = run_text(kernel_text(1, ".loc 1 12 3\n" + kElement + "st.global.u32 [%rd8], %r0;"), {}, out);
+  auto beyond = run_kernel_text(kernel_text(1, ".loc 1 12 3\n" + kElement + "st.global.u32 [%rd8], %r0;"), {}, out);
   CHECK(beyond.fault->code == kIllegalAddress);
   CHECK(
       contains(beyond.error,
                "kernel 'k', line 16 of the PTX, line 12 of the source ('st.global.u32 [%rd8], %r0'): thread (8,0,0) of "
                "block (0,0,0) stores 4 bytes at 0x"));
   CHECK(contains(beyond.error, ", right behind the 32 bytes of argument 0"));
-  auto before = run_text(kernel_text(1, kElement + "ld.global.u32 %r1, [%rd8-4];"), {.block = {2, 1, 1}}, out);
+  auto before = run_kernel_text(kernel_text(1, kElement + "ld.global.u32 %r1, [%rd8-4];"), {.block = {2, 1, 1}}, out);
   CHECK(contains(before.error, "reads 4 bytes"));
   CHECK(contains(before.error, ", 4 bytes before the 32 bytes of argument 0"));
-  auto crooked = run_text(kernel_text(1, "ld.global.v2.f32 {%f1, %f2}, [%rd0+4];"), {}, out);
+  auto crooked = run_kernel_text(kernel_text(1, "ld.global.v2.f32 {%f1, %f2}, [%rd0+4];"), {}, out);
   CHECK(crooked.fault->code == kMisalignedAddress);
   CHECK(contains(crooked.error, "which is no multiple of 8"));
   // a vector load that begins inside an allocation may read beyond its end; a vector store may not
   std::vector<uint32_t> three(3);
-  CHECK(run_text(kernel_text(1, "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd0];"), {}, three).error == "");
-  auto stored = run_text(kernel_text(1, "st.global.v4.f32 [%rd0], {%f1, %f2, %f3, %f4};"), {}, three);
+  CHECK(run_kernel_text(kernel_text(1, "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd0];"), {}, three).error == "");
+  auto stored = run_kernel_text(kernel_text(1, "st.global.v4.f32 [%rd0], {%f1, %f2, %f3, %f4};"), {}, three);
   CHECK(contains(stored.error, "stores 16 bytes at 0x"));
   CHECK(contains(stored.error, ", across the end of the 12 bytes of argument 0"));
-  auto shared = run_text(kernel_text(1, ".shared .b32 s[4];\nst.shared.u32 [s+16], %r0;"), {}, out);
+  auto shared = run_kernel_text(kernel_text(1, ".shared .b32 s[4];\nst.shared.u32 [s+16], %r0;"), {}, out);
   CHECK(contains(shared.error, "stores 4 bytes at 16 of 16 bytes of shared memory"));
 }
 
 TEST_CASE("PTX emulator: shfl, vote, redux and ldmatrix exchange data between lanes") {
   std::vector<uint32_t> out(32);
   auto lanes = [&](const std::string& body) {
-    CHECK(run_text(kernel_text(1, kElement + body + "\nst.global.u32 [%rd8], %r9;"), {}, out).error == "");
+    CHECK(run_kernel_text(kernel_text(1, kElement + body + "\nst.global.u32 [%rd8], %r9;"), {}, out).error == "");
   };
   lanes("shfl.sync.bfly.b32 %r9, %r0, 5, 31, -1;");
   for (uint32_t i = 0; i < 32; i++) CHECK(out[i] == (i ^ 5));
@@ -308,7 +308,7 @@ TEST_CASE("PTX emulator: mma multiplies a matrix by the identity matrix") {
   std::string b =
       "mov.b32 %r24, 0;\nmov.b32 %r25, 0;\nsetp.eq.u32 %p1, %r2, %r3;\n@%p1 mov.b32 %r24, 0x3c00;\n"
       "add.u32 %r4, %r3, 1;\nsetp.eq.u32 %p1, %r2, %r4;\n@%p1 mov.b32 %r24, 0x3c000000;\n";
-  auto ran = run_text(
+  auto ran = run_kernel_text(
       kernel_text(
           1,
           half + element("%r20", 0, 0) + element("%r21", 8, 0) + element("%r22", 0, 8) + element("%r23", 8, 8) + b +
@@ -326,7 +326,7 @@ TEST_CASE("PTX emulator: mma multiplies a matrix by the identity matrix") {
 TEST_CASE("PTX emulator: unknown instructions and modifiers are errors that name them and their line") {
   auto error = [](const std::string& body) {
     std::vector<uint32_t> none(1);
-    return run_text(kernel_text(1, body), {}, none).error;
+    return run_kernel_text(kernel_text(1, body), {}, none).error;
   };
   CHECK(contains(error("frobnicate.f32 %f1, %f2;"), "13: unknown instruction 'frobnicate.f32'"));
   CHECK(contains(error("\nadd.shiny.f32 %f1, %f2, %f3;"), "14: 'add.shiny.f32': unknown modifier '.shiny'"));

@@ -69,21 +69,21 @@ ControlFlow ControlFlow::analyze(const TranslatedKernel& code) {
         leads[code.jump_targets[size_t(ops[i].immediate) + n]] = true;
   }
   ControlFlow flow;
-  flow.block_of.resize(ops.size());
+  flow.block_of_op.resize(ops.size());
   for (size_t i = 0; i < ops.size(); i++) {
     if (leads[i]) flow.blocks.push_back({.begin = uint32_t(i)});
     flow.blocks.back().end = uint32_t(i + 1);
-    flow.block_of[i] = uint32_t(flow.blocks.size() - 1);
+    flow.block_of_op[i] = uint32_t(flow.blocks.size() - 1);
   }
   for (Block& b : flow.blocks) {
     const Op& last = ops[b.end - 1];
     bool falls = last.guard != kNone || (!is_jump(last) && !is_end(last));
-    if (last.run == jump_run()) b.successors.push_back(flow.block_of[size_t(last.immediate)]);
+    if (last.run == jump_run()) b.successors.push_back(flow.block_of_op[size_t(last.immediate)]);
     if (last.run == table_jump_run())
       for (uint32_t n = 0; n < last.num_more_operands; n++)
-        b.successors.push_back(flow.block_of[code.jump_targets[size_t(last.immediate) + n]]);
+        b.successors.push_back(flow.block_of_op[code.jump_targets[size_t(last.immediate) + n]]);
     b.ends_here = is_end(last) || (falls && b.end == ops.size());
-    if (falls && b.end < ops.size()) b.successors.push_back(flow.block_of[b.end]);
+    if (falls && b.end < ops.size()) b.successors.push_back(flow.block_of_op[b.end]);
   }
   find_meets(flow.blocks);
   return flow;
@@ -110,13 +110,13 @@ void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
     ops.insert(ops.end(), code.ops.begin() + b.begin, code.ops.begin() + b.end);
     new_outs.insert(new_outs.end(), outs.begin() + b.begin, outs.begin() + b.end);
     if (is_jump(ops.back()) && b.post_dominator != kNone) ops.back().join_op = b.post_dominator;
-    if (ops.back().run == jump_run()) ops.back().immediate = flow.block_of[size_t(ops.back().immediate)];
+    if (ops.back().run == jump_run()) ops.back().immediate = flow.block_of_op[size_t(ops.back().immediate)];
   }
   for (Op& op : ops) {
     if (op.run == jump_run()) op.immediate = begins[size_t(op.immediate)];
     if (is_jump(op) && op.join_op != kNone) op.join_op = begins[op.join_op];
   }
-  for (size_t& t : code.jump_targets) t = begins[flow.block_of[t]];
+  for (size_t& t : code.jump_targets) t = begins[flow.block_of_op[t]];
   code.ops = std::move(ops);
   outs = std::move(new_outs);
 }

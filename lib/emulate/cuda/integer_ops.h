@@ -17,19 +17,19 @@ using WiderOf = std::conditional_t<
 
 template <class F>
 Run unary_run(Type t) {
-  return with_register(t, [](auto x) -> Run { return unary<decltype(x), F>; });
+  return run_with_register(t, [](auto x) -> Run { return apply_unary<decltype(x), F>; });
 }
 template <class F>
 Run binary_run(Type t) {
-  return with_register(t, [](auto x) -> Run { return binary<decltype(x), F>; });
+  return run_with_register(t, [](auto x) -> Run { return binary<decltype(x), F>; });
 }
 template <class F>
 Run ternary_run(Type t) {
-  return with_register(t, [](auto x) -> Run { return ternary<decltype(x), F>; });
+  return run_with_register(t, [](auto x) -> Run { return ternary<decltype(x), F>; });
 }
 
 inline Type integer_type(Builder& b) {
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   if (!is_integer(t) || bits(t) < 16 || bits(t) > 64) b.throw_type_error(t);
   return t;
 }
@@ -46,9 +46,9 @@ enum class FloatOp : uint8_t {
 struct FloatFlags {
   int rounding = -1;  // index in {rn, rz, rm, rp}; -1: none
   bool flushes_to_zero = false, sat = false, approx = false, full = false, relu = false, nan = false;
-  bool has_any() const { return rounding >= 0 || flushes_to_zero || sat || approx || full || relu || nan; }
+  bool has_any_flag() const { return rounding >= 0 || flushes_to_zero || sat || approx || full || relu || nan; }
 };
-FloatFlags take_float_flags(Builder& b);  // accepts the modifiers in any order
+FloatFlags read_float_flags(Builder& b);  // accepts the modifiers in any order
 
 // Emits the current instruction, whose modifiers `flags` and type the caller has consumed. Throws Failure if `op` does
 // not support `type` with `flags`.

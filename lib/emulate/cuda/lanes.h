@@ -18,14 +18,14 @@ template <class D, class F>
     TGC_LANES d[i] = value(i);
     return;
   }
-  alignas(64) D t[kLanes];
+  alignas(64) D t[kNumLanes];
   TGC_LANES t[i] = value(i);
   uint32_t active = w.active_lanes;
   TGC_LANES d[i] = (active >> i & 1) ? t[i] : d[i];
 }
 
 template <class F>
-[[gnu::always_inline]] inline void write_pred(Warp& w, uint32_t place, F test) {
+[[gnu::always_inline]] inline void write_predicate(Warp& w, uint32_t place, F test) {
   uint32_t mask = 0;
   TGC_LANES mask |= uint32_t(test(i)) << i;
   uint32_t& d = *reg<uint32_t>(w, place);
@@ -33,7 +33,7 @@ template <class F>
 }
 
 template <class D, class F>
-void unary(Warp& w, const Op& o) {
+void apply_unary(Warp& w, const Op& o) {
   const D* a = reg<D>(w, o.a);
   write<D>(w, o.d, [&](int i) { return D(F()(a[i])); });
 }
@@ -48,10 +48,10 @@ void ternary(Warp& w, const Op& o) {
   write<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i], c[i])); });
 }
 
-// with_unsigned returns f(0), where 0 has the unsigned C++ type of `bits` bits, or null unless `bits` is 16, 32 or 64.
-// with_register returns f(0), where 0 has the C++ type of a register of integer type `t`.
+// run_with_unsigned returns f(0), where 0 has the unsigned C++ type of `bits` bits, or null unless `bits` is 16, 32 or
+// 64. run_with_register returns f(0), where 0 has the C++ type of a register of integer type `t`.
 template <class F>
-Run with_unsigned(unsigned bits, F f) {
+Run run_with_unsigned(unsigned bits, F f) {
   switch (bits) {
     case 16: return f(uint16_t());
     case 32: return f(uint32_t());
@@ -60,8 +60,8 @@ Run with_unsigned(unsigned bits, F f) {
   }
 }
 template <class F>
-Run with_register(Type t, F f) {
-  if (!is_signed(t)) return with_unsigned(register_bits(t), f);
+Run run_with_register(Type t, F f) {
+  if (!is_signed(t)) return run_with_unsigned(register_bits(t), f);
   switch (register_bits(t)) {
     case 16: return f(int16_t());
     case 32: return f(int32_t());
@@ -69,17 +69,17 @@ Run with_register(Type t, F f) {
   }
 }
 
-// Native, HalfIn and BfloatIn read a value from a register of the C++ type Bits.
+// Native, HalfInput and BfloatInput read a value from a register of the C++ type Bits.
 template <class T>
-struct Native {
+struct NativeInput {
   using Bits = T;
   static T decode(T x) { return x; }
 };
-struct HalfIn {
+struct HalfInput {
   using Bits = uint16_t;
   static float decode(uint16_t x) { return half_to_float(x); }
 };
-struct BfloatIn {
+struct BfloatInput {
   using Bits = uint16_t;
   static float decode(uint16_t x) { return bf16_to_float(x); }
 };
@@ -96,7 +96,7 @@ void run_rounded(Warp& w, const Op& o) {
 }
 
 template <class F>
-inline void each_active(const Warp& w, F f) {
+inline void each_active_lane(const Warp& w, F f) {
   for (uint32_t rest = w.active_lanes; rest; rest &= rest - 1) f(std::countr_zero(rest));
 }
 

@@ -14,17 +14,19 @@ bool is_word(char c) {
 }  // namespace
 
 void Lexer::skip_blanks() {
-  auto at = [&](size_t i) { return i < text_.size() ? text_[i] : '\0'; };
-  while (position_ < text_.size()) {
-    char c = text_[position_];
-    if (c == '\n') line_++, position_++;
+  auto at = [&](size_t i) { return i < source_text_.size() ? source_text_[i] : '\0'; };
+  while (position_ < source_text_.size()) {
+    char c = source_text_[position_];
+    if (c == '\n') line_number_++, position_++;
     else if (c == ' ' || c == '\t' || c == '\r' || c == '\0')
       position_++;  // a text passed to the driver may end with a zero byte
-    else if (c == '/' && at(position_ + 1) == '/') position_ = std::min(text_.find('\n', position_), text_.size());
+    else if (c == '/' && at(position_ + 1) == '/')
+      position_ = std::min(source_text_.find('\n', position_), source_text_.size());
     else if (c == '/' && at(position_ + 1) == '*') {
-      size_t end = text_.find("*/", position_ + 2);
-      if (end == text_.npos) throw Failure(Diag{.message = "a comment does not end", .line = line_, .expected = "*/"});
-      for (; position_ < end + 2; position_++) line_ += text_[position_] == '\n';
+      size_t end = source_text_.find("*/", position_ + 2);
+      if (end == source_text_.npos)
+        throw Failure(Diag{.message = "a comment does not end", .line = line_number_, .expected = "*/"});
+      for (; position_ < end + 2; position_++) line_number_ += source_text_[position_] == '\n';
     } else return;
   }
 }
@@ -33,24 +35,25 @@ Token Lexer::take_token() {
   Token taken = next_token_;
   skip_blanks();
   size_t begin = position_;
-  next_token_ = {.line = line_};
-  if (begin == text_.size()) return taken;
-  char c = text_[begin];
+  next_token_ = {.line = line_number_};
+  if (begin == source_text_.size()) return taken;
+  char c = source_text_[begin];
   if (is_word(c)) {
-    while (position_ < text_.size() && is_word(text_[position_])) position_++;
+    while (position_ < source_text_.size() && is_word(source_text_[position_])) position_++;
     next_token_.kind = is_digit(c) ? Token::Number : Token::Word;
   } else if (c == '"') {
-    size_t end = text_.find_first_of("\"\n", begin + 1);
-    if (end == text_.npos || text_[end] != '"') throw Failure(Diag{.message = "a string does not end", .line = line_});
+    size_t end = source_text_.find_first_of("\"\n", begin + 1);
+    if (end == source_text_.npos || source_text_[end] != '"')
+      throw Failure(Diag{.message = "a string does not end", .line = line_number_});
     position_ = end + 1;
     next_token_.kind = Token::String;
   } else if (c > ' ' && c < 127) {
     position_++;
     next_token_.kind = Token::Punctuation;
   } else {
-    throw Failure(Diag{.message = "byte " + std::to_string((unsigned char)c) + " is not PTX", .line = line_});
+    throw Failure(Diag{.message = "byte " + std::to_string((unsigned char)c) + " is not PTX", .line = line_number_});
   }
-  next_token_.text = text_.substr(begin, position_ - begin);
+  next_token_.text = source_text_.substr(begin, position_ - begin);
   if (next_token_.kind == Token::String) next_token_.text = next_token_.text.substr(1, next_token_.text.size() - 2);
   return taken;
 }

@@ -15,7 +15,7 @@ struct Token {
 
 class Lexer {
  public:
-  explicit Lexer(std::string_view text) : text_(text) { take_token(); }
+  explicit Lexer(std::string_view text) : source_text_(text) { take_token(); }
   const Token& peek_token() const { return next_token_; }
   Token take_token();  // returns peek_token() and advances; throws Failure for invalid text
   size_t position() const { return position_; }
@@ -23,9 +23,9 @@ class Lexer {
  private:
   void skip_blanks();
 
-  std::string_view text_;
+  std::string_view source_text_;
   size_t position_ = 0;
-  uint32_t line_ = 1;
+  uint32_t line_number_ = 1;
   Token next_token_;
 };
 

@@ -47,29 +47,29 @@ struct Mul24 {
 
 template <class F, class Saturating>
 void add_or_sub(Builder& b) {
-  FloatFlags flags = take_float_flags(b);
-  Type t = b.take_required_type();
+  FloatFlags flags = read_float_flags(b);
+  Type t = b.expect_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Add> ? FloatOp::Add : FloatOp::Sub, t, flags);
   bool saturates = flags.sat;
   flags.sat = false;
-  if (flags.has_any() || bits(t) < 16 || bits(t) > 64 || (saturates && t != Type::S32))
+  if (flags.has_any_flag() || bits(t) < 16 || bits(t) > 64 || (saturates && t != Type::S32))
     b.throw_error("modifiers that do not go with the type");
   emit_binary(b, t, saturates ? binary_run<Saturating>(t) : binary_run<F>(t));
 }
 template <class F>
 void min_or_max(Builder& b) {
-  FloatFlags flags = take_float_flags(b);
-  Type t = b.take_required_type();
+  FloatFlags flags = read_float_flags(b);
+  Type t = b.expect_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Min> ? FloatOp::Min : FloatOp::Max, t, flags);
-  if (flags.has_any() || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
+  if (flags.has_any_flag() || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
   emit_binary(b, t, binary_run<F>(t));
 }
 template <class F>
 void abs_or_neg(Builder& b) {
-  FloatFlags flags = take_float_flags(b);
-  Type t = b.take_required_type();
+  FloatFlags flags = read_float_flags(b);
+  Type t = b.expect_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Abs> ? FloatOp::Abs : FloatOp::Neg, t, flags);
-  if (flags.has_any() || !is_signed(t) || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
+  if (flags.has_any_flag() || !is_signed(t) || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
   emit_unary(b, t, unary_run<F>(t));
 }
 
@@ -96,9 +96,9 @@ Run wide_run(Type t, bool adds) {
 }
 
 void multiply(Builder& b, bool adds) {
-  int part = b.take_one_of({"lo", "hi", "wide"});
-  FloatFlags flags = part < 0 ? take_float_flags(b) : FloatFlags{};
-  Type t = b.take_required_type();
+  int part = b.accept_one_of({"lo", "hi", "wide"});
+  FloatFlags flags = part < 0 ? read_float_flags(b) : FloatFlags{};
+  Type t = b.expect_type();
   if (!is_integer(t) && part < 0) return emit_float(b, adds ? FloatOp::Fma : FloatOp::Mul, t, flags);
   if (!is_integer(t) || kind(t) == Kind::Bits || part < 0 || bits(t) < 16)
     b.throw_error("the product's part or type is missing", ".lo, .hi or .wide and a type");
@@ -114,10 +114,11 @@ void multiply(Builder& b, bool adds) {
 }
 
 void divide(Builder& b) {
-  FloatFlags flags = take_float_flags(b);
-  Type t = b.take_required_type();
+  FloatFlags flags = read_float_flags(b);
+  Type t = b.expect_type();
   if (!is_integer(t)) return emit_float(b, FloatOp::Div, t, flags);
-  if (flags.has_any() || kind(t) == Kind::Bits || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
+  if (flags.has_any_flag() || kind(t) == Kind::Bits || bits(t) < 16)
+    b.throw_error("modifiers that do not go with the type");
   emit_binary(b, t, binary_run<Div>(t));
 }
 
@@ -133,7 +134,7 @@ struct Dot4 {
   }
 };
 void dp4a(Builder& b) {
-  Type x = b.take_required_type(), y = b.take_required_type();
+  Type x = b.expect_type(), y = b.expect_type();
   if (bits(x) != 32 || bits(y) != 32) b.throw_error("types of 32 bits are wanted", ".u32 or .s32 twice");
   Run run = is_signed(x)
                 ? (is_signed(y) ? ternary<uint32_t, Dot4<true, true>> : ternary<uint32_t, Dot4<true, false>>)
@@ -142,7 +143,7 @@ void dp4a(Builder& b) {
 }
 
 void mul24(Builder& b) {
-  if (!b.take_modifier("lo")) b.throw_error("only the low part is supported", ".lo");
+  if (!b.accept_modifier("lo")) b.throw_error("only the low part is supported", ".lo");
   Type t = integer_type(b);
   emit_binary(b, t, is_signed(t) ? binary<uint32_t, Mul24<true>> : binary<uint32_t, Mul24<false>>);
 }

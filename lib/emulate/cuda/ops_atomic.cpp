@@ -15,11 +15,11 @@ void atomic(Warp& w, const Op& o) {
   using U = BitsOf<T>;
   Addresses at;
   if (!find_addresses<kSpace>(w, o, sizeof(T), Access::Atomic, at, atomic<T, kOp, kSpace>)) return;
-  alignas(64) U b[kLanes], c[kLanes];
+  alignas(64) U b[kNumLanes], c[kNumLanes];
   std::memcpy(b, reg<U>(w, o.b), sizeof b);
   std::memcpy(c, reg<U>(w, o.c), sizeof c);
   U* d = o.num_more_operands ? reg<U>(w, o.d) : nullptr;
-  each_active(w, [&](int i) {
+  each_active_lane(w, [&](int i) {
     U old = exchange<kOp, T>(at.host[i], b[i], c[i]);
     if (d) d[i] = old;
   });
@@ -66,16 +66,16 @@ constexpr Named kNamed[] = {{"add", of_type<Add>},       {"min", of_type<Min>},
                             {"inc", of_type<Increment>}, {"dec", of_type<Decrement>}};
 
 void take_order(Builder& b) {
-  while (b.take_one_of({"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys"}) >= 0) {}
+  while (b.accept_one_of({"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys"}) >= 0) {}
 }
 
 void translate(Builder& b, bool gives) {
   take_order(b);
-  Space space = take_space(b);
+  Space space = parse_space(b);
   take_order(b);
-  const Named* named = std::ranges::find_if(kNamed, [&](const Named& n) { return b.take_modifier(n.name); });
-  b.take_modifier("noftz");
-  Type t = b.take_required_type();
+  const Named* named = std::ranges::find_if(kNamed, [&](const Named& n) { return b.accept_modifier(n.name); });
+  b.accept_modifier("noftz");
+  Type t = b.expect_type();
   b.refuse_more_modifiers();
   bool is_known = named != std::end(kNamed), swaps = is_known && named->name == "cas";
   Run run = is_known ? named->run(t, space) : nullptr;
@@ -84,7 +84,7 @@ void translate(Builder& b, bool gives) {
   size_t first = gives ? 1 : 0;
   b.check_operand_count(first + (swaps ? 3 : 2));
   Op op{.run = run, .num_more_operands = uint32_t(gives)};
-  take_address(b, b.operand(first), space, op);
+  set_address(b, b.operand(first), space, op);
   op.b = b.source(first + 1, t);
   op.c = swaps ? b.source(first + 2, t) : op.b;
   if (gives) op.d = b.destination(0, t);

@@ -27,7 +27,7 @@ void pred_not(Warp& w, const Op& o) {
 
 template <class F>
 void logic(Builder& b) {
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   if (t == Type::Pred) return emit_binary(b, t, pred_2<F>);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
     b.throw_type_error(t, ".pred, .b16, .b32 or .b64");
@@ -35,7 +35,7 @@ void logic(Builder& b) {
 }
 template <class F>
 void logic_1(Builder& b) {
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   if (t == Type::Pred && std::is_same_v<F, std::bit_not<>>) return emit_unary(b, t, pred_not);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
     b.throw_type_error(t);
@@ -59,7 +59,7 @@ void shift_any(Builder& b) {
   Type t = integer_type(b);
   if (kLeft && kind(t) != Kind::Bits)
     b.throw_type_error(t, ".b16, .b32 or .b64");
-  Run run = with_register(t, [](auto x) -> Run { return shift<decltype(x), kLeft>; });
+  Run run = run_with_register(t, [](auto x) -> Run { return shift<decltype(x), kLeft>; });
   b.emit_value({.run = run}, t, {t, Type::U32});
 }
 
@@ -72,9 +72,9 @@ struct Funnel {
   }
 };
 void funnel(Builder& b) {
-  int side = b.take_one_of({"l", "r"}), mode = b.take_one_of({"clamp", "wrap"});
+  int side = b.accept_one_of({"l", "r"}), mode = b.accept_one_of({"clamp", "wrap"});
   if (side < 0 || mode < 0) b.throw_error("no side or mode follows", ".l or .r, then .clamp or .wrap");
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   if (t != Type::B32) b.throw_type_error(t, ".b32");
   emit_ternary(b, t,
          side == 0 ? (mode ? ternary<uint32_t, Funnel<true, true>> : ternary<uint32_t, Funnel<true, false>>)
@@ -97,7 +97,7 @@ template <int kWhat>
 void count(Builder& b) {
   Type t = integer_type(b);
   if (bits(t) == 16) b.throw_type_error(t);
-  Run run = with_register(t, [](auto x) -> Run { return count_bits<decltype(x), kWhat>; });
+  Run run = run_with_register(t, [](auto x) -> Run { return count_bits<decltype(x), kWhat>; });
   b.emit_value({.run = run}, Type::U32, {t});
 }
 
@@ -122,7 +122,7 @@ void bit_extract(Warp& w, const Op& o) {
 void bfe(Builder& b) {
   Type t = integer_type(b);
   if (bits(t) == 16) b.throw_type_error(t);
-  Run run = with_register(t, [](auto x) -> Run { return bit_extract<decltype(x)>; });
+  Run run = run_with_register(t, [](auto x) -> Run { return bit_extract<decltype(x)>; });
   b.emit_value({.run = run}, t, {t, Type::U32, Type::U32});
 }
 
@@ -140,7 +140,7 @@ void bit_insert(Warp& w, const Op& o) {
   });
 }
 void bfi(Builder& b) {
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   if (t != Type::B32 && t != Type::B64)
     b.throw_type_error(t, ".b32 or .b64");
   b.refuse_more_modifiers();
@@ -164,7 +164,7 @@ void lop3_run(Warp& w, const Op& o) {
   });
 }
 void lop3(Builder& b) {
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(5);
   if (t != Type::B32 || b.operand(4).kind != Operand::Integer || b.operand(4).bits > 255)
@@ -199,12 +199,12 @@ struct Permute {
   }
 };
 void prmt(Builder& b) {
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   if (t != Type::B32) b.throw_type_error(t, ".b32");
   constexpr Run kRuns[] = {ternary<uint32_t, Permute<0>>, ternary<uint32_t, Permute<1>>, ternary<uint32_t, Permute<2>>,
                            ternary<uint32_t, Permute<3>>, ternary<uint32_t, Permute<4>>, ternary<uint32_t, Permute<5>>,
                            ternary<uint32_t, Permute<6>>};
-  emit_ternary(b, t, kRuns[b.take_one_of({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1]);
+  emit_ternary(b, t, kRuns[b.accept_one_of({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1]);
 }
 
 constexpr OpcodeRow kRows[] = {

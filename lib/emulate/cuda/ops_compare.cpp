@@ -90,12 +90,12 @@ Run find_compare(Type t, int c, bool ftz) {
   if (ftz && t != Type::F32) return nullptr;
   if (c >= Lo && c <= Hs) c = c == Lo ? Lt : c == Ls ? Le : c == Hi ? Gt : Ge;
   if (is_integer(t) && bits(t) > 8)
-    return with_register(t, [&](auto x) { return compare_integers<Native<decltype(x)>>(c); });
+    return run_with_register(t, [&](auto x) { return compare_integers<NativeInput<decltype(x)>>(c); });
   switch (t) {
-    case Type::F32: return ftz ? compare_floats<Flushed>(c) : compare_floats<Native<float>>(c);
-    case Type::F64: return compare_floats<Native<double>>(c);
-    case Type::F16: return compare_floats<HalfIn>(c);
-    case Type::BF16: return compare_floats<BfloatIn>(c);
+    case Type::F32: return ftz ? compare_floats<Flushed>(c) : compare_floats<NativeInput<float>>(c);
+    case Type::F64: return compare_floats<NativeInput<double>>(c);
+    case Type::F16: return compare_floats<HalfInput>(c);
+    case Type::BF16: return compare_floats<BfloatInput>(c);
     default: return nullptr;
   }
 }
@@ -105,12 +105,12 @@ template <class As, int kCompare>
 void compare_pairs(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);
   uint32_t low = 0, high = 0;
-  for (int i = 0; i < kLanes; i++) {
+  for (int i = 0; i < kNumLanes; i++) {
     low |= uint32_t(compare<kCompare>(As::decode(uint16_t(a[i])), As::decode(uint16_t(b[i])))) << i;
     high |= uint32_t(compare<kCompare>(As::decode(uint16_t(a[i] >> 16)), As::decode(uint16_t(b[i] >> 16)))) << i;
   }
-  write_pred(w, o.d, [&](int i) { return low >> i & 1; });
-  write_pred(w, w.operands[o.more_operands], [&](int i) { return high >> i & 1; });
+  write_predicate(w, o.d, [&](int i) { return low >> i & 1; });
+  write_predicate(w, w.operands[o.more_operands], [&](int i) { return high >> i & 1; });
 }
 template <class As, size_t... kN>
 Run pair_run(int c, std::index_sequence<kN...>) {
@@ -119,7 +119,7 @@ Run pair_run(int c, std::index_sequence<kN...>) {
 }
 Run pair_run(Type t, int c) {
   constexpr auto kAll = std::make_index_sequence<Nan + 1>();
-  return t == Type::F16x2 ? pair_run<HalfIn>(c, kAll) : t == Type::BF16x2 ? pair_run<BfloatIn>(c, kAll) : nullptr;
+  return t == Type::F16x2 ? pair_run<HalfInput>(c, kAll) : t == Type::BF16x2 ? pair_run<BfloatInput>(c, kAll) : nullptr;
 }
 
 struct Test {
@@ -128,11 +128,11 @@ struct Test {
   bool ftz;
 };
 Test take_test(Builder& b) {
-  int c = b.take_one_of({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
-                         "geu", "num", "nan"});
+  int c = b.accept_one_of({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
+                           "gtu", "geu", "num", "nan"});
   if (c < 0) b.throw_error("no comparison follows", ".eq, .lt, ...");
-  uint32_t combine = uint32_t(b.take_one_of({"and", "or", "xor"}) + 1);
-  return {c, combine, b.take_modifier("ftz")};
+  uint32_t combine = uint32_t(b.accept_one_of({"and", "or", "xor"}) + 1);
+  return {c, combine, b.accept_modifier("ftz")};
 }
 void add_combined(Builder& b, Op& op, const Test& test) {
   b.check_operand_count(test.combine ? 4 : 3);
@@ -144,15 +144,16 @@ void add_combined(Builder& b, Op& op, const Test& test) {
 
 void setp(Builder& b) {
   Test test = take_test(b);
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   b.refuse_more_modifiers();
   if (info(t).count == 2) {
     b.check_operand_count(3);
     Op op{.run = test.ftz || test.combine ? nullptr : pair_run(t, test.compare)};
-    if (!op.run || b.operand(0).second_reg < 0) b.throw_error("the comparison of pairs is not supported", "p|q, a, b");
+    if (!op.run || b.operand(0).second_register < 0)
+      b.throw_error("the comparison of pairs is not supported", "p|q, a, b");
     op.a = b.source(1, t), op.b = b.source(2, t);
     op.d = b.destination(0, Type::Pred);
-    uint32_t upper[] = {b.destination(Operand{.kind = Operand::Reg, .reg = b.operand(0).second_reg}, Type::Pred)};
+    uint32_t upper[] = {b.destination(Operand{.kind = Operand::Reg, .reg = b.operand(0).second_register}, Type::Pred)};
     return b.emit(op, upper, {});
   }
   Run run = find_compare(t, test.compare, test.ftz);
@@ -160,7 +161,7 @@ void setp(Builder& b) {
   Op op{.run = run};
   add_combined(b, op, test);
   op.a = b.source(1, t), op.b = b.source(2, t);
-  int32_t second = b.operand(0).second_reg;
+  int32_t second = b.operand(0).second_register;
   if (second < 0) {
     op.d = b.destination(0, Type::Pred);
     return b.emit(op);
@@ -177,7 +178,7 @@ void setp(Builder& b) {
 
 void set(Builder& b) {
   Test test = take_test(b);
-  Type d = b.take_required_type(), t = b.take_required_type();
+  Type d = b.expect_type(), t = b.expect_type();
   b.refuse_more_modifiers();
   Result result = d == Type::F32                     ? Result::F32
                   : d == Type::F16                   ? Result::F16
@@ -200,10 +201,10 @@ void select(Warp& w, const Op& o) {
   write<T>(w, o.d, [&](int i) { return (p >> i & 1) ? a[i] : b[i]; });
 }
 void selp(Builder& b) {
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(4);
-  Run run = with_unsigned(bits(t), [](auto x) -> Run { return select<decltype(x)>; });
+  Run run = run_with_unsigned(bits(t), [](auto x) -> Run { return select<decltype(x)>; });
   if (!run) b.throw_type_error(t);
   Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t), .c = b.source(3, Type::Pred)};
   if (b.operand(3).is_negated) std::swap(op.a, op.b);
@@ -218,9 +219,9 @@ void select_by_sign(Warp& w, const Op& o) {
   write<T>(w, o.d, [&](int i) { return c[i] >= 0 ? a[i] : b[i]; });
 }
 void slct(Builder& b) {
-  Type t = b.take_required_type(), c = b.take_required_type();
+  Type t = b.expect_type(), c = b.expect_type();
   bool of_float = c == Type::F32;
-  Run run = with_unsigned(bits(t), [&](auto x) -> Run {
+  Run run = run_with_unsigned(bits(t), [&](auto x) -> Run {
     return of_float ? select_by_sign<decltype(x), float> : select_by_sign<decltype(x), int32_t>;
   });
   if (!run || (!of_float && c != Type::S32)) b.throw_error("its types do not go together");
@@ -230,7 +231,7 @@ void slct(Builder& b) {
 template <class T, int kTest>
 void test_run(Warp& w, const Op& o) {
   const T* a = reg<T>(w, o.a);
-  write_pred(w, o.d, [&](int i) {
+  write_predicate(w, o.d, [&](int i) {
     switch (kTest) {
       case 0: return bool(std::isfinite(a[i]));
       case 1: return bool(std::isinf(a[i]));
@@ -242,9 +243,9 @@ void test_run(Warp& w, const Op& o) {
   });
 }
 void testp(Builder& b) {
-  int test = b.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  int test = b.accept_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
   if (test < 0) b.throw_error("no test follows", ".finite, .infinite, .number, .notanumber, .normal or .subnormal");
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   static constexpr Run kSingle[] = {test_run<float, 0>, test_run<float, 1>, test_run<float, 2>,
                                     test_run<float, 3>, test_run<float, 4>, test_run<float, 5>};
   static constexpr Run kDouble[] = {test_run<double, 0>, test_run<double, 1>, test_run<double, 2>,
@@ -276,7 +277,7 @@ void pack(Warp& w, const Op& o) {
 }
 template <class Whole, class Part>
 void unpack(Warp& w, const Op& o) {
-  Whole a[kLanes];
+  Whole a[kNumLanes];
   std::memcpy(a, reg<Whole>(w, o.a), sizeof a);
   for (uint32_t n = 0; n < sizeof(Whole) / sizeof(Part); n++)
     write<Part>(w, w.operands[o.more_operands + n], [&](int i) { return Part(a[i] >> (8 * sizeof(Part) * n)); });
@@ -288,7 +289,7 @@ void pack_bytes(Warp& w, const Op& o) {
   write<uint16_t>(w, o.d, [&](int i) { return uint16_t((low[i] & 255) | high[i] << 8); });
 }
 void unpack_bytes(Warp& w, const Op& o) {
-  uint16_t a[kLanes];
+  uint16_t a[kNumLanes];
   std::memcpy(a, reg<uint16_t>(w, o.a), sizeof a);
   for (uint32_t n = 0; n < 2; n++)
     write<uint16_t>(w, w.operands[o.more_operands + n], [&](int i) { return uint16_t(a[i] >> (8 * n) & 255); });
@@ -324,7 +325,7 @@ void mov_list(Builder& b, Type t, bool packs) {
 }
 
 void mov(Builder& b) {
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(2);
   if (b.operand(1).kind == Operand::List) return mov_list(b, t, true);
@@ -335,7 +336,7 @@ void mov(Builder& b) {
     return b.emit({.run = copy_pred, .d = b.destination(0, t), .a = a});
   }
   Run run = bits(t) == 128 ? copy<unsigned __int128>
-                           : with_unsigned(bits(t), [](auto x) -> Run { return copy<decltype(x)>; });
+                           : run_with_unsigned(bits(t), [](auto x) -> Run { return copy<decltype(x)>; });
   if (!run) b.throw_type_error(t);
   // an integer constant of a float type gives the bits of the float
   Type as = b.operand(1).kind == Operand::Integer ? (bits(t) == 16   ? Type::B16

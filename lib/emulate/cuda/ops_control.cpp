@@ -41,7 +41,7 @@ void diverge(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t 
 }
 
 void count_jump(Warp& w, const Op& o) {
-  if (w.jumps_left-- == 0)
+  if (w.num_jumps_left-- == 0)
     throw_fault(w, o, std::countr_zero(w.active_lanes), kLaunchFailed, "exceeds the launch's limit of jumps");
 }
 
@@ -56,7 +56,7 @@ void jump_by_table(Warp& w, const Op& o) {
   const uint32_t* index = reg<uint32_t>(w, o.a);
   int first = std::countr_zero(w.active_lanes);
   uint32_t n = index[first], same = 0;
-  each_active(w, [&](int i) {
+  each_active_lane(w, [&](int i) {
     if (index[i] >= o.num_more_operands)
       throw_fault(w, o, i, kLaunchFailed,
                   "jumps to entry " + std::to_string(index[i]) + " of " + std::to_string(o.num_more_operands));
@@ -94,15 +94,15 @@ void sync_warp(Warp& w, const Op&) { w.num_syncs++; }
 void nothing(Warp&, const Op&) {}
 
 void bra(Builder& b) {
-  b.take_modifier("uni");
+  b.accept_modifier("uni");
   b.refuse_more_modifiers();
   b.check_operand_count(1);
   if (b.operand(0).kind != Operand::Name) b.throw_error("its target is not a label");
   b.jump({.run = jump_run()}, b.operand(0).name);
 }
 void brx(Builder& b) {
-  if (!b.take_modifier("idx")) b.throw_error("only brx.idx is supported");
-  b.take_modifier("uni");
+  if (!b.accept_modifier("idx")) b.throw_error("only brx.idx is supported");
+  b.accept_modifier("uni");
   b.refuse_more_modifiers();
   b.check_operand_count(2);
   if (b.operand(1).kind != Operand::Name) b.throw_error("no branch targets follow");
@@ -111,7 +111,7 @@ void brx(Builder& b) {
 }
 
 void ret(Builder& b) {
-  b.take_modifier("uni");
+  b.accept_modifier("uni");
   b.refuse_more_modifiers();
   b.check_operand_count(0);
   b.emit({.run = end_run()});
@@ -119,14 +119,14 @@ void ret(Builder& b) {
 
 // Builds bar.warp.sync, bar.sync, and barrier.sync and barrier.cta.sync, which equal bar.sync if all threads take part.
 void bar(Builder& b) {
-  b.take_modifier("cta");
-  if (b.take_modifier("warp")) {
-    if (!b.take_modifier("sync")) b.throw_error("only bar.warp.sync is supported");
+  b.accept_modifier("cta");
+  if (b.accept_modifier("warp")) {
+    if (!b.accept_modifier("sync")) b.throw_error("only bar.warp.sync is supported");
     b.refuse_more_modifiers();
     return b.emit({.run = sync_warp});
   }
-  if (!b.take_modifier("sync")) b.throw_error("only .sync is supported");
-  b.take_modifier("aligned");
+  if (!b.accept_modifier("sync")) b.throw_error("only .sync is supported");
+  b.accept_modifier("aligned");
   b.refuse_more_modifiers();
   b.check_operand_count(1, 2);
   if (b.operand(0).kind != Operand::Integer || b.operand(0).bits > 15)
@@ -142,7 +142,7 @@ void bar(Builder& b) {
 
 template <size_t kMost>
 void ignored(Builder& b) {
-  while (b.take_one_of({"gl", "cta", "sys", "gpu", "sc", "acq_rel", "acquire", "release", "proxy", "async", "alias",
+  while (b.accept_one_of({"gl", "cta", "sys", "gpu", "sc", "acq_rel", "acquire", "release", "proxy", "async", "alias",
                         "global", "shared::cta", "local", "L1", "L2", "wait_group", "commit_group", "u32"}) >= 0) {}
   b.refuse_more_modifiers();
   b.check_operand_count(0, kMost);
@@ -185,7 +185,7 @@ void run_warp(Warp& w, const TranslatedKernel& code) {
     const Op& o = ops[w.pc++];
     w.active_lanes = w.path_lanes;
     if (o.guard != kNone) {
-      w.active_lanes &= *reg<uint32_t>(w, o.guard) ^ o.guard_flip;
+      w.active_lanes &= *reg<uint32_t>(w, o.guard) ^ o.guard_flip_mask;
       if (!w.active_lanes) continue;
     }
     w.num_executed += uint64_t(std::popcount(w.active_lanes));

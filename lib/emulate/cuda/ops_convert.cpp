@@ -10,7 +10,7 @@ namespace {
 template <class F>
 Run with_integer(Type t, F f) {
   if (bits(t) == 8) return is_signed(t) ? f(int8_t()) : f(uint8_t());
-  return with_register(t, f);
+  return run_with_register(t, f);
 }
 // The register type of an integer type: 8-bit integers have 16-bit registers.
 template <class T>
@@ -33,10 +33,10 @@ void int_to_int(Warp& w, const Op& o) {
 template <class F>
 Run with_float(Type t, F f) {
   switch (t) {
-    case Type::F16: return f(HalfIn());
-    case Type::BF16: return f(BfloatIn());
-    case Type::F32: return f(Native<float>());
-    case Type::F64: return f(Native<double>());
+    case Type::F16: return f(HalfInput());
+    case Type::BF16: return f(BfloatInput());
+    case Type::F32: return f(NativeInput<float>());
+    case Type::F64: return f(NativeInput<double>());
     default: return nullptr;
   }
 }
@@ -61,7 +61,7 @@ auto by_rounding(int n, F f) {
 // Rounds the lanes of a float register to integers (`rounding`: 0 to 3 for rni, rzi, rmi, rpi). Not inlined, so that it
 // is not compiled anew for each destination type.
 template <class S, class V>
-[[gnu::noinline]] void read_whole(const typename S::Bits* a, int rounding, bool ftz, V (&out)[kLanes]) {
+[[gnu::noinline]] void read_whole(const typename S::Bits* a, int rounding, bool ftz, V (&out)[kNumLanes]) {
   by_rounding(rounding, [&](auto n) {
     TGC_LANES {
       V x = S::decode(a[i]);
@@ -75,7 +75,7 @@ template <class S, class V>
 template <class S, class D>
 void float_to_int(Warp& w, const Op& o) {
   using V = decltype(S::decode({}));
-  V whole[kLanes];
+  V whole[kNumLanes];
   read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
   write<Store<D>>(w, o.d, [&](int i) {
     V x = whole[i];
@@ -98,11 +98,11 @@ template <class S, class D>
   });
 }
 const FloatLayout& layout(Type t) {
-  return kind(t) == Kind::BFloat ? kBfloat
+  return kind(t) == Kind::BFloat ? kBfloatLayout
          : kind(t) == Kind::Tf32 ? kTf32
          : kind(t) == Kind::E4m3 ? kE4m3
          : kind(t) == Kind::E5m2 ? kE5m2
-                                 : kHalf;
+                                 : kHalfLayout;
 }
 struct SmallConversion {
   Type type;
@@ -157,7 +157,7 @@ template <class S, class D>
 }
 template <class S, class D>
 void float_to_whole(Warp& w, const Op& o) {
-  decltype(S::decode({})) whole[kLanes];
+  decltype(S::decode({})) whole[kNumLanes];
   read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
   bool sat = o.num_more_operands & 2;
   write<D>(w, o.d, [&](int i) {
@@ -181,7 +181,7 @@ void float_to_small(Warp& w, const Op& o) {
 template <class S>
 void small_to_whole(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
-  decltype(S::decode({})) whole[kLanes];
+  decltype(S::decode({})) whole[kNumLanes];
   read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), false, whole);
   write<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.make(double(whole[i]))); });
 }
@@ -215,12 +215,12 @@ struct Modifiers {
 Modifiers take_modifiers(Builder& b) {
   Modifiers m;
   for (;;) {
-    if (int n = b.take_one_of({"rni", "rzi", "rmi", "rpi"}); n >= 0) m.whole = n;
-    else if (int r = b.take_one_of({"rn", "rz", "rm", "rp", "rna"}); r >= 0) m.rounding = r;
-    else if (b.take_modifier("ftz")) m.ftz = true;
-    else if (b.take_modifier("sat")) m.sat = true;
-    else if (b.take_modifier("satfinite")) m.finite = true;
-    else if (b.take_modifier("relu")) m.relu = true;
+    if (int n = b.accept_one_of({"rni", "rzi", "rmi", "rpi"}); n >= 0) m.whole = n;
+    else if (int r = b.accept_one_of({"rn", "rz", "rm", "rp", "rna"}); r >= 0) m.rounding = r;
+    else if (b.accept_modifier("ftz")) m.ftz = true;
+    else if (b.accept_modifier("sat")) m.sat = true;
+    else if (b.accept_modifier("satfinite")) m.finite = true;
+    else if (b.accept_modifier("relu")) m.relu = true;
     else return m;
   }
 }
@@ -297,7 +297,7 @@ void convert_pair(Builder& b, Type d, Type s, const Modifiers& m) {
 
 void cvt(Builder& b) {
   Modifiers m = take_modifiers(b);
-  Type d = b.take_required_type(), s = b.take_required_type();
+  Type d = b.expect_type(), s = b.expect_type();
   b.refuse_more_modifiers();
   if (info(d).count == 2 || info(s).count == 2) return convert_pair(b, d, s, m);
   b.check_operand_count(2);
@@ -331,13 +331,13 @@ void move_window(Warp& w, const Op& o) {
   write<uint64_t>(w, o.d, [&](int i) { return kToGeneric ? a[i] + base : a[i] - base; });
 }
 void cvta(Builder& b) {
-  bool to = b.take_modifier("to");
-  int space = b.take_one_of({"global", "const", "shared", "local", "param"});
-  Type t = b.take_required_type();
+  bool to = b.accept_modifier("to");
+  int space = b.accept_one_of({"global", "const", "shared", "local", "param"});
+  Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(2);
   if (space < 0 || space == 4 || t != Type::U64) b.throw_error("its space or type is not supported");
-  uint64_t base = space == 2 ? kSharedWindow : space == 3 ? kLocalWindow : 0;
+  uint64_t base = space == 2 ? kSharedWindowAddress : space == 3 ? kLocalWindowAddress : 0;
   Op op{.run = to ? move_window<false> : move_window<true>, .a = b.source(1, t), .immediate = int64_t(base)};
   op.d = b.destination(0, t);
   b.emit(op);
@@ -362,11 +362,11 @@ Run resize_to(unsigned to) {
 
 std::span<const OpcodeRow> convert_rows() { return kRows; }
 
-Run narrow_run(unsigned from, unsigned to) {
+Run narrowing_run(unsigned from, unsigned to) {
   if (from == 16) return resize_to<uint16_t>(to);
   return from == 32 ? resize_to<uint32_t>(to) : from == 64 ? resize_to<uint64_t>(to) : resize_to<unsigned __int128>(to);
 }
-Run widen_run(unsigned from, unsigned to, bool is_signed) {
+Run widening_run(unsigned from, unsigned to, bool is_signed) {
   if (from == 16) return is_signed ? resize_to<int16_t>(to) : resize_to<uint16_t>(to);
   if (from == 32) return is_signed ? resize_to<int32_t>(to) : resize_to<uint32_t>(to);
   return is_signed ? resize_to<int64_t>(to) : resize_to<uint64_t>(to);

@@ -66,12 +66,12 @@ struct Single {
 struct AsHalf {
   static float decode(uint16_t h) { return half_to_float(h); }
   static uint16_t encode(float x) { return float_to_half(x); }
-  static uint16_t encode(double x) { return uint16_t(ptx::encode(x, kHalf)); }
+  static uint16_t encode(double x) { return uint16_t(ptx::encode(x, kHalfLayout)); }
 };
 struct AsBfloat {
   static float decode(uint16_t h) { return bf16_to_float(h); }
   static uint16_t encode(float x) { return float_to_bf16(x); }
-  static uint16_t encode(double x) { return uint16_t(ptx::encode(x, kBfloat)); }
+  static uint16_t encode(double x) { return uint16_t(ptx::encode(x, kBfloatLayout)); }
 };
 template <class As, class F, bool kRelu>
 struct Small {
@@ -102,7 +102,7 @@ struct Pair {
 
 template <class D, class F, int kInputs>
 void lanes_of(Warp& w, const Op& o) {
-  if constexpr (kInputs == 1) unary<D, F>(w, o);
+  if constexpr (kInputs == 1) apply_unary<D, F>(w, o);
   else if constexpr (kInputs == 2) binary<D, F>(w, o);
   else ternary<D, F>(w, o);
 }
@@ -186,8 +186,8 @@ Run run_of(FloatOp op, Type t, const FloatFlags& f) {
 
 template <FloatOp kOp>
 void translate(Builder& b) {
-  FloatFlags flags = take_float_flags(b);
-  emit_float(b, kOp, b.take_required_type(), flags);
+  FloatFlags flags = read_float_flags(b);
+  emit_float(b, kOp, b.expect_type(), flags);
 }
 
 constexpr OpcodeRow kRows[] = {
@@ -199,17 +199,17 @@ constexpr OpcodeRow kRows[] = {
 
 }  // namespace
 
-FloatFlags take_float_flags(Builder& b) {
+FloatFlags read_float_flags(Builder& b) {
   FloatFlags f;
   for (;;) {
-    int rounding = b.take_one_of({"rn", "rz", "rm", "rp"});
+    int rounding = b.accept_one_of({"rn", "rz", "rm", "rp"});
     if (rounding >= 0) f.rounding = rounding;
-    else if (b.take_modifier("ftz")) f.flushes_to_zero = true;
-    else if (b.take_modifier("sat")) f.sat = true;
-    else if (b.take_modifier("approx")) f.approx = true;
-    else if (b.take_modifier("full")) f.full = true;
-    else if (b.take_modifier("relu")) f.relu = true;
-    else if (b.take_modifier("NaN")) f.nan = true;
+    else if (b.accept_modifier("ftz")) f.flushes_to_zero = true;
+    else if (b.accept_modifier("sat")) f.sat = true;
+    else if (b.accept_modifier("approx")) f.approx = true;
+    else if (b.accept_modifier("full")) f.full = true;
+    else if (b.accept_modifier("relu")) f.relu = true;
+    else if (b.accept_modifier("NaN")) f.nan = true;
     else return f;
   }
 }

@@ -12,12 +12,12 @@ void load(Warp& w, const Op& o) {
   for (int n = 0; n < N; n++) {
     uint32_t place = N == 1 ? o.d : w.operands[o.more_operands + uint32_t(n)];
     T* d = reg<T>(w, place);
-    if (N == 1 && at.is_row && w.active_lanes == UINT32_MAX) {
-      std::memcpy(d, reinterpret_cast<const void*>(at.host[0]), sizeof(T) * kLanes);
+    if (N == 1 && at.is_contiguous && w.active_lanes == UINT32_MAX) {
+      std::memcpy(d, reinterpret_cast<const void*>(at.host[0]), sizeof(T) * kNumLanes);
       return;
     }
-    alignas(64) T t[kLanes];
-    for (int i = 0; i < kLanes; i++) t[i] = reinterpret_cast<const T*>(at.host[i])[n];
+    alignas(64) T t[kNumLanes];
+    for (int i = 0; i < kNumLanes; i++) t[i] = reinterpret_cast<const T*>(at.host[i])[n];
     write<T>(w, place, [&](int i) { return t[i]; });
   }
 }
@@ -28,11 +28,11 @@ void store(Warp& w, const Op& o) {
   if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Store, at, store<T, N, kSpace>)) return;
   for (int n = 0; n < N; n++) {
     const T* a = reg<T>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
-    if (N == 1 && at.is_row && w.active_lanes == UINT32_MAX) {
-      std::memcpy(reinterpret_cast<void*>(at.host[0]), a, sizeof(T) * kLanes);
+    if (N == 1 && at.is_contiguous && w.active_lanes == UINT32_MAX) {
+      std::memcpy(reinterpret_cast<void*>(at.host[0]), a, sizeof(T) * kNumLanes);
       return;
     }
-    each_active(w, [&](int i) { reinterpret_cast<T*>(at.host[i])[n] = a[i]; });
+    each_active_lane(w, [&](int i) { reinterpret_cast<T*>(at.host[i])[n] = a[i]; });
   }
 }
 
@@ -50,7 +50,7 @@ void store_byte(Warp& w, const Op& o) {
   if (!find_addresses<kSpace>(w, o, N, Access::Store, at, store_byte<N, kSpace>)) return;
   for (int n = 0; n < N; n++) {
     const uint16_t* a = reg<uint16_t>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
-    each_active(w, [&](int i) { reinterpret_cast<uint8_t*>(at.host[i])[n] = uint8_t(a[i]); });
+    each_active_lane(w, [&](int i) { reinterpret_cast<uint8_t*>(at.host[i])[n] = uint8_t(a[i]); });
   }
 }
 
@@ -98,13 +98,13 @@ void load_parameter(Builder& b, Type t, int n) {
                                     : b.destinations(b.operand(0), size_t(n), t, Width::Wider);
   for (size_t k = 0; k < size_t(n); k++) {
     uint32_t value = b.parameter(uint32_t(p->offset + at + k * bytes), unsigned(bytes));
-    b.emit({.run = narrow_run(register_bits(t), register_bits(t)), .d = to[k], .a = value});
+    b.emit({.run = narrowing_run(register_bits(t), register_bits(t)), .d = to[k], .a = value});
   }
 }
 
 // Memory ordering and caching have no effect, because caches are not emulated.
 void take_hints(Builder& b) {
-  while (b.take_one_of({"weak", "relaxed", "acquire", "release", "volatile", "cta", "cluster", "gpu", "sys",
+  while (b.accept_one_of({"weak", "relaxed", "acquire", "release", "volatile", "cta", "cluster", "gpu", "sys",
                         "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt",
                         "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last",
                         "L1::no_allocate", "L2::64B", "L2::128B", "L2::256B"}) >= 0) {
@@ -113,11 +113,11 @@ void take_hints(Builder& b) {
 
 void access(Builder& b, bool stores) {
   take_hints(b);
-  Space space = take_space(b);
+  Space space = parse_space(b);
   take_hints(b);
   static constexpr int kCounts[] = {1, 2, 4, 8};
-  int n = kCounts[b.take_one_of({"v2", "v4", "v8"}) + 1];
-  Type t = b.take_required_type();
+  int n = kCounts[b.accept_one_of({"v2", "v4", "v8"}) + 1];
+  Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(2);
   if (t == Type::Pred || info(t).count == 2 || bits(t) * unsigned(n) > 256)
@@ -129,7 +129,7 @@ void access(Builder& b, bool stores) {
   if (stores && space == Space::Const) b.throw_error("constant memory cannot be stored");
   Op op{.run = run_for(space, t, n, stores)};
   if (!op.run) b.throw_error("a vector of ." + std::string(text(t)));
-  take_address(b, b.operand(stores ? 0 : 1), space, op);
+  set_address(b, b.operand(stores ? 0 : 1), space, op);
   if (n == 1) {
     if (stores) op.b = b.source(1, t, Width::Wider);
     else op.d = b.destination(0, t, Width::Wider);
@@ -147,14 +147,14 @@ constexpr OpcodeRow kRows[] = {
 
 }  // namespace
 
-Space take_space(Builder& b) {
-  int n = b.take_one_of({"global", "const", "shared", "local", "param", "shared::cta"});
+Space parse_space(Builder& b) {
+  int n = b.accept_one_of({"global", "const", "shared", "local", "param", "shared::cta"});
   static constexpr Space kSpaces[] = {Space::Generic, Space::Global, Space::Const, Space::Shared,
                                       Space::Local,   Space::Param,  Space::Shared};
   return kSpaces[n + 1];
 }
 
-void take_address(Builder& b, const Operand& o, Space space, Op& op) {
+void set_address(Builder& b, const Operand& o, Space space, Op& op) {
   if (o.kind != Operand::Address) b.throw_error("an operand is no address", "[...]");
   op.immediate = int64_t(o.bits);
   if (o.reg >= 0) {
@@ -167,7 +167,7 @@ void take_address(Builder& b, const Operand& o, Space space, Op& op) {
     if (space == Space::Generic) b.throw_error("a generic address of 32 bits");
     uint32_t narrow = b.source(r, Type::B32);
     op.a = b.temporary_register(64);
-    return b.emit({.run = widen_run(32, 64, false), .d = op.a, .a = narrow});
+    return b.emit({.run = widening_run(32, 64, false), .d = op.a, .a = narrow});
   }
   if (!o.name.empty()) {
     Builder::VariablePlace place = b.variable(o.name);
@@ -175,8 +175,8 @@ void take_address(Builder& b, const Operand& o, Space space, Op& op) {
     if (!fits && space != Space::Generic) b.throw_error("'" + std::string(o.name) + "' lies in another space");
     op.immediate += int64_t(place.address);
     if (space == Space::Generic)
-      op.immediate += int64_t(place.space == Space::Shared  ? kSharedWindow
-                              : place.space == Space::Local ? kLocalWindow
+      op.immediate += int64_t(place.space == Space::Shared  ? kSharedWindowAddress
+                              : place.space == Space::Local ? kLocalWindowAddress
                                                         : 0);
   }
   op.a = b.constant(0, 64);

@@ -47,13 +47,13 @@ void mma(Warp& w, const Op& o) {
                 "does not take part in a matrix product of its warp");
   const Shape& s = kShapes[o.immediate];
   const uint32_t* place = w.operands + o.more_operands;
-  int elements_c = s.m * s.n / kLanes, registers_c = s.c == Type::F16 ? elements_c / 2 : elements_c;
-  int registers_a = s.m * s.k / kLanes / s.per_register, registers_b = s.n * s.k / kLanes / s.per_register;
+  int elements_c = s.m * s.n / kNumLanes, registers_c = s.c == Type::F16 ? elements_c / 2 : elements_c;
+  int registers_a = s.m * s.k / kNumLanes / s.per_register, registers_b = s.n * s.k / kNumLanes / s.per_register;
   const uint32_t *pd = place, *pa = pd + registers_c, *pb = pa + registers_a, *pc = pb + registers_b;
   double a[16][32], b[32][8], c[16][8];
   auto row_of_c = [&](int lane, int e) { return lane / 4 + 8 * (e / 2); };
   auto column_of_c = [&](int lane, int e) { return lane % 4 * 2 + e % 2; };
-  for (int lane = 0; lane < kLanes; lane++) {
+  for (int lane = 0; lane < kNumLanes; lane++) {
     int g = lane / 4, t = lane % 4, per = s.per_register;
     for (int r = 0; r < registers_a; r++)
       for (int e = 0; e < per; e++) {
@@ -72,23 +72,23 @@ void mma(Warp& w, const Op& o) {
   for (int i = 0; i < s.m; i++)
     for (int k = 0; k < s.k; k++)
       for (int j = 0; j < 8; j++) c[i][j] += a[i][k] * b[k][j];
-  for (int lane = 0; lane < kLanes; lane++)
+  for (int lane = 0; lane < kNumLanes; lane++)
     for (int e = 0; e < elements_c; e++) {
       double x = c[row_of_c(lane, e)][column_of_c(lane, e)];
       uint32_t* d = reg<uint32_t>(w, pd[s.c == Type::F16 ? e / 2 : e]) + lane;
       if (s.c == Type::F32) *d = x != x ? 0x7fffffffu : std::bit_cast<uint32_t>(float(x));
-      else if (s.c == Type::F16) *d = (e % 2 ? *d & 0xffff : 0) | encode(x, kHalf) << (16 * (e % 2));
+      else if (s.c == Type::F16) *d = (e % 2 ? *d & 0xffff : 0) | encode(x, kHalfLayout) << (16 * (e % 2));
       else *d = uint32_t(int64_t(x));
     }
 }
 
 void translate_mma(Builder& b) {
-  if (!b.take_modifier("sync") || !b.take_modifier("aligned")) b.throw_error("only mma.sync.aligned is supported");
-  int size = b.take_one_of({"m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m8n8k16"});
+  if (!b.accept_modifier("sync") || !b.accept_modifier("aligned")) b.throw_error("only mma.sync.aligned is supported");
+  int size = b.accept_one_of({"m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m8n8k16"});
   static constexpr int kSizes[][2] = {{16, 4}, {16, 8}, {16, 16}, {16, 32}, {8, 16}};
   if (size < 0) b.throw_error("its shape is not supported");
-  if (!b.take_modifier("row") || !b.take_modifier("col")) b.throw_error("only .row.col is supported");
-  Type d = b.take_required_type(), ta = b.take_required_type(), tb = b.take_required_type(), c = b.take_required_type();
+  if (!b.accept_modifier("row") || !b.accept_modifier("col")) b.throw_error("only .row.col is supported");
+  Type d = b.expect_type(), ta = b.expect_type(), tb = b.expect_type(), c = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(4);
   for (const Shape& s : kShapes) {
@@ -120,7 +120,7 @@ void ldmatrix(Warp& w, const Op& o) {
   find_addresses<Space::Shared>(w, o, 16, Access::Load, at, ldmatrix<kTransposed>);
   for (uint32_t m = 0; m < matrices; m++) {
     uint32_t* d = reg<uint32_t>(w, w.operands[o.more_operands + m]);
-    for (uint32_t lane = 0; lane < kLanes; lane++) {
+    for (uint32_t lane = 0; lane < kNumLanes; lane++) {
       auto at_row = [&](uint32_t row, uint32_t column) {
         return uint32_t(reinterpret_cast<const uint16_t*>(at.host[8 * m + row])[column]);
       };
@@ -132,18 +132,18 @@ void ldmatrix(Warp& w, const Op& o) {
 }
 
 void translate_ldmatrix(Builder& b) {
-  if (!b.take_modifier("sync") || !b.take_modifier("aligned") || !b.take_modifier("m8n8"))
+  if (!b.accept_modifier("sync") || !b.accept_modifier("aligned") || !b.accept_modifier("m8n8"))
     b.throw_error("only ldmatrix.sync.aligned.m8n8 is supported");
-  int n = b.take_one_of({"x1", "x2", "x4"});
-  bool transposed = b.take_modifier("trans");
-  Space space = take_space(b);
-  Type t = b.take_required_type();
+  int n = b.accept_one_of({"x1", "x2", "x4"});
+  bool transposed = b.accept_modifier("trans");
+  Space space = parse_space(b);
+  Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(2);
   if (n < 0 || t != Type::B16 || space != Space::Shared)
     b.throw_error("its form is not supported", ".x1, .x2 or .x4, .shared, .b16");
   Op op{.run = transposed ? ldmatrix<true> : ldmatrix<false>};
-  take_address(b, b.operand(1), space, op);
+  set_address(b, b.operand(1), space, op);
   b.code().is_lane_independent = false;
   uint32_t address[] = {op.a};
   b.emit(op, b.destinations(b.operand(0), size_t(1) << n, Type::B32), address);

@@ -7,7 +7,7 @@ namespace {
 
 // Throws a Fault unless the membermask of each active lane contains that lane and no live lane that is inactive.
 void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
-  each_active(w, [&](int i) {
+  each_active_lane(w, [&](int i) {
     uint32_t missing = mask[i] & w.alive_lanes & ~w.active_lanes;
     if (missing || !(mask[i] >> i & 1))
       throw_fault(w, o, missing ? std::countr_zero(missing) : i, kLaunchFailed,
@@ -19,11 +19,11 @@ template <int kMode>
 void shuffle(Warp& w, const Op& o) {
   const uint32_t* more = w.operands + o.more_operands;  // the registers of d, p, a, b, c and the mask
   check_members(w, o, reg<uint32_t>(w, more[5]));
-  uint32_t a[kLanes], d[kLanes], valid = 0;
+  uint32_t a[kNumLanes], d[kNumLanes], valid = 0;
   std::memcpy(a, reg<uint32_t>(w, more[2]), sizeof a);
   std::memcpy(d, reg<uint32_t>(w, more[0]), sizeof d);
   const uint32_t *bs = reg<uint32_t>(w, more[3]), *cs = reg<uint32_t>(w, more[4]);
-  each_active(w, [&](int lane) {
+  each_active_lane(w, [&](int lane) {
     int b = int(bs[lane] & 31), c = int(cs[lane] & 31), segment = int(cs[lane] >> 8 & 31);
     int most = (lane & segment) | (c & ~segment), least = lane & segment;
     int from = kMode == 0 ? lane - b : kMode == 1 ? lane + b : kMode == 2 ? lane ^ b : least | (b & ~segment);
@@ -37,17 +37,18 @@ void shuffle(Warp& w, const Op& o) {
   p = (p & ~w.active_lanes) | (valid & w.active_lanes);
 }
 void shfl(Builder& b) {
-  if (!b.take_modifier("sync")) b.throw_error("only shfl.sync is supported");
-  int mode = b.take_one_of({"up", "down", "bfly", "idx"});
-  Type t = b.take_required_type();
+  if (!b.accept_modifier("sync")) b.throw_error("only shfl.sync is supported");
+  int mode = b.accept_one_of({"up", "down", "bfly", "idx"});
+  Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(5);
   if (mode < 0 || t != Type::B32)
     b.throw_error("its mode or type is not supported", ".up, .down, .bfly or .idx, then .b32");
   constexpr Run kRuns[] = {shuffle<0>, shuffle<1>, shuffle<2>, shuffle<3>};
   uint32_t ins[] = {b.source(1, t), b.source(2, t), b.source(3, t), b.source(4, t)};
-  Operand d = b.operand(0), p{.kind = Operand::Reg, .reg = d.second_reg};
-  uint32_t outs[] = {b.destination(d, t), d.second_reg < 0 ? b.temporary_register(1) : b.destination(p, Type::Pred)};
+  Operand d = b.operand(0), p{.kind = Operand::Reg, .reg = d.second_register};
+  uint32_t outs[] = {b.destination(d, t),
+                     d.second_register < 0 ? b.temporary_register(1) : b.destination(p, Type::Pred)};
   b.code().is_lane_independent = false;
   b.emit({.run = kRuns[mode]}, outs, ins);
 }
@@ -63,9 +64,9 @@ void vote(Warp& w, const Op& o) {
   d = result ? d | w.active_lanes : d & ~w.active_lanes;
 }
 void translate_vote(Builder& b) {
-  if (!b.take_modifier("sync")) b.throw_error("only vote.sync is supported");
-  int mode = b.take_one_of({"all", "any", "uni", "ballot"});
-  Type t = b.take_required_type();
+  if (!b.accept_modifier("sync")) b.throw_error("only vote.sync is supported");
+  int mode = b.accept_one_of({"all", "any", "uni", "ballot"});
+  Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(3);
   if (mode < 0 || t != (mode == 3 ? Type::B32 : Type::Pred)) b.throw_error("its mode or type is not supported");
@@ -83,7 +84,7 @@ void active_mask(Warp& w, const Op& o) {
   write<uint32_t>(w, o.d, [&](int) { return w.active_lanes; });
 }
 void translate_active_mask(Builder& b) {
-  Type t = b.take_required_type();
+  Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(1);
   b.code().is_lane_independent = false;
@@ -96,7 +97,7 @@ void reduce(Warp& w, const Op& o) {
   const T* a = reg<T>(w, o.a);
   T r = a[std::countr_zero(w.active_lanes)];
   bool first = true;
-  each_active(w, [&](int i) {
+  each_active_lane(w, [&](int i) {
     if (std::exchange(first, false)) return;
     if (kWhat == 0) r = T(uint32_t(r) + uint32_t(a[i]));
     if (kWhat == 1) r = std::min(r, a[i]);
@@ -108,9 +109,9 @@ void reduce(Warp& w, const Op& o) {
   write<T>(w, o.d, [&](int) { return r; });
 }
 void redux(Builder& b) {
-  if (!b.take_modifier("sync")) b.throw_error("only redux.sync is supported");
-  int what = b.take_one_of({"add", "min", "max", "and", "or", "xor"});
-  Type t = b.take_required_type();
+  if (!b.accept_modifier("sync")) b.throw_error("only redux.sync is supported");
+  int what = b.accept_one_of({"add", "min", "max", "and", "or", "xor"});
+  Type t = b.expect_type();
   if (what < 0 || bits(t) != 32 || !is_integer(t)) b.throw_error("its operation or type is not supported");
   constexpr Run kSigned[] = {reduce<int32_t, 0>, reduce<int32_t, 1>, reduce<int32_t, 2>,
                              reduce<int32_t, 3>, reduce<int32_t, 4>, reduce<int32_t, 5>};

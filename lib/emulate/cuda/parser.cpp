@@ -407,7 +407,7 @@ class Parser {
     if (o.reg >= 0) {
       if (accept('|')) {
         Token second = lex_.take_token();
-        if (!second.is("_")) o.second_reg = need_register(second);
+        if (!second.is("_")) o.second_register = need_register(second);
       }
       return o;
     }

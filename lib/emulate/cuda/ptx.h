@@ -81,7 +81,7 @@ struct Operand {
   bool is_negated = false;  // true for "!p"
   bool is_double = false;
   int32_t reg = -1;
-  int32_t second_reg = -1;  // index of the predicate p of "d|p"; -1 if there is none
+  int32_t second_register = -1;  // index of the predicate p of "d|p"; -1 if there is none
   uint64_t bits = 0;
   std::string_view name = {};
   std::vector<Operand> parts = {};

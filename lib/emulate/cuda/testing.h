@@ -36,7 +36,7 @@ struct RunOptions {
 
 // Runs kernel 'k' on device copies of the arrays, then copies the results back into them.
 template <class... T>
-KernelRun run_text(const std::string& text, RunOptions options, std::vector<T>&... arrays) {
+KernelRun run_kernel_text(const std::string& text, RunOptions options, std::vector<T>&... arrays) {
   Memory memory(1 << 26);
   auto module = LoadedModule::load(text, memory);
   if (!module) return {module.diag().text(), {}, 0};
@@ -59,10 +59,10 @@ KernelRun run_text(const std::string& text, RunOptions options, std::vector<T>&.
   out.fault = run_launch(launch, out.num_executed);
   if (out.fault) out.error = out.fault->text;
   size_t n = 0;
-  auto fetch = [&](auto& a) {
+  auto fetch_array = [&](auto& a) {
     std::memcpy(a.data(), reinterpret_cast<void*>(addresses[n++]), a.size() * sizeof(a[0]));
   };
-  (fetch(arrays), ...);
+  (fetch_array(arrays), ...);
   return out;
 }
 

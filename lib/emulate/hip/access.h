@@ -9,8 +9,8 @@ namespace tgc::hip {
 enum class Space : uint8_t { Global, Flat, Private, Lds };
 
 struct Addresses {
-  alignas(64) uint64_t host[2 * kLanes];  // valid for active lanes
-  bool is_row = false;  // true only if all lanes are active and, in each half, addresses increase by 4
+  alignas(64) uint64_t host[2 * kNumLanes];  // valid for active lanes
+  bool is_contiguous = false;  // true only if all lanes are active and, in each half, addresses increase by 4
 };
 
 // Returns the accessible range that contains [from, to), or null.
@@ -26,13 +26,13 @@ template <Space kSpace>
 void find_addresses(Wave& w, const Op& o, Access access, Addresses& to);
 
 // Records an access to host memory in the race detector, which must exist. Throws a Fault if it races.
-void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
+void check_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
 
 // Throws Failure if the instruction has a modifier other than those of memory access: offset, cache policy and gds.
 void allow_memory_modifiers(const Builder& b);
 // `name` begins with "global_", "flat_", "scratch_" or "ds_".
-Space space_of(std::string_view name);
+Space space_of_name(std::string_view name);
 // Sets the address of `op` from operands such as "v[0:1], off", "v0, s[2:3]", "off, s3", or "v0" for LDS.
-void take_address(Builder& b, Op& op, Space space, const Operand& vector, const Operand* scalar);
+void set_address(Builder& b, Op& op, Space space, const Operand& vector, const Operand* scalar);
 
 }  // namespace tgc::hip

@@ -14,15 +14,15 @@ struct NamedConstant {
   uint64_t value;
 };
 constexpr NamedConstant kNamedConstants[] = {
-    {"src_shared_base", kGroupWindow},
-    {"src_shared_limit", kGroupWindow + kWindowBytes - 1},
-    {"src_private_base", kPrivateWindow},
-    {"src_private_limit", kPrivateWindow + kWindowBytes - 1},
+    {"src_shared_base", kGroupWindowAddress},
+    {"src_shared_limit", kGroupWindowAddress + kWindowBytes - 1},
+    {"src_private_base", kPrivateWindowAddress},
+    {"src_private_limit", kPrivateWindowAddress + kWindowBytes - 1},
 };
 
 uint64_t float_bits(double value, Type type) {
-  if (words_of(type) == 2) return std::bit_cast<uint64_t>(value);
-  if (is_16_bit(type)) return encode(value, kHalf);
+  if (num_words_of(type) == 2) return std::bit_cast<uint64_t>(value);
+  if (is_16_bit(type)) return encode(value, kHalfLayout);
   return std::bit_cast<uint32_t>(float(value));
 }
 
@@ -43,13 +43,13 @@ bool has_bit(const Instruction& i, std::string_view modifier, size_t n, bool oth
   return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
 }
 
-// Copies the low bits of register a into the part o.to_part of the destination. The other bits keep their value if
+// Copies the low bits of register a into the part o.result_part of the destination. The other bits keep their value if
 // kKeeps, else become 0.
 template <bool kKeeps>
 void place_part(Wave& w, const Op& o) {
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
-  uint32_t shift = kShift[size_t(o.to_part)], mask = o.to_part >= Part::Word0 ? 0xffff : 0xff;
-  for (int half = 0; half < int(w.halves); half++) {
+  uint32_t shift = kShift[size_t(o.result_part)], mask = o.result_part >= Part::Word0 ? 0xffff : 0xff;
+  for (int half = 0; half < int(w.num_halves); half++) {
     Lanes<uint32_t> room;
     const uint32_t *a = words(w, o.a, half, 0, room), *before = w.vector(o.to, uint32_t(half));
     uint32_t keep = kKeeps ? ~(mask << shift) : 0;
@@ -80,7 +80,7 @@ void add_row(Table& to, std::string_view names, Row row) {
   }
 }
 
-const Table& opcodes() {
+const Table& opcode_table() {
   static const Table table = [] {
     Table t;
     for (auto add :
@@ -94,7 +94,7 @@ const Table& opcodes() {
 }
 
 void Builder::refuse(const std::string& why) const {
-  throw Failure("instruction at " + hex(instruction->address) + " of kernel '" + code.name + "' ('" +
+  throw Failure("instruction at " + hex_text(instruction->address) + " of kernel '" + code.name + "' ('" +
                 std::string(instruction->text) + "'): " + why);
 }
 
@@ -103,13 +103,13 @@ const Operand& Builder::operand(size_t n) const {
   return instruction->operands[n];
 }
 
-uint16_t Builder::vector_place(const Operand& o, uint32_t words) const {
+uint16_t Builder::vector_register(const Operand& o, uint32_t words) const {
   if (o.kind != Operand::Vector || o.count != words)
     refuse("'" + std::string(o.text) + "', expected " + std::to_string(words) + " vector registers");
   return uint16_t(o.place);
 }
 
-uint16_t Builder::scalar_place(const Operand& o, uint32_t words) const {
+uint16_t Builder::scalar_register(const Operand& o, uint32_t words) const {
   if (o.kind == Operand::Null) return kDiscardRegister;
   if (o.kind != Operand::Scalar || o.count != words)
     refuse("'" + std::string(o.text) + "', expected " + std::to_string(words) + " scalar registers");
@@ -131,17 +131,17 @@ Source Builder::source(const Operand& o, Type type) {
   switch (o.kind) {
     case Operand::Vector:
     case Operand::Scalar:
-      if (o.count != words_of(type))
-        refuse("'" + std::string(o.text) + "', expected " + std::to_string(words_of(type)) + " registers");
+      if (o.count != num_words_of(type))
+        refuse("'" + std::string(o.text) + "', expected " + std::to_string(num_words_of(type)) + " registers");
       s.place = uint16_t(o.place), s.is_vector = o.kind == Operand::Vector;
       break;
-    case Operand::Integer: s = constant(integer_bits(o, type), words_of(type)); break;
-    case Operand::Float: s = constant(float_bits(o.float_value, type), words_of(type)); break;
-    case Operand::Null: s = constant(0, words_of(type)); break;
+    case Operand::Integer: s = constant(integer_bits(o, type), num_words_of(type)); break;
+    case Operand::Float: s = constant(float_bits(o.float_value, type), num_words_of(type)); break;
+    case Operand::Null: s = constant(0, num_words_of(type)); break;
     default: {
       auto named = std::ranges::find(kNamedConstants, o.text, &NamedConstant::name);
       if (named == std::end(kNamedConstants)) refuse("unknown operand '" + std::string(o.text) + "'");
-      s = words_of(type) == 2 ? constant(named->value, 2) : constant(named->value >> 32, 1);
+      s = num_words_of(type) == 2 ? constant(named->value, 2) : constant(named->value >> 32, 1);
     }
   }
   s.is_negative = o.is_negative, s.is_absolute = o.is_absolute;
@@ -149,8 +149,8 @@ Source Builder::source(const Operand& o, Type type) {
   return s;
 }
 
-Source Builder::scratch(uint32_t n, Part part) const {
-  return Source{.place = uint16_t(kScratch + n), .is_vector = true, .part = part};
+Source Builder::scratch_source(uint32_t n, Part part) const {
+  return Source{.place = uint16_t(kFirstScratch + n), .is_vector = true, .part = part};
 }
 
 Op Builder::begin_op(Run run, bool is_vector) const {
@@ -174,9 +174,10 @@ void Builder::build_by_types() {
   if (op.clamps_result && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not supported");
   size_t next = 0;
   bool is_scalar = !row->is_vector;
-  if (row->to == Type::Mask && !is_scalar) op.to = mask_place(operand(next++));
+  if (row->to == Type::Mask && !is_scalar) op.to = mask_register(operand(next++));
   else if (row->to != Type::None && row->to != Type::Scc)
-    op.to = is_scalar ? scalar_place(operand(next), words_of(row->to)) : vector_place(operand(next), words_of(row->to)),
+    op.to = is_scalar ? scalar_register(operand(next), num_words_of(row->to))
+                      : vector_register(operand(next), num_words_of(row->to)),
     next++;
   Source* from[] = {&op.a, &op.b, &op.c};
   if (operand_count() != next + row->count)
@@ -190,9 +191,9 @@ void Builder::build_by_types() {
   }
   if (is_16_bit(row->to)) {
     // a 16-bit result clears the upper half of its register on gfx9; later processors keep that half
-    op.to_part = code.family == Family::Gfx9 ? Part::Whole : Part::Word0;
-    if (has_bit(*instruction, "op_sel", row->count, false)) op.to_part = Part::Word1;
-    else if (instruction->has_modifier("op_sel")) op.to_part = Part::Word0;
+    op.result_part = code.family == Family::Gfx9 ? Part::Whole : Part::Word0;
+    if (has_bit(*instruction, "op_sel", row->count, false)) op.result_part = Part::Word1;
+    else if (instruction->has_modifier("op_sel")) op.result_part = Part::Word0;
   }
   if (instruction->opcode.ends_with("_sdwa")) add_sub_dword(op, row->to);
   else emit(op);
@@ -209,25 +210,25 @@ void Builder::add_sub_dword(Op& op, Type to) {
     from[n]->is_signed = operand(first + n).is_sign_extended;
   }
   const Modifier *part = instruction->modifier("dst_sel"), *unused = instruction->modifier("dst_unused");
-  Part to_part = part ? part_named(part->text_value) : Part::Whole;
-  if (to_part == Part::Whole || to == Type::Mask) return emit(op);
+  Part result_part = part ? part_named(part->text_value) : Part::Whole;
+  if (result_part == Part::Whole || to == Type::Mask) return emit(op);
   Op place = begin_op(unused && unused->text_value == "UNUSED_PRESERVE" ? place_part<true> : place_part<false>);
   if (unused && unused->text_value == "UNUSED_SEXT") refuse("dst_unused:UNUSED_SEXT is not known");
-  place.to = op.to, place.to_part = to_part, place.a = scratch(0);
-  op.to = scratch(0).place, op.to_part = Part::Whole;
+  place.to = op.to, place.result_part = result_part, place.a = scratch_source(0);
+  op.to = scratch_source(0).place, op.result_part = Part::Whole;
   emit(op), emit(place);
 }
 
-void Builder::build_one() {
+void Builder::build_instruction() {
   if (instruction->opcode.ends_with("_dpp")) return build_dpp();
   name = instruction->opcode;
   for (std::string_view suffix : {"_e32", "_e64", "_sdwa"})
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   std::string whole(name);
   if (name.starts_with("v_dual_")) whole = "v_" + whole.substr(7);
-  auto found = opcodes().find("gfx12:" + whole);  // rows for names that have another meaning on gfx12
-  if (code.family != Family::Gfx12 || found == opcodes().end()) found = opcodes().find(whole);
-  if (found == opcodes().end()) refuse("unknown instruction '" + std::string(instruction->opcode) + "'");
+  auto found = opcode_table().find("gfx12:" + whole);  // rows for names that have another meaning on gfx12
+  if (code.family != Family::Gfx12 || found == opcode_table().end()) found = opcode_table().find(whole);
+  if (found == opcode_table().end()) refuse("unknown instruction '" + std::string(instruction->opcode) + "'");
   row = &found->second, name = found->first;
   if (row->build_ops) row->build_ops(*this);
   else build_by_types();
@@ -236,7 +237,7 @@ void Builder::build_one() {
 // Builds a dual-issue pair. Both instructions read before either writes, so an instruction that reads the result of the
 // other one is emitted first. If each reads the other's result, the first one's result stays in scratch until the end.
 void Builder::build_pair(uint32_t first) {
-  auto build_at = [&](uint32_t n) { go_to_instruction(n), build_one(); };
+  auto build_at = [&](uint32_t n) { go_to_instruction(n), build_instruction(); };
   auto reads = [&](uint32_t reader, uint32_t writer) {
     const Instruction &r = code.instructions[reader], &w = code.instructions[writer];
     if (w.operands.empty()) return false;
@@ -253,11 +254,11 @@ void Builder::build_pair(uint32_t first) {
   size_t begin = code.ops.size();
   build_at(first);
   if (code.ops.size() != begin + 1) refuse("operands of a dual-issue pair depend on each other");
-  uint16_t to = std::exchange(code.ops.back().to, uint16_t(kScratch));
+  uint16_t to = std::exchange(code.ops.back().to, uint16_t(kFirstScratch));
   build_at(first + 1);
   go_to_instruction(first);
-  Op move = Builder::begin_op(opcodes().at("v_mov_b32").run_op);
-  move.to = to, move.a = scratch(0);
+  Op move = Builder::begin_op(opcode_table().at("v_mov_b32").run_op);
+  move.to = to, move.a = scratch_source(0);
   emit(move);
 }
 
@@ -269,7 +270,7 @@ void Builder::build_ops() {
     go_to_instruction(n);
     bool is_pair = instruction->bytes == 0 && n + 1 < code.instructions.size();
     if (is_pair) first_op[n + 1] = first_op[n], build_pair(n), n++;
-    else build_one();
+    else build_instruction();
   }
   std::map<uint64_t, uint32_t> op_at;
   for (uint32_t n = 0; n < code.instructions.size(); n++) op_at.emplace(code.instructions[n].address, first_op[n]);
@@ -277,7 +278,7 @@ void Builder::build_ops() {
     if (op.target == 0) continue;  // not a jump; the target of a jump is still an address here
     auto found = op_at.find(op.target);
     go_to_instruction(op.instruction);
-    if (found == op_at.end()) refuse("jumps to " + hex(op.target) + ", where no instruction begins");
+    if (found == op_at.end()) refuse("jumps to " + hex_text(op.target) + ", where no instruction begins");
     op.target = found->second;
   }
   Op end = begin_op(
@@ -289,7 +290,7 @@ void Builder::build_ops() {
 
 std::string TranslatedKernel::describe(uint32_t n) const {
   const Instruction& i = instructions[n];
-  std::string out = "kernel '" + name + "', instruction at " + hex(i.address) + " ('" + std::string(i.text) + "')";
+  std::string out = "kernel '" + name + "', instruction at " + hex_text(i.address) + " ('" + std::string(i.text) + "')";
   if (i.source_line) out += ", line " + std::to_string(i.source_line) + " of the source";
   return out;
 }

@@ -35,7 +35,7 @@ constexpr Type type_of() {
   else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? Type::I32 : Type::U32;
   else return std::is_signed_v<T> ? Type::I64 : Type::U64;
 }
-constexpr uint32_t words_of(Type t) { return t >= Type::U64 ? 2 : 1; }
+constexpr uint32_t num_words_of(Type t) { return t >= Type::U64 ? 2 : 1; }
 constexpr bool is_16_bit(Type t) { return t >= Type::U16 && t <= Type::F16; }
 constexpr bool is_float(Type t) { return t == Type::F16 || t == Type::F32 || t == Type::F64; }
 
@@ -55,7 +55,7 @@ struct Row {
 using Table = std::unordered_map<std::string, Row>;
 
 // Returns the table of all opcodes. add_row adds `row` under each of `names`, which blanks separate.
-const Table& opcodes();
+const Table& opcode_table();
 void add_row(Table& to, std::string_view names, Row row);
 void add_scalar_rows(Table& to);
 void add_scalar_float_rows(Table& to);
@@ -87,13 +87,14 @@ class Builder {
   size_t operand_count() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
   // Returns the register file index of an operand of `words` registers; throws Failure for another operand.
-  // scalar_place() returns kDiscardRegister for the operand `null`. A lane mask has one register per half of the wave.
-  uint16_t vector_place(const Operand& o, uint32_t words) const;
-  uint16_t scalar_place(const Operand& o, uint32_t words) const;
-  uint16_t mask_place(const Operand& o) const { return scalar_place(o, code.halves); }
+  // scalar_register() returns kDiscardRegister for the operand `null`. A lane mask has one register per half of the
+  // wave.
+  uint16_t vector_register(const Operand& o, uint32_t words) const;
+  uint16_t scalar_register(const Operand& o, uint32_t words) const;
+  uint16_t mask_register(const Operand& o) const { return scalar_register(o, code.num_halves); }
   Source source(const Operand& o, Type type);
   Source constant(uint64_t value, uint32_t words);
-  Source scratch(uint32_t n, Part part = Part::Whole) const;
+  Source scratch_source(uint32_t n, Part part = Part::Whole) const;
 
   // Returns a new operation with the output modifiers (clamp, mul, div) of the current instruction.
   Op begin_op(Run run, bool is_vector = true) const;
@@ -103,7 +104,7 @@ class Builder {
 
  private:
   void go_to_instruction(uint32_t n) { instruction_number_ = n, instruction = &code.instructions[n]; }
-  void build_one();
+  void build_instruction();
   void build_dpp();
   void build_pair(uint32_t first);
   void add_sub_dword(Op& op, Type to);

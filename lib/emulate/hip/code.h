@@ -16,9 +16,9 @@ namespace tgc::hip {
 using namespace emulate;
 
 // A wave has 32 or 64 lanes. Operations process 32 lanes at a time, called a half of the wave.
-inline constexpr int kLanes = 32;
+inline constexpr int kNumLanes = 32;
 // Flat addresses of LDS and of private memory start here, outside the host's address space.
-inline constexpr uint64_t kGroupWindow = uint64_t(1) << 60, kPrivateWindow = uint64_t(1) << 61;
+inline constexpr uint64_t kGroupWindowAddress = uint64_t(1) << 60, kPrivateWindowAddress = uint64_t(1) << 61;
 inline constexpr uint64_t kWindowBytes = uint64_t(1) << 32;
 
 struct Wave;
@@ -51,7 +51,7 @@ struct Op {
   bool is_vector = false;  // executes once per active lane
   bool clamps_result = false;
   int8_t scale_exponent = 0;  // multiplies the result by 2^scale_exponent before clamping; for DPP: index in kControls
-  Part to_part = Part::Whole;  // for a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
+  Part result_part = Part::Whole;  // for a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
   uint8_t num_words = 1;  // for a memory operation: registers per lane; for others: a parameter
   uint8_t bytes = 0;  // for a memory operation: bytes per lane; for a wait: the Counter; for DPP: row and bank masks
   Counter counter = Counter::None;
@@ -68,7 +68,7 @@ struct TranslatedKernel {
   Descriptor descriptor;
   const char* processor = "";  // the processor that the code is for: "gfx1100"
   Family family = Family::Gfx11;
-  uint32_t halves = 1;
+  uint32_t num_halves = 1;
   uint64_t image_address = 0;  // host address of the image
   std::vector<Instruction> instructions;
   std::vector<Op> ops;
@@ -88,7 +88,7 @@ class Waits;
 struct Wave {
   uint32_t* s = nullptr;
   uint32_t* v = nullptr;  // indexed [register][half][lane]
-  uint32_t halves = 1;
+  uint32_t num_halves = 1;
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
   Group* group = nullptr;
@@ -98,19 +98,19 @@ struct Wave {
   uint32_t mask[2] = {};            // the lane mask that the current operation computes, one word per half of the wave
   uint32_t outer_exec[2] = {};      // EXEC before a DPP instruction, which runs in fewer lanes
   uint64_t num_executed = 0;        // executed operations; a vector operation counts once per active lane
-  uint64_t jumps_left = UINT64_MAX;
+  uint64_t num_jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;
   Waits* pending_waits = nullptr;  // outstanding memory operations; null without --race
   uint32_t num_started = 0;        // operations started so far; counted only with --race
 
   uint32_t exec(uint32_t half) const { return s[kExec + half]; }
-  uint64_t exec() const { return s[kExec] | (halves == 2 ? uint64_t(s[kExec + 1]) << 32 : 0); }
-  uint32_t* vector(uint32_t place, uint32_t half) const { return v + (place * halves + half) * kLanes; }
-  uint32_t& lane(uint32_t place, uint32_t lane) const { return v[place * halves * kLanes + lane]; }
+  uint64_t exec() const { return s[kExec] | (num_halves == 2 ? uint64_t(s[kExec + 1]) << 32 : 0); }
+  uint32_t* vector(uint32_t place, uint32_t half) const { return v + (place * num_halves + half) * kNumLanes; }
+  uint32_t& lane(uint32_t place, uint32_t lane) const { return v[place * num_halves * kNumLanes + lane]; }
 };
 
 template <class F>
-inline void each_active(const Wave& w, F f) {
+inline void each_active_lane(const Wave& w, F f) {
   for (uint64_t rest = w.exec(); rest; rest &= rest - 1) f(uint32_t(std::countr_zero(rest)));
 }
 

@@ -116,7 +116,7 @@ Result<CodeObject> CodeObject::read(std::string_view bytes) {
       throw Failure(Diag{.message = "the file is not a code object", .expected = "an ELF file for AMDGPU"});
     CodeObject out;
     out.processor_ = &processor_of(header);
-    out.image_ = image_of(file, header);
+    out.image_bytes_ = image_of(file, header);
     for (uint32_t n = 0; n < header.e_shnum; n++) {
       auto section = file.at<Elf64_Shdr>(header.e_shoff + uint64_t(n) * sizeof(Elf64_Shdr));
       if (section.sh_type != SHT_DYNSYM) continue;
@@ -132,10 +132,10 @@ Result<CodeObject> CodeObject::read(std::string_view bytes) {
       for (auto& [name, symbol] : symbols) {
         auto descriptor = std::ranges::find(symbols, name + ".kd", &std::pair<std::string, Elf64_Sym>::first);
         if (descriptor == symbols.end()) continue;
-        KernelEntry kernel{name, descriptor_at(out.image_, descriptor->second.st_value), symbol.st_value,
+        KernelEntry kernel{name, descriptor_at(out.image_bytes_, descriptor->second.st_value), symbol.st_value,
                            symbol.st_value + symbol.st_size};
         if (descriptor->second.st_value + uint64_t(kernel.descriptor.entry_offset) != kernel.begin ||
-            kernel.end < kernel.begin || kernel.end > out.image_.size())
+            kernel.end < kernel.begin || kernel.end > out.image_bytes_.size())
           throw Failure("the kernel '" + name + "' does not begin where its descriptor says, or ends beyond the code");
         out.kernels_.push_back(std::move(kernel));
       }

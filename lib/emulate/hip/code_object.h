@@ -26,7 +26,7 @@ struct Descriptor {
   uint16_t properties = 0, kernarg_preload = 0;
 
   bool is_wave32() const { return properties >> 10 & 1; }
-  uint32_t user_registers() const { return resources2 >> 1 & 31; }
+  uint32_t num_user_registers() const { return resources2 >> 1 & 31; }
   bool has_group_id(int dimension) const { return resources2 >> (7 + dimension) & 1; }
   int thread_ids() const { return int(resources2 >> 11 & 3); }  // number of thread ids besides x
   uint32_t float_mode() const { return resources1 >> 12 & 0xff; }  // rounding and denormal bits of the MODE register
@@ -46,12 +46,12 @@ class CodeObject {
   const Processor& processor() const { return *processor_; }
   const std::vector<KernelEntry>& kernels() const { return kernels_; }
   // Returns the bytes of the loaded segments, from address 0 on.
-  const std::string& image() const { return image_; }
+  const std::string& image() const { return image_bytes_; }
 
  private:
   const Processor* processor_ = nullptr;
   std::vector<KernelEntry> kernels_;
-  std::string image_;
+  std::string image_bytes_;
 };
 
 // Returns the length of the 64-bit ELF file at `image`, in bytes, by its headers, which are trusted; at most 64 MiB; 0

@@ -90,7 +90,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
                 .dynamic_group_bytes = group_bytes,
                 .memory_ranges = memory().ranges(),
                 .checks_races = checks_races(),
-                .host_threads = trace_log_ ? 1 : host_threads(),
+                .num_host_threads = trace_log_ ? 1 : num_host_threads(),
                 .trace_log = trace_log_};
   if (trace_log_)
     trace_log_->append(TraceRecord::Launch, code.image_address, std::string(code.processor) + " " + code.name);
@@ -133,9 +133,9 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view bytes,
       auto code = std::make_unique<TranslatedKernel>();
       code->name = entry.name, code->descriptor = entry.descriptor, code->family = processor.family;
       code->processor = processor.name;
-      code->halves = entry.descriptor.is_wave32() ? 1 : 2;
+      code->num_halves = entry.descriptor.is_wave32() ? 1 : 2;
       code->image_address = out->image_address_, code->has_waits = watches;
-      if (processor.family == Family::Gfx9 && code->halves == 1)
+      if (processor.family == Family::Gfx9 && code->num_halves == 1)
         throw Failure("the kernel '" + entry.name + "' has waves of 32 on a processor that has 64");
       code->instructions = read_listing(out->listing_, entry.begin, entry.end);
       Builder(*code).build_ops();
@@ -165,15 +165,15 @@ struct WaveStorage {
 class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
-    lanes_ = code_.halves * kLanes;
-    waves_ = (launch.block_threads() + lanes_ - 1) / lanes_;
+    lanes_ = code_.num_halves * kNumLanes;
+    waves_ = (launch.num_block_threads() + lanes_ - 1) / lanes_;
     group_.launch = &launch;
-    group_.lds_bytes.resize(code_.descriptor.group_bytes + launch.dynamic_group_bytes);
-    group_.is_stored.resize(group_.lds_bytes.size());
+    group_.lds_memory.resize(code_.descriptor.group_bytes + launch.dynamic_group_bytes);
+    group_.is_stored.resize(group_.lds_memory.size());
     if (launch.checks_races) group_.race_detector = std::make_unique<Races>(lanes_);
     for (uint32_t n = 0; n < (code_.has_barrier ? waves_ : 1); n++)
       storage_.push_back({allocate_zeroed<uint32_t>(code_.num_scalars() * sizeof(uint32_t)),
-                          allocate_zeroed<uint32_t>(size_t(kVectors) * lanes_ * sizeof(uint32_t)),
+                          allocate_zeroed<uint32_t>(size_t(kVectorFileSize) * lanes_ * sizeof(uint32_t)),
                           allocate_zeroed<std::byte>(size_t(code_.descriptor.private_bytes) * lanes_ + 1)});
     for (WaveStorage& storage : storage_) std::ranges::copy(code_.constants, storage.scalar.get() + kConstants);
     if (launch.checks_races) waits_.resize(storage_.size());
@@ -201,12 +201,12 @@ class Runner {
     Wave w;
     WaveStorage& storage = storage_[index];
     w.s = storage.scalar.get(), w.v = storage.vector.get(), w.private_memory = storage.own.get();
-    w.halves = code_.halves, w.group = &group_, w.code = &code_;
+    w.num_halves = code_.num_halves, w.group = &group_, w.code = &code_;
     w.first_thread = number * lanes_;
-    w.jumps_left = launch_.max_jumps;
+    w.num_jumps_left = launch_.max_jumps;
     w.float_mode = code_.descriptor.float_mode();
     if (launch_.checks_races) w.pending_waits = &(waits_[index] = Waits());
-    uint32_t threads = std::min(lanes_, launch_.block_threads() - w.first_thread);
+    uint32_t threads = std::min(lanes_, launch_.num_block_threads() - w.first_thread);
     uint64_t exists = threads == 64 ? ~uint64_t(0) : (uint64_t(1) << threads) - 1;
     std::fill_n(w.s, kConstants, 0);
     w.s[kExec] = uint32_t(exists), w.s[kExec + 1] = uint32_t(exists >> 32);
@@ -231,7 +231,7 @@ class Runner {
     if (d.properties & 16) put_address(0);                 // dispatch id, unused
     if (d.properties & 32) put_address(0);                 // flat scratch, unused
     if (d.properties & 64) put(d.private_bytes);
-    next = std::max(next, d.user_registers());
+    next = std::max(next, d.num_user_registers());
     if (code_.family == Family::Gfx12) {
       w.s[kTtmp + 9] = group_.id[0];
       w.s[kTtmp + 7] = group_.id[1] | group_.id[2] << 16;
@@ -254,7 +254,7 @@ class Runner {
   void run_together() {
     std::vector<Wave> waves;
     for (uint32_t n = 0; n < waves_; n++) waves.push_back(begin(n, n));
-    take_turns(
+    run_in_turn(
         waves, run_wave,
         [&](const Wave& done, const Wave& waiting) {
           throw_fault(done, code_.ops[waiting.pc - 1], 0, kLaunchFailed,
@@ -291,7 +291,7 @@ void run_until_stop(Wave& w) {
 // Logs each instruction that has operations. Others, such as waits, are not logged: the code shows where they are.
 void run_logged(Wave& w, TraceLog& log) {
   const Op* ops = w.code->ops.data();
-  const uint32_t wave = w.first_thread / (w.halves * kLanes);
+  const uint32_t wave = w.first_thread / (w.num_halves * kNumLanes);
   auto address = [&](uint32_t n) { return w.code->instructions[ops[n].instruction].address; };
   std::optional<uint32_t> logged_lanes;
   while (w.state == Wave::Running) {
@@ -316,12 +316,12 @@ void run_wave(Wave& w) {
   else run_until_stop<false>(w);
 }
 
-std::string name_thread(const Group& group, uint32_t thread) {
-  return emulate::name_thread(thread, group.launch->block, group.id);
+std::string thread_text(const Group& group, uint32_t thread) {
+  return emulate::thread_text(thread, group.launch->block, group.id);
 }
 
 void throw_fault(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what) {
-  throw Fault{code, w.code->describe(o.instruction) + ": " + name_thread(*w.group, w.first_thread + lane) + " " + what};
+  throw Fault{code, w.code->describe(o.instruction) + ": " + thread_text(*w.group, w.first_thread + lane) + " " + what};
 }
 
 std::optional<Fault> run_launch(const Launch& asked, uint64_t& executed) {

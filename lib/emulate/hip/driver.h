@@ -22,18 +22,18 @@ struct Launch {
   std::vector<std::byte> arguments;
   std::vector<Range> memory_ranges;  // accessible global memory, sorted; run_launch adds the arguments
   bool checks_races = false;
-  unsigned host_threads = 1;
+  unsigned num_host_threads = 1;
   uint64_t max_jumps = UINT64_MAX;
-  TraceLog* trace_log = nullptr;    // log of executed instructions, or null; with a log, host_threads is 1
+  TraceLog* trace_log = nullptr;    // log of executed instructions, or null; with a log, num_host_threads is 1
 
-  uint32_t block_threads() const { return uint32_t(volume(block)); }
+  uint32_t num_block_threads() const { return uint32_t(volume(block)); }
 };
 
 struct Group {
   const Launch* launch = nullptr;
   Triple id{};
-  std::vector<std::byte> lds_bytes;
-  std::vector<uint8_t> is_stored;        // by byte of `lds_bytes`: 1 if a thread has stored it
+  std::vector<std::byte> lds_memory;
+  std::vector<uint8_t> is_stored;        // by byte of `lds_memory`: 1 if a thread has stored it
   std::unique_ptr<Races> race_detector;
   RecentRanges recent_ranges;
 };
@@ -49,7 +49,7 @@ void run_wave(Wave& w);
 // The host has one mode for all types, so the fields for f16 and f64 are ignored.
 void set_float_mode(uint32_t mode);
 
-std::string name_thread(const Group& group, uint32_t thread);
+std::string thread_text(const Group& group, uint32_t thread);
 // Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void throw_fault(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);
 

@@ -145,7 +145,7 @@ TEST_CASE("HIP emulator: loads of unstored shared memory, races and barriers tha
         "\nret void\n}\n"
         "attributes #0 = { \"amdgpu-flat-work-group-size\"=\"1,256\" }";
     job.name = "k";
-    return compile_uncached(job, Artifact::Binary).value_or_throw();
+    return compile_without_cache(job, Artifact::Binary).value_or_throw();
   };
   Ran ran = run_object(made(head + barrier + tail), 64, 64, true);
   CHECK(ran.error == "");

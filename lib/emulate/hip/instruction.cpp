@@ -61,7 +61,7 @@ Operand parse_operand(std::string_view text) {
   std::string_view rest = text;
   if (take(rest, "ttmp") && take_registers(rest, kTtmp, 16, Operand::Scalar, o)) return o;
   if (take(rest = text, "v") && take_registers(rest, 0, 256, Operand::Vector, o)) return o;
-  if (take(rest = text, "a") && take_registers(rest, kAccumulators, 256, Operand::Vector, o)) return o;
+  if (take(rest = text, "a") && take_registers(rest, kFirstAccumulator, 256, Operand::Vector, o)) return o;
   if (take(rest = text, "s") && take_registers(rest, 0, 106, Operand::Scalar, o)) return o;
   rest = text;
   bool minus = take(rest, "-");

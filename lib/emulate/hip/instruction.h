@@ -12,7 +12,7 @@ namespace tgc::hip {
 inline constexpr uint32_t kVcc = 106, kTtmp = 108, kM0 = 125, kExec = 126, kScc = 128, kDiscardRegister = 132,
                           kConstants = 164;
 // In the vector register file: index of the first matrix accumulator (AGPR), index of the first scratch register, size.
-inline constexpr uint32_t kAccumulators = 256, kScratch = 512, kVectors = 516;
+inline constexpr uint32_t kFirstAccumulator = 256, kFirstScratch = 512, kVectorFileSize = 516;
 
 struct Operand {
   enum Kind : uint8_t { Vector, Scalar, Integer, Float, Null, Off, Word } kind = Word;

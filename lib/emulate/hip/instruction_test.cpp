@@ -107,8 +107,8 @@ TEST_CASE("HIP emulator: 16-bit and sub-dword results keep or clear the rest of 
 }
 
 TEST_CASE("HIP emulator: lane masks, carries and EXEC work in waves of 32 and of 64") {
-  for (uint32_t halves : {1u, 2u}) {
-    bool wide = halves == 2;
+  for (uint32_t num_halves : {1u, 2u}) {
+    bool wide = num_halves == 2;
     Family family = wide ? Family::Gfx9 : Family::Gfx11;
     std::string vcc = wide ? "vcc" : "vcc_lo", pair = wide ? "s[2:3]" : "s2", exec = wide ? "exec" : "exec_lo";
     std::string b = wide ? "b64" : "b32";
@@ -117,11 +117,11 @@ TEST_CASE("HIP emulator: lane masks, carries and EXEC work in waves of 32 and of
                    " " + exec + ", " + exec + ", " + pair + "\n" + "v_cndmask_b32_e64 v2, 0, 1, " + vcc + "\n" +
                    (wide ? "v_add_co_u32_e32 v3, vcc, -1, v1\nv_addc_co_u32_e32 v4, vcc, 0, v5, vcc"
                          : "v_add_co_u32 v3, vcc_lo, -1, v1\nv_add_co_ci_u32_e32 v4, vcc_lo, 0, v5, vcc_lo"),
-               family, halves);
-    for (uint32_t lane = 0; lane < 32 * halves; lane++) t.wave.lane(1, lane) = lane;
+               family, num_halves);
+    for (uint32_t lane = 0; lane < 32 * num_halves; lane++) t.wave.lane(1, lane) = lane;
     REQUIRE(t.run() == "");
-    for (uint32_t lane = 0; lane < 32 * halves; lane++) {
-      INFO(halves, " ", lane);
+    for (uint32_t lane = 0; lane < 32 * num_halves; lane++) {
+      INFO(num_halves, " ", lane);
       CHECK(t.wave.lane(0, lane) == (lane < 20 ? 7 : 0));
       CHECK(t.wave.lane(2, lane) == (lane < 20));
       CHECK(t.wave.lane(3, lane) == lane - 1);
@@ -221,7 +221,7 @@ TEST_CASE("HIP emulator: DPP and permutations read from other lanes") {
     INFO(c.text);
     bool wide = c.family == Family::Gfx9;
     TestWave t(c.text, c.family, wide ? 2 : 1);
-    for (uint32_t lane = 0; lane < 32 * t.wave.halves; lane++)
+    for (uint32_t lane = 0; lane < 32 * t.wave.num_halves; lane++)
       t.wave.lane(1, lane) = lane, t.wave.lane(2, lane) = 4 * (31 - lane % 32);
     t.set(0, 100);
     t.wave.s[4] = 0x77643213, t.wave.s[5] = 0xfedcba98;  // source lanes of v_permlanex16, 4 bits each
@@ -278,9 +278,9 @@ TEST_CASE("HIP emulator: atomic operations work on global memory and LDS") {
     t.wave.s[4] = uint32_t(at), t.wave.s[5] = uint32_t(at >> 32);
     t.set(2, 4), t.set(4, one), t.set(5, two);
     memory[1] = before;
-    std::memcpy(t.group.lds_bytes.data() + 4, &before, 4);
+    std::memcpy(t.group.lds_memory.data() + 4, &before, 4);
     std::string error = t.run();
-    if (text.starts_with("ds_")) std::memcpy(&memory[1], t.group.lds_bytes.data() + 4, 4);
+    if (text.starts_with("ds_")) std::memcpy(&memory[1], t.group.lds_memory.data() + 4, 4);
     return error.empty() ? std::pair(memory[1], t.wave.lane(0, 31)) : std::pair(0xdeadu, 0xdeadu);
   };
   const Family old = Family::Gfx9, next = Family::Gfx11;
@@ -303,15 +303,15 @@ TEST_CASE("HIP emulator: matrix instructions multiply matrices") {
   struct Kind {
     const char* text;
     Family family;
-    uint32_t halves, in_lane;
+    uint32_t num_halves, in_lane;
   };
   for (const Kind& kind : {Kind{"v_wmma_f32_16x16x16_f16 v[40:47], v[0:7], v[8:15], v[40:47]", Family::Gfx11, 1, 16},
                            Kind{"v_wmma_f32_16x16x16_f16 v[40:47], v[0:3], v[8:11], v[40:47]", Family::Gfx12, 1, 8},
                            Kind{"v_mfma_f32_16x16x16_f16 a[40:43], v[0:1], v[8:9], a[40:43]", Family::Gfx9, 2, 4}}) {
     INFO(kind.text);
-    TestWave t(kind.text, kind.family, kind.halves);
+    TestWave t(kind.text, kind.family, kind.num_halves);
     auto permuted = [](uint32_t row) { return (row * 5 + 3) % 16; };
-    for (uint32_t lane = 0; lane < 32 * kind.halves; lane++)
+    for (uint32_t lane = 0; lane < 32 * kind.num_halves; lane++)
       for (uint32_t e = 0; e < kind.in_lane; e++) {
         uint32_t k = kind.family == Family::Gfx11 ? e : lane / 16 * kind.in_lane + e, n = lane % 16;
         auto put = [&](uint32_t base, float value) {
@@ -319,11 +319,11 @@ TEST_CASE("HIP emulator: matrix instructions multiply matrices") {
         };
         put(0, k == permuted(n) ? 2.0f : 0.0f), put(8, float(k * 16 + n));
       }
-    uint32_t base = kind.family == Family::Gfx9 ? kAccumulators + 40 : 40;
-    uint32_t registers = 256 / (32 * kind.halves);
+    uint32_t base = kind.family == Family::Gfx9 ? kFirstAccumulator + 40 : 40;
+    uint32_t registers = 256 / (32 * kind.num_halves);
     for (uint32_t e = 0; e < registers; e++) t.set_float(base + e, 1);
     REQUIRE(t.run() == "");
-    for (uint32_t lane = 0; lane < 32 * kind.halves; lane++)
+    for (uint32_t lane = 0; lane < 32 * kind.num_halves; lane++)
       for (uint32_t e = 0; e < registers; e++) {
         uint32_t row = kind.family == Family::Gfx11   ? 2 * e + lane / 16
                        : kind.family == Family::Gfx12 ? e + 8 * (lane / 16)

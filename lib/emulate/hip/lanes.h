@@ -12,7 +12,7 @@ namespace tgc::hip {
 
 template <class T>
 struct Lanes {
-  alignas(64) T at[kLanes];
+  alignas(64) T at[kNumLanes];
   Lanes() {}
 };
 
@@ -28,8 +28,8 @@ inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32
   return room.at;
 }
 
-// read_words(), read_converted() and write_converted() are not inlined, because each of some thousand operations would
-// contain a copy.
+// read_words(), read_converted_lanes() and write_converted_lanes() are not inlined, because each of some thousand
+// operations would contain a copy.
 
 [[gnu::noinline]] inline void read_words(const Wave& w, const Source& from, int half, Lanes<uint32_t>& to) {
   if (!from.is_plain()) return read_operand_parts(w, from, half, 0x80000000u, to);
@@ -37,7 +37,7 @@ inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32
   TGC_LANES to.at[i] = value;
 }
 template <class T>
-[[gnu::noinline]] void read_converted(const Wave& w, const Source& from, int half, Lanes<T>& to) {
+[[gnu::noinline]] void read_converted_lanes(const Wave& w, const Source& from, int half, Lanes<T>& to) {
   if constexpr (sizeof(T) == 8) {
     Lanes<uint32_t> low_room, high_room;
     const uint32_t *low = words(w, from, half, 0, low_room), *high = words(w, from, half, 1, high_room);
@@ -61,7 +61,7 @@ template <class T>
     if (from.is_plain() && from.is_vector) return reinterpret_cast<const T*>(w.vector(from.place, uint32_t(half)));
     read_words(w, from, half, reinterpret_cast<Lanes<uint32_t>&>(room));
   } else {
-    read_converted(w, from, half, room);
+    read_converted_lanes(w, from, half, room);
   }
   return room.at;
 }
@@ -70,7 +70,7 @@ template <class T>
 // operands.
 inline void write_mask(Wave& w, uint32_t place, int half, uint32_t mask) {
   w.mask[half] = mask;
-  if (half + 1 == int(w.halves)) std::memcpy(w.s + place, w.mask, sizeof(uint32_t) * w.halves);
+  if (half + 1 == int(w.num_halves)) std::memcpy(w.s + place, w.mask, sizeof(uint32_t) * w.num_halves);
 }
 
 // Sets lane i of the register `place` to value(i), in the active lanes only.
@@ -100,29 +100,29 @@ inline T apply_output_modifiers(const Op& o, T x) {
 
 inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>& bits) {
   const uint32_t* before = w.vector(o.to, uint32_t(half));
-  if (o.to_part == Part::Word1)
+  if (o.result_part == Part::Word1)
     write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & 0xffff) | bits.at[i] << 16; });
-  else if (o.to_part == Part::Word0)
+  else if (o.result_part == Part::Word0)
     write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & 0xffff0000) | bits.at[i]; });
   else write_words<uint32_t>(w, o.to, half, [&](int i) { return bits.at[i]; });
 }
 
 template <class T>
-[[gnu::noinline]] void write_converted(Wave& w, const Op& o, int half, const Lanes<T>& t) {
-  bool finishes = std::is_floating_point_v<T> && (o.clamps_result || o.scale_exponent);
+[[gnu::noinline]] void write_converted_lanes(Wave& w, const Op& o, int half, const Lanes<T>& t) {
+  bool has_modifiers = std::is_floating_point_v<T> && (o.clamps_result || o.scale_exponent);
   if constexpr (sizeof(T) == 8) {
     Lanes<uint64_t> bits;
     TGC_LANES bits.at[i] = std::bit_cast<uint64_t>(t.at[i]);
     if constexpr (std::is_same_v<T, double>)
-      if (finishes)
-        for (int i = 0; i < kLanes; i++) bits.at[i] = std::bit_cast<uint64_t>(apply_output_modifiers(o, t.at[i]));
+      if (has_modifiers)
+        for (int i = 0; i < kNumLanes; i++) bits.at[i] = std::bit_cast<uint64_t>(apply_output_modifiers(o, t.at[i]));
     write_words<uint32_t>(w, o.to, half, [&](int i) { return uint32_t(bits.at[i]); });
     write_words<uint32_t>(w, o.to + 1, half, [&](int i) { return uint32_t(bits.at[i] >> 32); });
   } else {
     Lanes<uint32_t> bits;
     if constexpr (std::is_same_v<T, float>) {
-      if (finishes)
-        for (int i = 0; i < kLanes; i++) bits.at[i] = float_to_half(apply_output_modifiers(o, t.at[i]));
+      if (has_modifiers)
+        for (int i = 0; i < kNumLanes; i++) bits.at[i] = float_to_half(apply_output_modifiers(o, t.at[i]));
       else TGC_LANES bits.at[i] = float_to_half(t.at[i]);
     } else {
       TGC_LANES bits.at[i] = uint16_t(t.at[i]);
@@ -140,7 +140,7 @@ template <class T, class F>
   } else if constexpr (sizeof(T) != 4 || std::is_same_v<T, Half>) {
     Lanes<std::conditional_t<std::is_same_v<T, Half>, float, T>> t;
     TGC_LANES t.at[i] = value(i);
-    write_converted(w, o, half, t);
+    write_converted_lanes(w, o, half, t);
   } else {
     if constexpr (std::is_same_v<T, float>)
       if (o.clamps_result || o.scale_exponent) {
@@ -171,7 +171,7 @@ using SignatureOf = Signature<decltype(&decltype(F)::operator())>;
 template <auto F, class R, class... A>
 void vector_run(Wave& w, const Op& o) {
   const Source* from[] = {&o.a, &o.b, &o.c};
-  for (int half = 0; half < int(w.halves); half++) {
+  for (int half = 0; half < int(w.num_halves); half++) {
     std::tuple<Lanes<A>...> rooms;
     auto compute = [&](const A*... lanes) { write<R>(w, o, half, [&](int i) { return F(lanes[i]...); }); };
     [&]<size_t... I>(std::index_sequence<I...>) {

@@ -17,10 +17,10 @@ void atomic_run(Wave& w, const Op& o) {
     if constexpr (sizeof(T) == 8) out |= uint64_t(w.lane(place + 1, lane)) << 32;
     return out;
   };
-  each_active(w, [&](u32 lane) {
+  each_active_lane(w, [&](u32 lane) {
     if (at.host[lane] % sizeof(T))
       throw_fault(w, o, lane, kIllegalAddress,
-                  "changes " + hex(at.host[lane]) + ", which is no multiple of " + std::to_string(sizeof(T)));
+                  "changes " + hex_text(at.host[lane]) + ", which is no multiple of " + std::to_string(sizeof(T)));
     // for compare-and-swap, second_destination holds the expected value and register b the new value
     BitsOf<T> b = value(kOp == CompareAndSwap ? o.second_destination : o.b.place, lane);
     BitsOf<T> old = exchange<kOp, T>(at.host[lane], b, value(o.b.place, lane));
@@ -35,20 +35,21 @@ void atomic_run(Wave& w, const Op& o) {
 // and the expected value in consecutive registers; an LDS instruction has two operands, whose order changed in gfx11.
 void build_atomic(Builder& b) {
   allow_memory_modifiers(b);
-  Space space = space_of(b.name);
+  Space space = space_of_name(b.name);
   bool is_lds = space == Space::Lds, swaps = b.name.find("cmp") != b.name.npos;
   Op op = b.begin_op(b.row->run_op);
   op.bytes = b.row->count, op.num_words = uint8_t(op.bytes / 4);
   size_t least = is_lds ? (swaps ? 3 : 2) : space == Space::Global ? 3 : 2;
   op.is_load = b.operand_count() > least;
   size_t next = 0;
-  if (op.is_load) op.to = b.vector_place(b.operand(next++), op.num_words);
+  if (op.is_load) op.to = b.vector_register(b.operand(next++), op.num_words);
   const Operand &address = b.operand(next), &data = b.operand(next + 1);
-  take_address(b, op, space, address, space == Space::Global ? &b.operand(next + 2) : nullptr);
-  op.b = Source{.place = b.vector_place(data, swaps && !is_lds ? 2u * op.num_words : op.num_words), .is_vector = true};
+  set_address(b, op, space, address, space == Space::Global ? &b.operand(next + 2) : nullptr);
+  op.b =
+      Source{.place = b.vector_register(data, swaps && !is_lds ? 2u * op.num_words : op.num_words), .is_vector = true};
   op.second_destination = uint16_t(op.b.place + op.num_words);
   if (swaps && is_lds) {
-    op.second_destination = b.vector_place(b.operand(next + 2), op.num_words);
+    op.second_destination = b.vector_register(b.operand(next + 2), op.num_words);
     if (b.code.family == Family::Gfx9) std::swap(op.b.place, op.second_destination);
   }
   op.counter = is_lds ? Counter::Lds : !op.is_load && b.code.family != Family::Gfx9 ? Counter::Store : Counter::Load;

@@ -15,8 +15,8 @@ void build_compare(Builder& b) {
   op.a = b.source(b.operand(first), b.row->from[0]), op.b = b.source(b.operand(first + 1), b.row->from[1]);
   b.emit(op);
   if (!has_result) return;
-  Op copy = b.begin_op(opcodes().at(b.code.halves == 2 ? "s_mov_b64" : "s_mov_b32").run_op, false);
-  copy.a = Source{.place = uint16_t(kExec)}, copy.to = b.mask_place(b.operand(0));
+  Op copy = b.begin_op(opcode_table().at(b.code.num_halves == 2 ? "s_mov_b64" : "s_mov_b32").run_op, false);
+  copy.a = Source{.place = uint16_t(kExec)}, copy.to = b.mask_register(b.operand(0));
   b.emit(copy);
 }
 

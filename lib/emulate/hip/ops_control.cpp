@@ -10,14 +10,14 @@ namespace tgc::hip {
 namespace {
 
 void jump(Wave& w, const Op& o) {
-  if (w.jumps_left-- == 0) throw_fault(w, o, 0, kLaunchFailed, "exceeds the launch's limit of jumps");
+  if (w.num_jumps_left-- == 0) throw_fault(w, o, 0, kLaunchFailed, "exceeds the launch's limit of jumps");
   w.pc = o.target;
 }
 template <auto kTaken>
 void branch_run(Wave& w, const Op& o) {
   if (kTaken(w)) jump(w, o);
 }
-uint64_t vcc(const Wave& w) { return w.s[kVcc] | (w.halves == 2 ? uint64_t(w.s[kVcc + 1]) << 32 : 0); }
+uint64_t vcc(const Wave& w) { return w.s[kVcc] | (w.num_halves == 2 ? uint64_t(w.s[kVcc + 1]) << 32 : 0); }
 
 // Builds a jump. Its operand is a signed 16-bit distance, printed unsigned, in 4-byte words from the next instruction.
 void build_branch(Builder& b) {
@@ -82,8 +82,8 @@ void build_wait_for(Builder& b) {
 
 // Builds s_getpc, which writes the host address of the next instruction.
 void build_get_pc(Builder& b) {
-  Op op = b.begin_op(opcodes().at("s_mov_b64").run_op, false);
-  op.to = b.scalar_place(b.operand(0), 2);
+  Op op = b.begin_op(opcode_table().at("s_mov_b64").run_op, false);
+  op.to = b.scalar_register(b.operand(0), 2);
   op.a = b.constant(b.code.image_address + b.instruction->address + b.instruction->bytes, 2);
   b.emit(op);
 }

@@ -14,7 +14,7 @@ To saturated(From x) {
 template <int kByte>
 constexpr auto byte_to_float = [](u32 a) { return float(a >> (8 * kByte) & 0xff); };
 
-u32 toward_zero(float x) { return x != x ? 0x7fff : encode(x, kHalf, Rounding::Zero); }
+u32 toward_zero(float x) { return x != x ? 0x7fff : encode(x, kHalfLayout, Rounding::Zero); }
 
 template <const FloatLayout& kLayout>
 float of_fp8(u32 a) {
@@ -28,7 +28,7 @@ u16 two_fp8(float a, float b) {
 void build_two_fp8(Builder& b) {
   b.build_by_types();
   Op& op = b.code.ops.back();
-  if (op.to_part == Part::Whole) op.to_part = Part::Word0;
+  if (op.result_part == Part::Whole) op.result_part = Part::Word0;
 }
 
 template <const FloatLayout& kLayout>

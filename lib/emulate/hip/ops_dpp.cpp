@@ -63,10 +63,10 @@ constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // in Op::num_words, for t
 // the control's value, `bytes` the row mask (low 4 bits) and bank mask (high 4 bits), `num_words` the flags above.
 void permute_run(Wave& w, const Op& o) {
   const Control& control = kControls[size_t(o.scale_exponent)];
-  u32 lanes = w.halves * kLanes;
+  u32 lanes = w.num_halves * kNumLanes;
   uint64_t active = w.exec(), runs = 0;
   w.outer_exec[0] = w.s[kExec], w.outer_exec[1] = w.s[kExec + 1];
-  u32 given[2 * kLanes] = {};
+  u32 given[2 * kNumLanes] = {};
   for (u32 lane = 0; lane < lanes; lane++) {
     int from = control.from(lane, lanes, u32(o.offset));
     bool is_given = from != kNoLane && ((active >> from & 1) || (o.num_words & kFromInactive));
@@ -82,27 +82,27 @@ void restore_run(Wave& w, const Op&) { w.s[kExec] = w.outer_exec[0], w.s[kExec +
 
 // ds_bpermute_b32: each lane reads from lane (a + offset) / 4; inactive source lanes give 0.
 void backward_run(Wave& w, const Op& o) {
-  u32 lanes = w.halves * kLanes, given[2 * kLanes];
-  each_active(w, [&](u32 lane) {
+  u32 lanes = w.num_halves * kNumLanes, given[2 * kNumLanes];
+  each_active_lane(w, [&](u32 lane) {
     u32 from = (w.lane(o.a.place, lane) + u32(o.offset)) / 4 % lanes;
     given[lane] = w.exec() >> from & 1 ? w.lane(o.b.place, from) : 0;
   });
-  each_active(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
+  each_active_lane(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
 }
 // ds_permute_b32: each lane writes to lane (a + offset) / 4. The highest numbered writer wins; a lane without a writer
 // gets 0.
 void forward_run(Wave& w, const Op& o) {
-  u32 lanes = w.halves * kLanes, given[2 * kLanes] = {};
-  each_active(
+  u32 lanes = w.num_halves * kNumLanes, given[2 * kNumLanes] = {};
+  each_active_lane(
       w, [&](u32 lane) { given[(w.lane(o.a.place, lane) + u32(o.offset)) / 4 % lanes] = w.lane(o.b.place, lane); });
-  each_active(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
+  each_active_lane(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
 }
 void build_permutation(Builder& b) {
   allow_memory_modifiers(b);
   Op op = b.begin_op(b.row->run_op);
-  op.to = b.vector_place(b.operand(0), 1);
-  op.a = Source{.place = b.vector_place(b.operand(1), 1), .is_vector = true};
-  op.b = Source{.place = b.vector_place(b.operand(2), 1), .is_vector = true};
+  op.to = b.vector_register(b.operand(0), 1);
+  op.a = Source{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
+  op.b = Source{.place = b.vector_register(b.operand(2), 1), .is_vector = true};
   op.offset = int32_t(b.instruction->value("offset"));
   op.num_words = 1, op.counter = Counter::Lds, op.is_load = true;
   b.emit(op);
@@ -113,20 +113,20 @@ void build_permutation(Builder& b) {
 template <bool kOther>
 void within_rows_run(Wave& w, const Op& o) {
   uint64_t names = w.s[o.b.place] | uint64_t(w.s[o.c.place]) << 32;
-  u32 given[2 * kLanes];
-  each_active(w, [&](u32 lane) {
+  u32 given[2 * kNumLanes];
+  each_active_lane(w, [&](u32 lane) {
     u32 from = lane / kRow * kRow + u32(names >> (4 * (lane % kRow)) & 15);
     if (kOther) from ^= kRow;
     bool is_given = (w.exec() >> from & 1) || (o.num_words & kFromInactive);
     given[lane] = is_given ? w.lane(o.a.place, from) : (o.num_words & kZeroWhereNone) ? 0 : w.lane(o.to, lane);
   });
-  each_active(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
+  each_active_lane(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
 }
 void build_within_rows(Builder& b) {
   b.allow_modifiers({"op_sel"});
   Op op = b.begin_op(b.row->run_op);
-  op.to = b.vector_place(b.operand(0), 1);
-  op.a = Source{.place = b.vector_place(b.operand(1), 1), .is_vector = true};
+  op.to = b.vector_register(b.operand(0), 1);
+  op.a = Source{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
   op.b = b.source(b.operand(2), Type::U32), op.c = b.source(b.operand(3), Type::U32);
   if (op.b.is_vector || op.c.is_vector) b.refuse("the lanes are named in a vector register");
   const Modifier* flags = b.instruction->modifier("op_sel");
@@ -141,7 +141,7 @@ void build_within_rows(Builder& b) {
 void Builder::build_dpp() {
   const Instruction& whole = *instruction;
   Op permute = begin_op(permute_run, false), restore = begin_op(restore_run, false);
-  permute.clamps_result = false, permute.bytes = 0xff, permute.num_words = 0, permute.to = scratch(3).place;
+  permute.clamps_result = false, permute.bytes = 0xff, permute.num_words = 0, permute.to = scratch_source(3).place;
   Instruction plain = whole;
   for (std::string_view suffix : {"_e64_dpp", "_dpp"})
     if (plain.opcode.ends_with(suffix)) plain.opcode.remove_suffix(suffix.size());
@@ -166,11 +166,11 @@ void Builder::build_dpp() {
   auto first = std::ranges::find(plain.operands.begin() + !plain.operands.empty(), plain.operands.end(),
                                  Operand::Vector, &Operand::kind);
   if (first == plain.operands.end() || first->count != 1) refuse("its first source is no vector register");
-  permute.a = Source{.place = vector_place(*first, 1), .is_vector = true};
+  permute.a = Source{.place = vector_register(*first, 1), .is_vector = true};
   first->place = permute.to;
   emit(permute);
   instruction = &plain;
-  build_one();
+  build_instruction();
   instruction = &whole;
   emit(restore);
 }
@@ -188,8 +188,12 @@ void read_first_run(Wave& w, const Op& o) {
   u32 lane = w.exec() ? u32(std::countr_zero(w.exec())) : 0;
   w.s[o.to] = w.lane(o.a.place, lane);
 }
-void read_lane_run(Wave& w, const Op& o) { w.s[o.to] = w.lane(o.a.place, w.s[o.b.place] & (w.halves * kLanes - 1)); }
-void write_lane_run(Wave& w, const Op& o) { w.lane(o.to, w.s[o.b.place] & (w.halves * kLanes - 1)) = w.s[o.a.place]; }
+void read_lane_run(Wave& w, const Op& o) {
+  w.s[o.to] = w.lane(o.a.place, w.s[o.b.place] & (w.num_halves * kNumLanes - 1));
+}
+void write_lane_run(Wave& w, const Op& o) {
+  w.lane(o.to, w.s[o.b.place] & (w.num_halves * kNumLanes - 1)) = w.s[o.a.place];
+}
 
 // Starts an operation that runs once, independent of EXEC.
 Op begin_scalar(Builder& b) {
@@ -198,21 +202,21 @@ Op begin_scalar(Builder& b) {
 }
 void build_read_first(Builder& b) {
   Op op = begin_scalar(b);
-  op.to = b.scalar_place(b.operand(0), 1);
-  op.a = Source{.place = b.vector_place(b.operand(1), 1), .is_vector = true};
+  op.to = b.scalar_register(b.operand(0), 1);
+  op.a = Source{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
   b.emit(op);
 }
 void build_read_lane(Builder& b) {
   Op op = begin_scalar(b);
-  op.to = b.scalar_place(b.operand(0), 1);
-  op.a = Source{.place = b.vector_place(b.operand(1), 1), .is_vector = true};
+  op.to = b.scalar_register(b.operand(0), 1);
+  op.a = Source{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
   op.b = b.source(b.operand(2), Type::U32);
   if (op.b.is_vector) b.refuse("the lane is in a vector register");
   b.emit(op);
 }
 void build_write_lane(Builder& b) {
   Op op = begin_scalar(b);
-  op.to = b.vector_place(b.operand(0), 1);
+  op.to = b.vector_register(b.operand(0), 1);
   op.a = b.source(b.operand(1), Type::U32), op.b = b.source(b.operand(2), Type::U32);
   if (op.a.is_vector || op.b.is_vector) b.refuse("an operand in a vector register");
   b.emit(op);
@@ -221,7 +225,7 @@ void build_write_lane(Builder& b) {
 // v_mbcnt: d = b + number of set bits below this lane in the lower or, if kUpper, upper 32 bits of the mask.
 template <bool kUpper>
 void count_below_run(Wave& w, const Op& o) {
-  for (int half = 0; half < int(w.halves); half++) {
+  for (int half = 0; half < int(w.num_halves); half++) {
     Lanes<u32> ra, rb;
     const u32 *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb);
     write_words<u32>(w, o.to, half, [&](int i) {

@@ -10,7 +10,7 @@ template <class T>
 T fused(T a, T b, T c) {
   if constexpr (std::is_same_v<T, Half>) {
     double sum = add_to_odd(double(a) * double(b), double(c));
-    return Half(half_to_float(uint16_t(encode(sum, kHalf))));
+    return Half(half_to_float(uint16_t(encode(sum, kHalfLayout))));
   } else {
     return std::fma(a, b, c);
   }
@@ -33,10 +33,10 @@ Row accumulating_row() {
   row.build_ops = [](Builder& b) {
     b.allow_modifiers({"clamp", "mul", "div"});
     Op op = b.begin_op(b.row->run_op);
-    op.to = b.vector_place(b.operand(0), words_of(b.row->to));
+    op.to = b.vector_register(b.operand(0), num_words_of(b.row->to));
     op.a = b.source(b.operand(1), b.row->to), op.b = b.source(b.operand(2), b.row->to);
     op.c = b.source(b.operand(0), b.row->to);
-    if (is_16_bit(b.row->to) && b.code.family != Family::Gfx9) op.to_part = Part::Word0;
+    if (is_16_bit(b.row->to) && b.code.family != Family::Gfx9) op.result_part = Part::Word0;
     b.emit(op);
   };
   return row;
@@ -157,11 +157,11 @@ T scaled(T value, T denominator, T numerator, bool& scales) {
 
 template <class T>
 void div_scale_run(Wave& w, const Op& o) {
-  for (int half = 0; half < int(w.halves); half++) {
+  for (int half = 0; half < int(w.num_halves); half++) {
     Lanes<T> ra, rb, rc, out;
     const T *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb), *c = read(w, o.c, half, rc);
     u32 mask = 0;
-    for (int i = 0; i < kLanes; i++) {
+    for (int i = 0; i < kNumLanes; i++) {
       bool scales;
       out.at[i] = scaled(a[i], b[i], c[i], scales);
       mask |= u32(scales) << i;
@@ -172,7 +172,7 @@ void div_scale_run(Wave& w, const Op& o) {
 }
 template <class T>
 void div_fmas_run(Wave& w, const Op& o) {
-  for (int half = 0; half < int(w.halves); half++) {
+  for (int half = 0; half < int(w.num_halves); half++) {
     Lanes<T> ra, rb, rc;
     const T *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb), *c = read(w, o.c, half, rc);
     u32 mask = w.s[kVcc + half];
@@ -205,8 +205,8 @@ void add_division(Table& t, const std::string& type) {
   Row scale{.run_op = div_scale_run<T>, .is_vector = true, .build_ops = [](Builder& b) {
               b.allow_modifiers({});
               Op op = b.begin_op(b.row->run_op);
-              op.to = b.vector_place(b.operand(0), words_of(type_of<T>())),
-              op.second_destination = b.mask_place(b.operand(1));
+              op.to = b.vector_register(b.operand(0), num_words_of(type_of<T>())),
+              op.second_destination = b.mask_register(b.operand(1));
               op.a = b.source(b.operand(2), type_of<T>()), op.b = b.source(b.operand(3), type_of<T>());
               op.c = b.source(b.operand(4), type_of<T>());
               b.emit(op);
@@ -222,7 +222,7 @@ void add_division(Table& t, const std::string& type) {
 void build_mix(Builder& b) {
   b.allow_modifiers({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
   Op op = b.begin_op(b.row->run_op);
-  op.to = b.vector_place(b.operand(0), 1);
+  op.to = b.vector_register(b.operand(0), 1);
   Source* from[] = {&op.a, &op.b, &op.c};
   auto bit = [&](const char* name, size_t n) {
     const Modifier* m = b.instruction->modifier(name);
@@ -232,12 +232,12 @@ void build_mix(Builder& b) {
     bool is_half = bit("op_sel_hi", n);
     *from[n] = b.source(b.operand(n + 1), Type::F32);
     if (is_half && b.operand(n + 1).kind == Operand::Float)
-      *from[n] = b.constant(encode(b.operand(n + 1).float_value, kHalf), 1),
+      *from[n] = b.constant(encode(b.operand(n + 1).float_value, kHalfLayout), 1),
       from[n]->is_negative = b.operand(n + 1).is_negative;
     from[n]->is_half = is_half;
     if (is_half) from[n]->part = bit("op_sel", n) ? Part::Word1 : Part::Word0;
   }
-  if (b.name != "v_fma_mix_f32") op.to_part = b.name == "v_fma_mixhi_f16" ? Part::Word1 : Part::Word0;
+  if (b.name != "v_fma_mix_f32") op.result_part = b.name == "v_fma_mixhi_f16" ? Part::Word1 : Part::Word0;
   b.emit(op);
 }
 

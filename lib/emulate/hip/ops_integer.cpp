@@ -29,7 +29,7 @@ void add_order(Table& t, const std::string& type) {
 // Adds or subtracts with carry out and, if kTakesCarry, carry in. F(a, b, carry) is the 64-bit result.
 template <auto F, bool kTakesCarry>
 void carry_run(Wave& w, const Op& o) {
-  for (int half = 0; half < int(w.halves); half++) {
+  for (int half = 0; half < int(w.num_halves); half++) {
     Lanes<u32> ra, rb, out;
     const u32 *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb);
     u32 in = kTakesCarry ? w.s[o.c.place + half] : 0, carry = 0;
@@ -46,9 +46,9 @@ void carry_run(Wave& w, const Op& o) {
 void build_carry(Builder& b) {
   b.allow_modifiers({});
   Op op = b.begin_op(b.row->run_op);
-  op.to = b.vector_place(b.operand(0), 1), op.second_destination = b.mask_place(b.operand(1));
+  op.to = b.vector_register(b.operand(0), 1), op.second_destination = b.mask_register(b.operand(1));
   op.a = b.source(b.operand(2), Type::U32), op.b = b.source(b.operand(3), Type::U32);
-  if (b.row->count == 3) op.c = Source{.place = b.mask_place(b.operand(4))};
+  if (b.row->count == 3) op.c = Source{.place = b.mask_register(b.operand(4))};
   b.emit(op);
 }
 template <auto F>
@@ -63,7 +63,7 @@ constexpr auto kSubReversed = [](u64 a, u64 b, u64 c) { return b - a - c; };
 // In "v_mad_u64_u32 v[0:1], vcc_lo, v2, v3, v[4:5]", the second result is the carry out of the 64-bit sum.
 template <class T>
 void wide_mad_run(Wave& w, const Op& o) {
-  for (int half = 0; half < int(w.halves); half++) {
+  for (int half = 0; half < int(w.num_halves); half++) {
     Lanes<T> ra, rb;
     Lanes<u64> rc, out;
     const T *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb);
@@ -81,7 +81,7 @@ void wide_mad_run(Wave& w, const Op& o) {
 void build_wide_mad(Builder& b) {
   b.allow_modifiers({});
   Op op = b.begin_op(b.row->run_op);
-  op.to = b.vector_place(b.operand(0), 2), op.second_destination = b.mask_place(b.operand(1));
+  op.to = b.vector_register(b.operand(0), 2), op.second_destination = b.mask_register(b.operand(1));
   Type type = b.row->from[0];
   op.a = b.source(b.operand(2), type), op.b = b.source(b.operand(3), type);
   op.c = b.source(b.operand(4), Type::I64 == type ? Type::I64 : Type::U64);

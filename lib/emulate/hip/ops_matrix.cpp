@@ -63,7 +63,7 @@ void matrix_run(Wave& w, const Op& o) {
   constexpr uint32_t kMost = 32;  // upper bound of m, n and k
   float a[kMost * kMost], b[kMost * kMost];
   double sum[kMost * kMost];
-  uint32_t lanes = w.halves * kLanes, registers = l.m * l.n / lanes;
+  uint32_t lanes = w.num_halves * kNumLanes, registers = l.m * l.n / lanes;
   for (uint32_t lane = 0; lane < (l.is_doubled ? l.m : lanes); lane++)
     for (uint32_t e = 0; e < l.in_lane; e++) {
       uint32_t k = l.k_of(lane, e);
@@ -91,7 +91,8 @@ void matrix_run(Wave& w, const Op& o) {
     u32& to = w.lane(o.to + at, lane);
     if (shape.is_integer) to = u32(int64_t(from));
     else if (!is_half) to = std::bit_cast<u32>(float(from));
-    else to = (to & ~(0xffffu << shift)) | encode(from, shape.to == Element::F16 ? kHalf : kBfloat) << shift;
+    else
+      to = (to & ~(0xffffu << shift)) | encode(from, shape.to == Element::F16 ? kHalfLayout : kBfloatLayout) << shift;
   });
 }
 
@@ -110,16 +111,17 @@ void build_matrix(Builder& b) {
   b.allow_modifiers({});
   const Shape& shape = shapes()[b.row->count];
   const Layout& l = shape.layout;
-  uint32_t lanes = b.code.halves * kLanes;
-  if ((l.family == Family::Gfx9) != (b.code.halves == 2)) b.refuse("not supported in waves of this size");
+  uint32_t lanes = b.code.num_halves * kNumLanes;
+  if ((l.family == Family::Gfx9) != (b.code.num_halves == 2)) b.refuse("not supported in waves of this size");
   uint32_t from = l.in_lane * (shape.from == Element::F32 ? 4 : shape.from <= Element::Bf16 ? 2 : 1) / 4;
   uint32_t to = l.m * l.n / lanes / (l.packs_result && shape.to != Element::F32 ? 2 : 1);
   Op op = b.begin_op(b.row->run_op);
   op.num_words = b.row->count;
-  op.to = b.vector_place(b.operand(0), to);
-  op.a = Source{.place = b.vector_place(b.operand(1), from), .is_vector = true};
-  op.b = Source{.place = b.vector_place(b.operand(2), from), .is_vector = true};
-  if (b.operand(3).kind == Operand::Vector) op.c = Source{.place = b.vector_place(b.operand(3), to), .is_vector = true};
+  op.to = b.vector_register(b.operand(0), to);
+  op.a = Source{.place = b.vector_register(b.operand(1), from), .is_vector = true};
+  op.b = Source{.place = b.vector_register(b.operand(2), from), .is_vector = true};
+  if (b.operand(3).kind == Operand::Vector)
+    op.c = Source{.place = b.vector_register(b.operand(3), to), .is_vector = true};
   else op.c = b.source(b.operand(3), Type::F32);
   b.emit(op);
 }

@@ -35,20 +35,20 @@ void load_run(Wave& w, const Op& o) {
   Addresses at;
   find_addresses<kSpace>(w, o, Access::Load, at);
   if constexpr (kForm == Form::Words) {
-    if (at.is_row && o.num_words == 1) {
-      for (u32 half = 0; half < w.halves; half++)
-        std::memcpy(w.vector(o.to, half), reinterpret_cast<void*>(at.host[half * kLanes]), kLanes * sizeof(u32));
+    if (at.is_contiguous && o.num_words == 1) {
+      for (u32 half = 0; half < w.num_halves; half++)
+        std::memcpy(w.vector(o.to, half), reinterpret_cast<void*>(at.host[half * kNumLanes]), kNumLanes * sizeof(u32));
       return;
     }
     for (u32 word = 0; word < o.num_words; word++)
-      for (u32 half = 0; half < w.halves; half++) {
+      for (u32 half = 0; half < w.num_halves; half++) {
         u32 active = w.exec(half), *to = w.vector(o.to + word, half);
-        const uint64_t* from = at.host + half * kLanes;
-        for (int i = 0; i < kLanes; i++)
+        const uint64_t* from = at.host + half * kNumLanes;
+        for (int i = 0; i < kNumLanes; i++)
           if (active >> i & 1) std::memcpy(to + i, reinterpret_cast<std::byte*>(from[i]) + 4 * word, 4);
       }
   } else {
-    each_active(w, [&](u32 lane) {
+    each_active_lane(w, [&](u32 lane) {
       u32& to = w.lane(o.to, lane);
       to = extended(reinterpret_cast<std::byte*>(at.host[lane]), kForm, to);
     });
@@ -60,12 +60,13 @@ void store_run(Wave& w, const Op& o) {
   if (w.exec() == 0) return;
   Addresses at;
   find_addresses<kSpace>(w, o, Access::Store, at);
-  if (at.is_row && o.bytes == 4) {
-    for (u32 half = 0; half < w.halves; half++)
-      std::memcpy(reinterpret_cast<void*>(at.host[half * kLanes]), w.vector(o.b.place, half), kLanes * sizeof(u32));
+  if (at.is_contiguous && o.bytes == 4) {
+    for (u32 half = 0; half < w.num_halves; half++)
+      std::memcpy(reinterpret_cast<void*>(at.host[half * kNumLanes]), w.vector(o.b.place, half),
+                  kNumLanes * sizeof(u32));
     return;
   }
-  each_active(w, [&](u32 lane) {
+  each_active_lane(w, [&](u32 lane) {
     std::byte* to = reinterpret_cast<std::byte*>(at.host[lane]);
     if (o.bytes < 4) {
       u32 value = w.lane(o.b.place, lane) >> (kHigh ? 16 : 0);
@@ -78,15 +79,15 @@ void store_run(Wave& w, const Op& o) {
 
 void build_access(Builder& b) {
   allow_memory_modifiers(b);
-  Space space = space_of(b.name);
+  Space space = space_of_name(b.name);
   bool stores = b.row->to == Type::None;
   Op op = b.begin_op(b.row->run_op);
   op.bytes = b.row->count, op.num_words = uint8_t(std::max(1, op.bytes / 4));
   bool has_scalar = space == Space::Global || space == Space::Private;
   size_t address = stores ? 0 : 1, last = 2;
-  take_address(b, op, space, b.operand(address), has_scalar ? &b.operand(last) : nullptr);
-  if (stores) op.b = Source{.place = b.vector_place(b.operand(1), op.num_words), .is_vector = true};
-  else op.to = b.vector_place(b.operand(0), op.num_words);
+  set_address(b, op, space, b.operand(address), has_scalar ? &b.operand(last) : nullptr);
+  if (stores) op.b = Source{.place = b.vector_register(b.operand(1), op.num_words), .is_vector = true};
+  else op.to = b.vector_register(b.operand(0), op.num_words);
   // since gfx10, stores have a counter of their own; gfx9 counts them with the loads
   op.counter = space == Space::Lds                       ? Counter::Lds
                : stores && b.code.family != Family::Gfx9 ? Counter::Store
@@ -102,14 +103,14 @@ void build_two(Builder& b) {
   bool stores = b.row->to == Type::None;
   int scale = b.row->count * ((b.name.find("st64") != b.name.npos || b.name.find("stride64") != b.name.npos) ? 64 : 1);
   u32 words = u32(b.row->count) / 4;
-  uint16_t to = stores ? 0 : b.vector_place(b.operand(0), 2 * words);
+  uint16_t to = stores ? 0 : b.vector_register(b.operand(0), 2 * words);
   size_t first = b.code.ops.size();
   for (u32 n = 0; n < 2; n++) {
     Op op = b.begin_op(b.row->run_op);
     op.bytes = b.row->count, op.num_words = uint8_t(words);
-    take_address(b, op, Space::Lds, b.operand(stores ? 0 : 1), nullptr);
+    set_address(b, op, Space::Lds, b.operand(stores ? 0 : 1), nullptr);
     op.offset = int32_t(b.instruction->value(n ? "offset1" : "offset0")) * scale;
-    if (stores) op.b = Source{.place = b.vector_place(b.operand(1 + n), words), .is_vector = true};
+    if (stores) op.b = Source{.place = b.vector_register(b.operand(1 + n), words), .is_vector = true};
     else op.to = uint16_t(to + n * words);
     op.counter = Counter::Lds, op.is_load = !stores;
     b.emit(op);
@@ -190,17 +191,17 @@ void scalar_load_run(Wave& w, const Op& o) {
   uint64_t there = std::min<uint64_t>(4u * o.num_words, range->end - from);
   std::memset(w.s + o.to, 0, 4u * o.num_words);
   std::memcpy(w.s + o.to, reinterpret_cast<void*>(from), there);
-  if (w.group->race_detector) watch_race(w, o, 0, from, u32(there), Access::Load);
+  if (w.group->race_detector) check_race(w, o, 0, from, u32(there), Access::Load);
 }
 void build_scalar_load(Builder& b) {
   allow_memory_modifiers(b);
   Op op = b.begin_op(b.row->run_op, false);
   op.num_words = b.row->count;
-  op.to = b.scalar_place(b.operand(0), op.num_words);
-  op.a = Source{.place = b.scalar_place(b.operand(1), 2)};
+  op.to = b.scalar_register(b.operand(0), op.num_words);
+  op.a = Source{.place = b.scalar_register(b.operand(1), 2)};
   op.b = b.constant(0, 1);
   const Operand& offset = b.operand(2);
-  if (offset.kind == Operand::Scalar) op.b = Source{.place = b.scalar_place(offset, 1)};
+  if (offset.kind == Operand::Scalar) op.b = Source{.place = b.scalar_register(offset, 1)};
   else if (offset.kind == Operand::Integer) op.offset = int32_t(offset.integer);
   op.offset += int32_t(b.instruction->value("offset"));
   op.counter = Counter::Scalar, op.is_load = true;

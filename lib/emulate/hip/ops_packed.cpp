@@ -36,29 +36,30 @@ void build_packed(Builder& b) {
   if (auto end = single.find("_u16");
       end != single.npos && (single.starts_with("v_add_") || single.starts_with("v_sub_")))
     single.insert(5, "_nc");
-  const Row& row = opcodes().at(single);
+  const Row& row = opcode_table().at(single);
   Type type = row.to;
   bool accumulates = single.starts_with("v_fmac");
   if (accumulates) b.refuse("packed fmac is not supported");
   if (b.operand_count() != row.count + 1u) b.refuse("a wrong number of operands");
   for (bool upper : {false, true}) {
     Op op = b.begin_op(row.run_op);
-    op.to = uint16_t(kScratch + upper);
+    op.to = uint16_t(kFirstScratch + upper);
     Source* from[] = {&op.a, &op.b, &op.c};
     for (size_t n = 0; n < row.count; n++) *from[n] = part_of(b, n, type, upper);
     b.emit(op);
   }
   if (type == Type::F32) {
-    uint16_t to = b.vector_place(b.operand(0), 2);
+    uint16_t to = b.vector_register(b.operand(0), 2);
     for (uint16_t n = 0; n < 2; n++) {
-      Op move = b.begin_op(opcodes().at("v_mov_b32").run_op);
-      move.clamps_result = false, move.a = b.scratch(n), move.to = uint16_t(to + n);
+      Op move = b.begin_op(opcode_table().at("v_mov_b32").run_op);
+      move.clamps_result = false, move.a = b.scratch_source(n), move.to = uint16_t(to + n);
       b.emit(move);
     }
     return;
   }
-  Op pack = b.begin_op(opcodes().at("v_pack_b32_f16").run_op);
-  pack.clamps_result = false, pack.to = b.vector_place(b.operand(0), 1), pack.a = b.scratch(0), pack.b = b.scratch(1);
+  Op pack = b.begin_op(opcode_table().at("v_pack_b32_f16").run_op);
+  pack.clamps_result = false, pack.to = b.vector_register(b.operand(0), 1), pack.a = b.scratch_source(0),
+  pack.b = b.scratch_source(1);
   b.emit(pack);
 }
 
@@ -68,13 +69,13 @@ void build_packed_move(Builder& b) {
   for (size_t n = 0; n < 2; n++) {
     Operand o = b.operand(n + 1);
     if (o.is_register()) o.place += bit(b, "op_sel", n, n == 1), o.count = 1;
-    Op move = b.begin_op(opcodes().at("v_mov_b32").run_op);
-    move.a = b.source(o, Type::F32), move.to = uint16_t(kScratch + n);
+    Op move = b.begin_op(opcode_table().at("v_mov_b32").run_op);
+    move.a = b.source(o, Type::F32), move.to = uint16_t(kFirstScratch + n);
     b.emit(move);
   }
   for (uint16_t n = 0; n < 2; n++) {
-    Op move = b.begin_op(opcodes().at("v_mov_b32").run_op);
-    move.a = b.scratch(n), move.to = uint16_t(b.vector_place(b.operand(0), 2) + n);
+    Op move = b.begin_op(opcode_table().at("v_mov_b32").run_op);
+    move.a = b.scratch_source(n), move.to = uint16_t(b.vector_register(b.operand(0), 2) + n);
     b.emit(move);
   }
 }
@@ -90,7 +91,7 @@ void build_dot4(Builder& b) {  // neg_lo says which operands are signed
   static constexpr Row kRows[] = {vector_row<dot4<uint8_t, uint8_t>>(), vector_row<dot4<int8_t, uint8_t>>(),
                                   vector_row<dot4<uint8_t, int8_t>>(), vector_row<dot4<int8_t, int8_t>>()};
   Op op = b.begin_op(kRows[bit(b, "neg_lo", 0, false) + 2 * bit(b, "neg_lo", 1, false)].run_op);
-  op.to = b.vector_place(b.operand(0), 1);
+  op.to = b.vector_register(b.operand(0), 1);
   op.a = b.source(b.operand(1), Type::U32), op.b = b.source(b.operand(2), Type::U32);
   op.c = b.source(b.operand(3), Type::U32);
   b.emit(op);

@@ -87,7 +87,7 @@ void build_k(Builder& b) {
   op.a = b.source(to, Type::U32);
   bool is_unsigned = b.row->from[1] == Type::U32;
   op.b = b.constant(is_unsigned ? u32(uint16_t(value.integer)) : u32(i32(int16_t(value.integer))), 1);
-  if (!compares) op.to = b.scalar_place(to, 1);
+  if (!compares) op.to = b.scalar_register(to, 1);
   if (b.name == "s_movk_i32") op.a = op.b;
   b.emit(op);
 }

@@ -61,7 +61,7 @@ constexpr Row read_modify_write_row() {
   row.build_ops = [](Builder& b) {
     b.allow_modifiers({});
     Op op = b.begin_op(b.row->run_op, false);
-    op.to = b.scalar_place(b.operand(0), words_of(b.row->to));
+    op.to = b.scalar_register(b.operand(0), num_words_of(b.row->to));
     Source* from[] = {&op.a, &op.b, &op.c};
     for (size_t n = 0; n < b.row->count; n++) {
       *from[n] = b.source(b.operand(n), b.row->from[n]);

@@ -15,9 +15,10 @@ namespace tgc::hip {
 class TestWave {
  public:
   // `text` has one instruction per line, at the addresses 0x100, 0x104, ...; s_endpgm is appended. Throws Failure.
-  explicit TestWave(std::string text, Family family = Family::Gfx11, uint32_t halves = 1) : assembly_(std::move(text)) {
+  explicit TestWave(std::string text, Family family = Family::Gfx11, uint32_t num_halves = 1)
+      : assembly_(std::move(text)) {
     assembly_ += "\ns_endpgm";
-    code.name = "k", code.family = family, code.halves = halves;
+    code.name = "k", code.family = family, code.num_halves = num_halves;
     code.descriptor.private_bytes = 64;
     for (std::string_view line : lines_of(assembly_)) {
       if (trimmed(line).empty()) continue;
@@ -30,15 +31,16 @@ class TestWave {
     }
     code.has_waits = true;
     Builder(code).build_ops();
-    scalar_.resize(code.num_scalars()), vector_.resize(size_t(kVectors) * halves * kLanes), own_.resize(64 * 64);
+    scalar_.resize(code.num_scalars()), vector_.resize(size_t(kVectorFileSize) * num_halves * kNumLanes),
+        own_memory_.resize(64 * 64);
     std::ranges::copy(code.constants, scalar_.begin() + kConstants);
     launch.code = &code;
-    launch.block = {halves * kLanes, 1, 1};
+    launch.block = {num_halves * kNumLanes, 1, 1};
     group.launch = &launch;
-    group.lds_bytes.resize(1024), group.is_stored.resize(1024, 1);
-    wave.s = scalar_.data(), wave.v = vector_.data(), wave.halves = halves;
-    wave.group = &group, wave.code = &code, wave.private_memory = own_.data();
-    wave.s[kExec] = UINT32_MAX, wave.s[kExec + 1] = halves == 2 ? UINT32_MAX : 0;
+    group.lds_memory.resize(1024), group.is_stored.resize(1024, 1);
+    wave.s = scalar_.data(), wave.v = vector_.data(), wave.num_halves = num_halves;
+    wave.group = &group, wave.code = &code, wave.private_memory = own_memory_.data();
+    wave.s[kExec] = UINT32_MAX, wave.s[kExec + 1] = num_halves == 2 ? UINT32_MAX : 0;
   }
 
   // Returns the fault's text, or "". With `watches`, checks wait instructions as --race does.
@@ -51,7 +53,7 @@ class TestWave {
     return "";
   }
   void set(uint32_t place, uint32_t value) {
-    for (uint32_t lane = 0; lane < wave.halves * kLanes; lane++) wave.lane(place, lane) = value;
+    for (uint32_t lane = 0; lane < wave.num_halves * kNumLanes; lane++) wave.lane(place, lane) = value;
   }
   void set_float(uint32_t place, float value) { set(place, std::bit_cast<uint32_t>(value)); }
   float as_float(uint32_t place, uint32_t lane = 0) const { return std::bit_cast<float>(wave.lane(place, lane)); }
@@ -65,7 +67,7 @@ class TestWave {
   std::string assembly_;
   uint64_t address_ = 0x100;
   std::vector<uint32_t> scalar_, vector_;
-  std::vector<std::byte> own_;
+  std::vector<std::byte> own_memory_;
 };
 
 // Compiles a kernel 'k' with this LLVM IR body, with the compiler of the AMD:LLVM device.
@@ -77,7 +79,7 @@ inline std::string code_object(const std::string& parameters, const std::string&
       "define amdgpu_kernel void @k(" +
       parameters + ") {\n" + body + "\nret void\n}\n";
   job.name = "k", job.annotates_lines = true;
-  return compile_uncached(job, Artifact::Binary).value_or_throw();
+  return compile_without_cache(job, Artifact::Binary).value_or_throw();
 }
 
 }  // namespace tgc::hip

@@ -27,11 +27,11 @@ void Waits::check_operands(Wave& w, const Op& o) {
   for (size_t n = 0; n < i.operands.size(); n++) {
     const Operand& operand = i.operands[n];
     if (!operand.is_register()) continue;
-    uint32_t first = operand.place + (operand.kind == Operand::Scalar ? kVectors : 0);
+    uint32_t first = operand.place + (operand.kind == Operand::Scalar ? kVectorFileSize : 0);
     for (uint32_t k = first; k < first + operand.count; k++) {
       const PendingLoad& p = pending_loads_[k];
       bool is_next = n == 0 && o.is_load && o.counter == p.counter && p.counter != Counter::Scalar;
-      if (is_open(p) && !is_next)
+      if (is_pending(p) && !is_next)
         throw_fault(w, o, 0, kLaunchFailed,
                     "uses '" + std::string(operand.text) +
                   "' before it waits for what fills it: " + w.code->describe(p.instruction));
@@ -39,14 +39,15 @@ void Waits::check_operands(Wave& w, const Op& o) {
   }
   if (o.counter == Counter::None) return;
   uint64_t number = ++num_issued_[size_t(o.counter)];
-  if (!o.is_load && o.counter == Counter::Lds) last_store_ = number;
+  if (!o.is_load && o.counter == Counter::Lds) last_store_number_ = number;
   if (!o.is_load) return;
   for (uint32_t k = 0; k < o.num_words; k++)
-    pending_loads_[o.to + k + (o.counter == Counter::Scalar ? kVectors : 0)] = {number, o.instruction, o.counter};
+    pending_loads_[o.to + k + (o.counter == Counter::Scalar ? kVectorFileSize : 0)] = {number, o.instruction,
+                                                                                       o.counter};
 }
 
 void Waits::check_barrier(Wave& w, const Op& o) const {
-  if (last_store_ > num_done_[size_t(Counter::Lds)])
+  if (last_store_number_ > num_done_[size_t(Counter::Lds)])
     throw_fault(w, o, 0, kLaunchFailed, "reaches a barrier before it waits for what it stored to shared memory");
 }
 

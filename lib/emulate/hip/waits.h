@@ -25,12 +25,12 @@ class Waits {
     uint32_t instruction = 0;
     Counter counter = Counter::None;
   };
-  bool is_open(const PendingLoad& p) const { return p.number > num_done_[size_t(p.counter)]; }
+  bool is_pending(const PendingLoad& p) const { return p.number > num_done_[size_t(p.counter)]; }
   // the last load into each vector register, then into each scalar register
-  std::array<PendingLoad, kVectors + kConstants> pending_loads_{};
+  std::array<PendingLoad, kVectorFileSize + kConstants> pending_loads_{};
   // for each Counter: the number of operations issued, and the number completed
   std::array<uint64_t, 5> num_issued_{}, num_done_{};
-  uint64_t last_store_ = 0;                               // sequence number of the last LDS store
+  uint64_t last_store_number_ = 0;                        // sequence number of the last LDS store
 };
 
 // Returns the operation of a wait. Op::bytes is the Counter, Op::offset the number that may remain outstanding.

@@ -14,22 +14,23 @@ void* Runner::threadgroup(uint32_t number, uint64_t bytes, const char* name, uin
 
 void Runner::watch_access(const Access& a, uint64_t at) {
   if (auto never = memory_.first_unstored_byte(a))
-    report_fault("reads threadgroup memory that no thread of the group has stored, " + memory_.place_within(*never),
+    report_fault("reads threadgroup memory that no thread of the group has stored, " + memory_.describe_address(*never),
                  at);
   uint64_t entry = reinterpret_cast<uint64_t>(grid_.entry);
   if (auto race = memory_.race(a, running_thread_, uint32_t(at - entry)))
     report_fault(std::string(a.is_store ? "stores" : "reads") + " what thread " +
-             coordinates_text(position_of(race->other.thread).thread) + (race->other.is_store() ? " stored" : " read") +
-             " with no barrier between, " + memory_.place_within(race->address),
-         at, entry + uint64_t(int32_t(race->other.instruction)));
+                     coordinates_text(position_of_thread(race->other.thread).thread) +
+                     (race->other.is_store() ? " stored" : " read") + " with no barrier between, " +
+                     memory_.describe_address(race->address),
+                 at, entry + uint64_t(int32_t(race->other.instruction)));
 }
 
-void Runner::fail_access(const Access& a, uint64_t at) {
+void Runner::report_access_fault(const Access& a, uint64_t at) {
   std::string what = std::string(a.is_store ? "stores " : "reads ") + std::to_string(a.bytes) + " bytes ";
   bool inside = memory_.contains_access(a);
-  report_fault(
-      what + (inside ? "at an address that is no multiple of that" : "out of bounds, " + memory_.describe_outside(a)),
-      at);
+  report_fault(what + (inside ? "at an address that is no multiple of that"
+                              : "out of bounds, " + memory_.describe_out_of_range(a)),
+               at);
 }
 
 namespace {

@@ -84,22 +84,22 @@ Runner& Runner::current_runner() { return *running; }
 Runner::Runner(const Grid& grid)
     : grid_(grid),
       memory_(grid.memory, grid.checks_races),
-      group_threads_(grid.threads[0] * grid.threads[1] * grid.threads[2]),
-      waiting_threads_(group_threads_) {}
+      num_group_threads_(grid.threads[0] * grid.threads[1] * grid.threads[2]),
+      waiting_threads_(num_group_threads_) {}
 
 std::optional<Fault> Runner::run() {
   Runner* outer = std::exchange(running, this);
   auto [nx, ny, nz] = grid_.groups;
-  for (uint32_t z = 0; z < nz && !fault_; z++)
-    for (uint32_t y = 0; y < ny && !fault_; y++)
-      for (uint32_t x = 0; x < nx && !fault_; x++) run_group({x, y, z});
+  for (uint32_t z = 0; z < nz && !first_fault_; z++)
+    for (uint32_t y = 0; y < ny && !first_fault_; y++)
+      for (uint32_t x = 0; x < nx && !first_fault_; x++) run_group({x, y, z});
   running = outer;
-  return std::move(fault_);
+  return std::move(first_fault_);
 }
 
-Position Runner::position_of(uint32_t thread) const {
+Position Runner::position_of_thread(uint32_t thread) const {
   auto [x, y, z] = grid_.threads;
-  return {group_, grid_.groups, {thread % x, thread / x % y, thread / x / y}, grid_.threads};
+  return {group_id_, grid_.groups, {thread % x, thread / x % y, thread / x / y}, grid_.threads};
 }
 
 void Runner::fiber_body() { current_runner().run_threads(); }
@@ -107,83 +107,84 @@ void Runner::fiber_body() { current_runner().run_threads(); }
 // Runs on a fiber: starts threads until all threads of the group have started.
 void Runner::run_threads() {
   for (;;) {
-    for (; next_thread_ < group_threads_; num_ended_++) {
+    for (; next_thread_ < num_group_threads_; num_ended_++) {
       running_thread_ = next_thread_++;
-      Position position = position_of(running_thread_);
+      Position position = position_of_thread(running_thread_);
       grid_.entry(grid_.arguments.data(), &position);
     }
     idle_fibers_.push_back(running_fiber_);
-    running_fiber_->leave();
+    running_fiber_->leave_fiber();
   }
 }
 
-void Runner::enter(Fiber* fiber) {
+void Runner::enter_fiber(Fiber* fiber) {
   running_fiber_ = fiber;
   running_stack_ = {.name = "", .begin = fiber->stack_begin(), .bytes = fiber->stack_bytes()};
-  fiber->enter();
+  fiber->enter_fiber();
 }
 
-void Runner::resume(uint32_t thread) {
+void Runner::resume_thread(uint32_t thread) {
   Fiber* fiber = waiting_threads_[thread].fiber;
   waiting_threads_[thread].fiber = nullptr;
   running_thread_ = thread;
-  enter(fiber);
+  enter_fiber(fiber);
 }
 
 void Runner::run_group(const std::array<uint32_t, 3>& group) {
-  group_ = group, next_thread_ = 0, num_ended_ = 0;
+  group_id_ = group, next_thread_ = 0, num_ended_ = 0;
   memory_.begin_group();
   do {
-    while (next_thread_ < group_threads_ && !fault_) {
+    while (next_thread_ < num_group_threads_ && !first_fault_) {
       if (idle_fibers_.empty()) idle_fibers_.push_back(&fibers_.emplace_back(fiber_body));
       Fiber* fiber = idle_fibers_.back();
       idle_fibers_.pop_back();
-      enter(fiber);
+      enter_fiber(fiber);
     }
-  } while (!fault_ && num_ended_ < group_threads_ && resume_ready_threads());
+  } while (!first_fault_ && num_ended_ < num_group_threads_ && resume_ready_threads());
 }
 
 // Resumes threads whose SIMD group has fully arrived at a matrix product, else all threads if all wait at one barrier.
 // Returns false, with a fault set, if no thread can continue or if a thread fails.
 bool Runner::resume_ready_threads() {
   bool multiplied = false;
-  for (uint32_t first = 0; first + kSimdWidth <= group_threads_ && !fault_; first += kSimdWidth) {
+  for (uint32_t first = 0; first + kSimdWidth <= num_group_threads_ && !first_fault_; first += kSimdWidth) {
     bool all = true;
     for (uint32_t t = first; t < first + kSimdWidth; t++)
       all &= waiting_threads_[t].fiber && waiting_threads_[t].fragments;
     if (!all) continue;
     multiplied = true;
     multiply(first);
-    for (uint32_t t = first; t < first + kSimdWidth && !fault_; t++) resume(t);
+    for (uint32_t t = first; t < first + kSimdWidth && !first_fault_; t++) resume_thread(t);
   }
-  if (multiplied || fault_) return !fault_;
-  uint32_t at_barrier = 0, held = group_threads_;
+  if (multiplied || first_fault_) return !first_fault_;
+  uint32_t at_barrier = 0, held = num_group_threads_;
   uint64_t barrier = 0;
   bool same = true;
-  for (uint32_t t = 0; t < group_threads_; t++) {
+  for (uint32_t t = 0; t < num_group_threads_; t++) {
     const WaitingThread& w = waiting_threads_[t];
     if (!w.fiber) continue;
-    if (held == group_threads_) held = t;
+    if (held == num_group_threads_) held = t;
     if (w.fragments)
       return report_thread_fault(t, "calls a function of its SIMD group, which not all 32 threads reach"), false;
     same &= barrier == 0 || barrier == w.return_address;
     barrier = w.return_address, at_barrier++;
   }
-  if (at_barrier < group_threads_)
-    return report_thread_fault(held, "waits at a barrier that " + std::to_string(group_threads_ - at_barrier) +
-                                         " of the group's " + std::to_string(group_threads_) + " threads never reach"),
+  if (at_barrier < num_group_threads_)
+    return report_thread_fault(held, "waits at a barrier that " + std::to_string(num_group_threads_ - at_barrier) +
+                                         " of the group's " + std::to_string(num_group_threads_) +
+                                         " threads never reach"),
            false;
   if (!same)
     return report_thread_fault(held, "waits at a barrier while other threads of the group wait at another"), false;
   memory_.pass_barrier();
-  for (uint32_t t = 0; t < group_threads_ && !fault_; t++) resume(t);
-  return !fault_;
+  for (uint32_t t = 0; t < num_group_threads_ && !first_fault_; t++) resume_thread(t);
+  return !first_fault_;
 }
 
 void Runner::wait(Fragments* fragments, uint64_t at) {
   uint32_t thread = running_thread_;
   waiting_threads_[thread] = {running_fiber_, fragments, at};
-  running_fiber_->leave();
+  running_fiber_->leave_fiber();
 }
 
 // Multiplies the 8x8 matrices of the SIMD group that begins at thread `first`. A lane holds two elements of a row, in
@@ -208,12 +209,12 @@ void Runner::multiply(uint32_t first) {
 }
 
 void Runner::report_thread_fault(uint32_t thread, std::string what) {
-  fault_ = Fault{std::move(what), waiting_threads_[thread].return_address, position_of(thread)};
+  first_fault_ = Fault{std::move(what), waiting_threads_[thread].return_address, position_of_thread(thread)};
 }
 
 void Runner::report_fault(std::string what, uint64_t at, uint64_t other_at) {
-  fault_ = Fault{std::move(what), at, position_of(running_thread_), other_at};
-  running_fiber_->leave();  // does not return: nothing resumes this fiber after a fault
+  first_fault_ = Fault{std::move(what), at, position_of_thread(running_thread_), other_at};
+  running_fiber_->leave_fiber();  // does not return: nothing resumes this fiber after a fault
 }
 
 std::optional<Fault> run_grid(const Grid& grid) { return Runner(grid).run(); }
@@ -238,21 +239,21 @@ constexpr size_t kStack = 256 << 10, kGuard = 64 << 10;
 Fiber::Fiber(void (*body)()) {
   void* p = mmap(nullptr, kGuard + kStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
-  stack_ = reinterpret_cast<uint64_t>(p) + kGuard;
-  if (mprotect(reinterpret_cast<void*>(stack_), kStack, PROT_READ | PROT_WRITE) != 0) {
+  stack_address_ = reinterpret_cast<uint64_t>(p) + kGuard;
+  if (mprotect(reinterpret_cast<void*>(stack_address_), kStack, PROT_READ | PROT_WRITE) != 0) {
     munmap(p, kGuard + kStack);
     throw std::bad_alloc();
   }
   // lay out the stack as tgc_metal_switch leaves it, so that the first switch to the fiber returns into `body`
-  void** at = reinterpret_cast<void**>(stack_ + kStack) - kBefore - kKept;
+  void** at = reinterpret_cast<void**>(stack_address_ + kStack) - kBefore - kKept;
   own_pointer_ = at;
   at[kReturn] = reinterpret_cast<void*>(body);
 }
 
-Fiber::~Fiber() { munmap(reinterpret_cast<void*>(stack_ - kGuard), kGuard + kStack); }
+Fiber::~Fiber() { munmap(reinterpret_cast<void*>(stack_address_ - kGuard), kGuard + kStack); }
 
 uint64_t Fiber::stack_bytes() const { return kStack; }
-void Fiber::enter() { tgc_metal_switch(&host_pointer_, own_pointer_); }
-void Fiber::leave() { tgc_metal_switch(&own_pointer_, host_pointer_); }
+void Fiber::enter_fiber() { tgc_metal_switch(&host_pointer_, own_pointer_); }
+void Fiber::leave_fiber() { tgc_metal_switch(&own_pointer_, host_pointer_); }
 
 }  // namespace tgc::metal

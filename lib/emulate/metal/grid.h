@@ -55,20 +55,21 @@ std::map<std::string, void*, std::less<>> functions();
 // be abandoned at any point.
 class Fiber {
  public:
-  // Allocates a stack with a guard area or throws bad_alloc. The first enter() calls `body`, which must not return.
+  // Allocates a stack with a guard area or throws bad_alloc. The first enter_fiber() calls `body`, which must not
+  // return.
   explicit Fiber(void (*body)());
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  void enter();  // called on the host's stack: runs the fiber until it leaves
-  void leave();  // called on the fiber: returns to the caller of enter()
+  void enter_fiber();  // called on the host's stack: runs the fiber until it leaves
+  void leave_fiber();  // called on the fiber: returns to the caller of enter_fiber()
 
-  uint64_t stack_begin() const { return stack_; }
+  uint64_t stack_begin() const { return stack_address_; }
   uint64_t stack_bytes() const;
 
  private:
-  uint64_t stack_ = 0;
+  uint64_t stack_address_ = 0;
   void *own_pointer_ = nullptr, *host_pointer_ = nullptr;  // saved stack pointers of the fiber and of the host
 };
 

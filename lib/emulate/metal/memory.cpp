@@ -48,11 +48,11 @@ std::optional<Races::Race> Memory::race(const Access& a, uint32_t thread, uint32
                             {.instruction = instruction, .thread = uint16_t(thread), .access = access});
 }
 
-std::string Memory::place_within(uint64_t address) const {
+std::string Memory::describe_address(uint64_t address) const {
   return ranges_[recent_range_].name + " at byte " + std::to_string(address - ranges_[recent_range_].begin);
 }
 
-std::string Memory::describe_outside(const Access& a) const {
+std::string Memory::describe_out_of_range(const Access& a) const {
   const KnownRange* nearest = nullptr;
   uint64_t distance = 0;
   bool is_before = false;

@@ -30,7 +30,7 @@ class Memory {
   void pass_barrier() { races_.forget_accesses(); }
 
   // Returns true if one accessible range contains the whole access. is_watched(), first_unstored_byte() and
-  // place_within() then use this range.
+  // describe_address() then use this range.
   bool contains_access(const Access& a) {
     if (!ranges_.empty() && ranges_[recent_range_].contains_access(a)) return true;
     return find(a);
@@ -42,10 +42,10 @@ class Memory {
   std::optional<uint64_t> first_unstored_byte(const Access& a);
   // Records the access and returns its race with an earlier one, if races are checked.
   std::optional<Races::Race> race(const Access& a, uint32_t thread, uint32_t instruction);
-  std::string place_within(uint64_t address) const;  // returns text such as "data1 at byte 8"
+  std::string describe_address(uint64_t address) const;  // returns text such as "data1 at byte 8"
 
   // Describes an access that no range contains: "8 bytes after the end of data1 (32 bytes)".
-  std::string describe_outside(const Access& a) const;
+  std::string describe_out_of_range(const Access& a) const;
 
  private:
   struct KnownRange {

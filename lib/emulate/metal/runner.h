@@ -22,9 +22,9 @@ class Runner {
 
   // Called on the fiber of the running thread. `at` is the return address of the caller.
   void check_access(const Access& a, bool aligned, uint64_t at) {
-    if (aligned && (a.address & (a.bytes - 1))) fail_access(a, at);
+    if (aligned && (a.address & (a.bytes - 1))) report_access_fault(a, at);
     if (a.address - running_stack_.begin < running_stack_.bytes) return;
-    if (!memory_.contains_access(a)) fail_access(a, at);
+    if (!memory_.contains_access(a)) report_access_fault(a, at);
     if (memory_.is_watched()) watch_access(a, at);
   }
   void* threadgroup(uint32_t number, uint64_t bytes, const char* name, uint64_t at);
@@ -40,20 +40,20 @@ class Runner {
   static void fiber_body();
   void run_threads();
   void run_group(const std::array<uint32_t, 3>& group);
-  void enter(Fiber* fiber);
-  void resume(uint32_t thread);
+  void enter_fiber(Fiber* fiber);
+  void resume_thread(uint32_t thread);
   bool resume_ready_threads();
   void multiply(uint32_t first);
   void watch_access(const Access& a, uint64_t at);
-  void fail_access(const Access& a, uint64_t at);
+  void report_access_fault(const Access& a, uint64_t at);
   void report_fault(std::string what, uint64_t at, uint64_t other_at = 0);
   void report_thread_fault(uint32_t thread, std::string what);
-  Position position_of(uint32_t thread) const;
+  Position position_of_thread(uint32_t thread) const;
 
   const Grid& grid_;
   Memory memory_;
-  const uint32_t group_threads_;
-  std::array<uint32_t, 3> group_{};
+  const uint32_t num_group_threads_;
+  std::array<uint32_t, 3> group_id_{};
   // the running thread; the next one to start; number of finished threads
   uint32_t running_thread_ = 0, next_thread_ = 0, num_ended_ = 0;
   std::deque<Fiber> fibers_;
@@ -61,7 +61,7 @@ class Runner {
   Fiber* running_fiber_ = nullptr;
   Range running_stack_;
   std::vector<WaitingThread> waiting_threads_;
-  std::optional<Fault> fault_;
+  std::optional<Fault> first_fault_;
 };
 
 }  // namespace tgc::metal

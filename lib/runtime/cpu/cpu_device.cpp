@@ -58,7 +58,7 @@ class CpuKernel : public Kernel {
       : Kernel(device),
         code_(std::move(code)),
         function_(function),
-        variables_before_core_(source.variables_before_core.value_or(SIZE_MAX)),
+        variables_before_core_(source.num_variables_before_core.value_or(SIZE_MAX)),
         threads_in_turn_(source.runs_threads_in_turn) {}
 
   Status launch(const LaunchArguments& a) override {

@@ -96,7 +96,7 @@ TEST_CASE("CPU: the core number can stand before a variable") {
   auto device = std::move(make_device("CPU:CLANG").value_or_throw());
   REQUIRE(device->open().ok());
   KernelSource source = c_kernel("int* out, int a, int core_id, int b", "out[core_id] = 10 * a + b;");
-  source.variables_before_core = 1;
+  source.num_variables_before_core = 1;
   LoadedKernel k(*device, source);
   TestBuffer out(*device, std::vector<int32_t>(2));
   std::vector<DeviceBuffer> buffers{out.buffer};

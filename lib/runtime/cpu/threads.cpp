@@ -73,14 +73,14 @@ void Threads::run_task(size_t count, const std::function<void(size_t)>& task) {
 void Threads::run_round(size_t count, const std::function<void(size_t)>& task) {
   if (count == 1) return task(0);
   task_ = &task;
-  num_running_ = count - 1;
+  num_running_threads_ = count - 1;
   {
     std::lock_guard lock(mutex_);  // with the lock, a thread either sees the new round before it sleeps, or is woken
-    round_ = LaunchRound{round_.load().number + 1, uint32_t(count)};
+    launch_round_ = LaunchRound{launch_round_.load().number + 1, uint32_t(count)};
   }
   round_begun_.notify_all();
   task(0);
-  auto done = [this] { return num_running_.load() == 0; };
+  auto done = [this] { return num_running_threads_.load() == 0; };
   if (spin_until(done)) return;
   std::unique_lock lock(mutex_);
   round_ended_.wait(lock, done);
@@ -88,18 +88,18 @@ void Threads::run_round(size_t count, const std::function<void(size_t)>& task) {
 
 void Threads::run_thread(size_t number) {
   for (uint32_t seen = 0;;) {
-    auto called = [&] { return should_stop_.load() || round_.load().number != seen; };
+    auto called = [&] { return should_stop_.load() || launch_round_.load().number != seen; };
     if (!spin_until(called)) {
       std::unique_lock lock(mutex_);
       round_begun_.wait(lock, called);
     }
     if (should_stop_) return;
-    LaunchRound round = round_;
+    LaunchRound round = launch_round_;
     seen = round.number;
     if (number >= round.count) continue;
     (*task_)(number);
-    if (num_running_.fetch_sub(1) > 1) continue;
-    // after the lock, the caller has seen num_running_ == 0, or it waits for round_ended_
+    if (num_running_threads_.fetch_sub(1) > 1) continue;
+    // after the lock, the caller has seen num_running_threads_ == 0, or it waits for round_ended_
     { std::lock_guard lock(mutex_); }
     round_ended_.notify_one();
   }

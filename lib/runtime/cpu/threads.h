@@ -33,8 +33,8 @@ class Threads {
 
   std::mutex mutex_;
   std::condition_variable round_begun_, round_ended_;
-  std::atomic<LaunchRound> round_;
-  std::atomic<size_t> num_running_ = 0;
+  std::atomic<LaunchRound> launch_round_;
+  std::atomic<size_t> num_running_threads_ = 0;
   const std::function<void(size_t)>* task_ = nullptr;
   std::atomic<bool> should_stop_ = false, is_crowded_ = false;  // crowded: more threads than processors
   bool has_started_ = false;

@@ -32,7 +32,7 @@ class EmulatedKernel : public Kernel {
         signature_(std::move(signature)),
         lines_(std::move(lines)),
         code_(std::move(code)),
-        entry_(reinterpret_cast<metal::Entry>(code_->symbol(metal_entry(signature_.name)))) {}
+        entry_(reinterpret_cast<metal::Entry>(code_->symbol(metal_entry_name(signature_.name)))) {}
 
   Status launch(const LaunchArguments& a) override {
     return catch_failures([&] {
@@ -49,7 +49,7 @@ class EmulatedKernel : public Kernel {
                      .threads = a.launch_size.local_size.value_or(std::array<uint32_t, 3>{1, 1, 1}),
                      .arguments = {},
                      .memory = {},
-                     .checks_races = watches_races()};
+                     .checks_races = has_race_checks()};
     uint64_t threads = uint64_t(grid.threads[0]) * grid.threads[1] * grid.threads[2];
     if (threads > metal::kMaxGroupThreads)
       throw Failure("a group of " + std::to_string(threads) + " threads is more than Metal's " +
@@ -93,7 +93,7 @@ Result<std::unique_ptr<Kernel>> EmulatedMetal::load(const KernelSource& source, 
     auto kernels = metal_kernels(source.text);
     auto kernel = std::ranges::find(kernels, source.function_name, &MetalKernel::name);
     auto loaded = std::move(load_object(made.object, metal::functions()).value_or_throw());
-    if (kernel == kernels.end() || !loaded->symbol(metal_entry(source.function_name)))
+    if (kernel == kernels.end() || !loaded->symbol(metal_entry_name(source.function_name)))
       throw Failure("the compiled kernel has no function '" + source.function_name + "'");
     return std::make_unique<EmulatedKernel>(*this, source, std::move(*kernel), std::move(made.lines),
                                             std::move(loaded));

@@ -73,7 +73,7 @@ Reg Builder::new_register(Type type, bool varying) {
 }
 
 Reg Builder::constant(Type type, uint64_t bits) {
-  auto [it, added] = constants_[int(type)].emplace(bits, kNone);
+  auto [it, added] = constants_[int(type)].emplace(bits, kNoRegister);
   if (added) {
     it->second = new_register(type, false);
     Register& r = registers_.back();
@@ -93,7 +93,7 @@ Reg Builder::constant_float(Type type, double value) {
 }
 
 Reg Builder::variable(const std::string& name) {
-  auto [it, added] = variables_.emplace(name, kNone);
+  auto [it, added] = variables_.emplace(name, kNoRegister);
   if (added) {
     it->second = new_register(Type::I64, false);
     registers_.back().scope_depth = 0;
@@ -109,7 +109,7 @@ Reg Builder::emit(Virtual v, Type result, bool varying) {
 
 bool Builder::has_constant_operands(const Virtual& v) const {
   for (Reg r : {v.a, v.b, v.c})
-    if (r != kNone && !is_constant(r)) return false;
+    if (r != kNoRegister && !is_constant(r)) return false;
   return true;
 }
 
@@ -118,16 +118,16 @@ Reg Builder::evaluate_constant(Virtual v, Type result) {
   Instruction ins{};
   int32_t at = 8;
   for (auto [from, to] : {std::pair(v.a, &ins.a), std::pair(v.b, &ins.b), std::pair(v.c, &ins.c)}) {
-    if (from == kNone) continue;
+    if (from == kNoRegister) continue;
     uint64_t bits = constant_bits(from);
     std::memcpy(memory + at, &bits, 8);
     *to = at, at += 8;
   }
   Frame f{};
   f.registers = memory;
-  Fn fn = select({.op = v.op, .type = v.type, .type2 = v.type2});
-  if (fn == nullptr) throw Unsupported("REF has no instruction for an op of these dtypes");
-  fn(f, &ins);
+  Fn function = select({.op = v.op, .type = v.type, .type2 = v.type2});
+  if (function == nullptr) throw Unsupported("REF has no instruction for an op of these dtypes");
+  function(f, &ins);
   uint64_t bits = 0;
   std::memcpy(&bits, memory, size_t(size_of(result)));
   return constant(result, bits);
@@ -138,7 +138,7 @@ Reg Builder::splat(Reg r) {
   // the Splat (copy to all lanes) runs once, in the scope that defines the register, but inside Lanes
   size_t depth = std::max<size_t>(registers_[size_t(r)].scope_depth, lanes_depth_);
   Scope& scope = scopes_[depth];
-  auto [it, added] = scope.splat_registers.emplace(r, kNone);
+  auto [it, added] = scope.splat_registers.emplace(r, kNoRegister);
   if (added) {
     it->second = new_register(registers_[size_t(r)].type, true);
     registers_.back().scope_depth = uint32_t(depth);
@@ -195,8 +195,8 @@ Reg Builder::mulacc(Reg a, Reg b, Reg c) {
 }
 
 Reg Builder::logical_and(Reg a, Reg b) {
-  if (a == kNone || a == b) return b;
-  if (b == kNone) return a;
+  if (a == kNoRegister || a == b) return b;
+  if (b == kNoRegister) return a;
   if (is_true(a) || is_false(b)) return b;
   if (is_true(b) || is_false(a)) return a;
   return binary(Opc::And, a, b);
@@ -208,14 +208,14 @@ Reg Builder::copy(Reg a) {
 
 void Builder::wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
                    const std::vector<Reg>& c, std::vector<Reg>& d) {
-  Wmma w{.layout = layout, .is_varying = in_lanes(), .result_scalar = out};
+  Wmma w{.layout = layout, .is_varying = is_in_lanes(), .result_scalar = out};
   auto take = [&](std::vector<int32_t>& to, const std::vector<Reg>& from) {
     for (Reg r : from) to.push_back(w.is_varying ? splat(r) : r);
   };
   take(w.a, a), take(w.b, b), take(w.c, c);
   for (size_t i = 0; i < c.size(); i++) w.d.push_back(new_register(Type::F32, w.is_varying));
   d = w.d;
-  scopes_.back().code.push_back({.op = Opc::Wmma, .imm = int64_t(code_.wmmas.size())});
+  scopes_.back().code.push_back({.op = Opc::Wmma, .immediate = int64_t(code_.wmmas.size())});
   code_.wmmas.push_back(std::move(w));
 }
 
@@ -243,16 +243,16 @@ int32_t Builder::add_memory(MemoryInfo info) {
 // copy's start. `other` is a load's alternative or a store's value.
 Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what) {
   const MemoryInfo& m = code_.memories[size_t(memory)];
-  bool grouped = m.lane_group_size > 0 && in_lanes();
-  if (offset == kNone) offset = constant_int(Type::I64, 0);
+  bool grouped = m.lane_group_size > 0 && is_in_lanes();
+  if (offset == kNoRegister) offset = constant_int(Type::I64, 0);
   if (type(offset) != Type::I32 && type(offset) != Type::I64) offset = cast(offset, Type::I64);
   bool any = grouped;
-  for (Reg r : {offset, gate, other}) any |= r != kNone && is_varying_register(r);
+  for (Reg r : {offset, gate, other}) any |= r != kNoRegister && is_varying_register(r);
   if (any)
-    for (Reg* r : {&offset, &gate, &other}) *r = *r == kNone ? kNone : splat(*r);
+    for (Reg* r : {&offset, &gate, &other}) *r = *r == kNoRegister ? kNoRegister : splat(*r);
 
   Virtual v{.op = op, .type = uint8_t(m.scalar), .type2 = uint8_t(type(offset)), .a = offset, .b = gate, .c = other};
-  v.imm = int64_t(code_.accesses.size()) << 32 | memory;
+  v.immediate = int64_t(code_.accesses.size()) << 32 | memory;
   code_.accesses.push_back({.text = what,
                             .ranges = open_loops_,
                             .axes = {},
@@ -260,79 +260,79 @@ Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, R
                             .is_store = op == Opc::Store,
                             .has_narrow_offset = type(offset) == Type::I32,
                             .is_varying = any});
-  if (in_lanes()) code_.accesses.back().axes = lane_axes_.back();
+  if (is_in_lanes()) code_.accesses.back().axes = lane_axes_.back();
   if (!grouped) return v;
 
   Virtual check = v;
-  check.op = Opc::Check, check.c = kNone;
+  check.op = Opc::Check, check.c = kNoRegister;
   scopes_.back().code.push_back(check);
-  auto [it, added] = group_indices_.emplace(memory, kNone);
+  auto [it, added] = group_indices_.emplace(memory, kNoRegister);
   if (added) {
     it->second = new_register(Type::I64, true);
     registers_.back().scope_depth = uint32_t(lanes_depth_);
     scopes_[lanes_depth_].code.push_back(
-        {.op = Opc::GroupBase, .dst = it->second, .imm = m.size, .raw_field = int32_t(m.lane_group_size)});
+        {.op = Opc::GroupBase, .dst = it->second, .immediate = m.size, .raw_field = int32_t(m.lane_group_size)});
   }
   v.a = binary(Opc::Add, cast(offset, Type::I64), it->second);
   v.type2 = uint8_t(Type::I64);
   return v;
 }
 
-// Combines a gate with the enclosing masks. Returns kNone if the result is always true.
+// Combines a gate with the enclosing masks. Returns kNoRegister if the result is always true.
 Reg Builder::effective_gate(Reg gate) {
   gate = logical_and(gate, lane_mask());
-  return gate != kNone && is_true(gate) ? kNone : gate;
+  return gate != kNoRegister && is_true(gate) ? kNoRegister : gate;
 }
 
 Reg Builder::load(int32_t memory, Reg offset, Reg gate, Reg alt, const std::string& what) {
   Type result = type_of(dtypes::of(code_.memories[size_t(memory)].scalar));
   gate = effective_gate(gate);
-  if (gate != kNone && is_false(gate)) return alt == kNone ? constant(result, 0) : alt;
-  Virtual v = access(Opc::Load, memory, offset, gate, gate == kNone ? kNone : alt, what);
+  if (gate != kNoRegister && is_false(gate)) return alt == kNoRegister ? constant(result, 0) : alt;
+  Virtual v = access(Opc::Load, memory, offset, gate, gate == kNoRegister ? kNoRegister : alt, what);
   return emit(v, result, is_varying_register(v.a));
 }
 
 void Builder::store(int32_t memory, Reg offset, Reg gate, Reg value, const std::string& what) {
   gate = effective_gate(gate);
-  if (gate != kNone && is_false(gate)) return;
+  if (gate != kNoRegister && is_false(gate)) return;
   Virtual v = access(Opc::Store, memory, offset, gate, value, what);
   scopes_.back().code.push_back(v);
 }
 
-void Builder::open_scope(Virtual begin, Virtual end) {
+void Builder::begin_scope(Virtual begin, Virtual end) {
   scopes_.emplace_back();
   scopes_.back().begin = begin;
   scopes_.back().end = end;
 }
 
-void Builder::close_scope() {
+void Builder::end_scope() {
   Scope inner = std::move(scopes_.back());
   scopes_.pop_back();
   auto& code = scopes_.back().code;
   code.push_back(inner.begin);
   code.insert(code.end(), inner.code.begin(), inner.code.end());
   if (inner.evaluations || inner.lane_evaluations)
-    code.push_back({.op = Opc::Count, .imm = inner.evaluations, .raw_field = int32_t(inner.lane_evaluations)});
+    code.push_back({.op = Opc::Count, .immediate = inner.evaluations, .raw_field = int32_t(inner.lane_evaluations)});
   code.push_back(inner.end);
 }
 
-Reg Builder::open_loop(Reg bound, const std::string& name) {
+Reg Builder::begin_loop(Reg bound, const std::string& name) {
   bound = cast(bound, Type::I64);
   if (is_varying_register(bound)) throw Unsupported("a loop whose end differs between lanes");
   Reg counter = new_register(Type::I64, false);
-  open_scope({.op = Opc::Loop, .dst = counter, .a = bound}, {.op = Opc::LoopEnd, .dst = counter, .a = bound});
+  begin_scope({.op = Opc::Loop, .dst = counter, .a = bound}, {.op = Opc::LoopEnd, .dst = counter, .a = bound});
   registers_[size_t(counter)].scope_depth = uint32_t(scopes_.size() - 1);
   open_loops_.push_back({name, counter});
   return counter;
 }
 
-void Builder::close_loop() {
+void Builder::end_loop() {
   open_loops_.pop_back();
-  close_scope();
+  end_scope();
 }
 
-std::vector<Reg> Builder::open_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most) {
-  if (in_lanes()) throw Unsupported("nested lanes");
+std::vector<Reg> Builder::begin_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most) {
+  if (is_in_lanes()) throw Unsupported("nested lanes");
   std::vector<Access::LaneAxis> infos(axes.size());
   Reg total = constant_int(Type::I64, 1);
   for (size_t i = axes.size(); i-- > 0;) {
@@ -340,11 +340,11 @@ std::vector<Reg> Builder::open_lanes(const std::vector<LaneAxis>& axes, int64_t 
     infos[i] = {axes[i].loop_name, total, extent};
     total = binary(Opc::Mul, total, extent);
   }
-  Virtual begin{.op = Opc::Lanes, .a = total, .imm = int64_t(lane_axes_.size()), .raw_field = int32_t(group)};
+  Virtual begin{.op = Opc::Lanes, .a = total, .immediate = int64_t(lane_axes_.size()), .raw_field = int32_t(group)};
   Virtual end = begin;
   end.op = Opc::LanesEnd;
   lane_axes_.push_back(infos);
-  open_scope(begin, end);
+  begin_scope(begin, end);
   lanes_depth_ = scopes_.size() - 1;
   largest_group_ = std::max(largest_group_, group);
   max_lanes_ = std::max(max_lanes_, most);
@@ -354,9 +354,9 @@ std::vector<Reg> Builder::open_lanes(const std::vector<LaneAxis>& axes, int64_t 
   return out;
 }
 
-void Builder::close_lanes() {
+void Builder::end_lanes() {
   TGC_CHECK(lanes_depth_ == scopes_.size() - 1, "lanes closed before what is in them");
-  close_scope();
+  end_scope();
   lanes_depth_ = 0;
   group_indices_.clear();
 }
@@ -366,7 +366,7 @@ Reg Builder::max_lane(Reg a) {
   return emit({.op = Opc::MaxLane, .type = uint8_t(type(a)), .a = a}, type(a), false);
 }
 
-void Builder::push_mask(Reg cond) { masks_.push_back(logical_and(lane_mask(), cond)); }
+void Builder::push_mask(Reg cond) { lane_masks_.push_back(logical_and(lane_mask(), cond)); }
 
 void Builder::count_evaluation(bool varying) {
   if (!counts_evaluations_) return;

@@ -12,7 +12,7 @@
 namespace tgc::ref {
 
 using Reg = int32_t;
-inline constexpr Reg kNone = -1;
+inline constexpr Reg kNoRegister = -1;
 
 // Thrown for code that REF has no instruction for.
 class Unsupported : public Failure {
@@ -36,7 +36,7 @@ class Builder {
   Reg bitcast(Reg a, Type to);
   Reg where(Reg cond, Reg yes, Reg no);
   Reg mulacc(Reg a, Reg b, Reg c);
-  Reg logical_and(Reg a, Reg b);  // a kNone operand counts as true
+  Reg logical_and(Reg a, Reg b);  // a kNoRegister operand counts as true
   Reg copy(Reg a);                // stays unchanged when `a` is overwritten
   void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
             const std::vector<Reg>& c, std::vector<Reg>& d);
@@ -53,8 +53,8 @@ class Builder {
   Reg load(int32_t memory, Reg offset, Reg gate, Reg alt, const std::string& what);
   void store(int32_t memory, Reg offset, Reg gate, Reg value, const std::string& what);
 
-  Reg open_loop(Reg bound, const std::string& name);  // returns the loop counter, an I64
-  void close_loop();
+  Reg begin_loop(Reg bound, const std::string& name);  // returns the loop counter, an I64
+  void end_loop();
   struct LaneAxis {
     Reg extent;  // a uniform I64
     std::string loop_name;
@@ -62,22 +62,22 @@ class Builder {
   // Opens lanes, one per combination of positions along `axes`; the last axis varies fastest. A chunk holds whole
   // groups of `group` lanes. `most` is an upper bound of the number of lanes. Returns each lane's position along each
   // axis, as I64s.
-  std::vector<Reg> open_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most);
-  void close_lanes();
-  bool in_lanes() const { return lanes_depth_ > 0; }
+  std::vector<Reg> begin_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most);
+  void end_lanes();
+  bool is_in_lanes() const { return lanes_depth_ > 0; }
   size_t scope_depth() const { return scopes_.size(); }
   Reg max_lane(Reg a);
-  Reg lane_mask() const { return masks_.empty() ? kNone : masks_.back(); }
+  Reg lane_mask() const { return lane_masks_.empty() ? kNoRegister : lane_masks_.back(); }
   // Until pop_mask, loads and stores happen only in the lanes where `cond` and all enclosing masks are true.
   void push_mask(Reg cond);
   void pop_mask() {
-    if (masks_.empty()) throw Unsupported("it ends an IF that has not begun");
-    masks_.pop_back();
+    if (lane_masks_.empty()) throw Unsupported("it ends an IF that has not begun");
+    lane_masks_.pop_back();
   }
 
   void count_evaluation(bool varying);
 
-  // ---- properties of registers, which throw Unsupported for kNone
+  // ---- properties of registers, which throw Unsupported for kNoRegister
   Type type(Reg r) const { return at(r).type; }
   bool is_varying_register(Reg r) const { return at(r).is_varying_register; }
   bool is_constant(Reg r) const { return at(r).is_constant; }
@@ -98,14 +98,14 @@ class Builder {
     int32_t slot = -1;
   };
   const Register& at(Reg r) const {
-    if (r == kNone) throw Unsupported("a pointer where a number is needed");
+    if (r == kNoRegister) throw Unsupported("a pointer where a number is needed");
     return registers_[size_t(r)];
   }
   struct Virtual {
     Opc op;
     uint8_t type = 0, type2 = 0;
-    Reg dst = kNone, a = kNone, b = kNone, c = kNone;
-    int64_t imm = 0;
+    Reg dst = kNoRegister, a = kNoRegister, b = kNoRegister, c = kNoRegister;
+    int64_t immediate = 0;
     int32_t raw_field = 0;  // a number in place of operand register a or b; the op says which
     Opc rounding = Opc::Mov;
   };
@@ -123,12 +123,12 @@ class Builder {
   bool has_constant_operands(const Virtual& v) const;
   Virtual access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what);
   Reg effective_gate(Reg gate);
-  void open_scope(Virtual begin, Virtual end);
-  void close_scope();
+  void begin_scope(Virtual begin, Virtual end);
+  void end_scope();
 
   template <class Visit>
   void for_each_register(const Virtual& v, Visit visit) const;
-  struct Copies {
+  struct CopyRemoval {
     struct CopyUse {
       int32_t last_use = -1, count = 0, next_write = INT32_MAX;
     };
@@ -138,12 +138,12 @@ class Builder {
     std::vector<Reg> replacements;
   };
   void drop_copies();
-  void use_accumulators(Copies& copies, size_t from, size_t to);
-  void assign_in_place(Copies& copies, size_t at);
+  void use_accumulators(CopyRemoval& copies, size_t from, size_t to);
+  void assign_in_place(CopyRemoval& copies, size_t at);
   bool is_plain_copy(const Virtual& v) const;
   void find_lifetimes();
   void assign_slots();
-  void lay_out();
+  void compute_sizes();
   bool is_varying(const Virtual& v) const;
   Selector selector(const Virtual& v) const;
   int32_t offset_of(Reg r) const;
@@ -154,7 +154,7 @@ class Builder {
   std::vector<Register> registers_;
   std::vector<Scope> scopes_;
   std::vector<Virtual> instructions_;  // the instructions of all scopes in execution order
-  std::vector<Reg> masks_;
+  std::vector<Reg> lane_masks_;
   std::unordered_map<uint64_t, Reg> constants_[kNumTypes];
   std::map<std::string, Reg> variables_;
   size_t lanes_depth_ = 0;  // 0: no lanes are open

@@ -22,21 +22,21 @@ bool ends_stretch(Opc op) { return begins(op) || ends(op) || op == Opc::Wmma || 
 template <class Visit>
 void Builder::for_each_register(const Virtual& v, Visit visit) const {
   for (Reg r : {v.a, v.b, v.c, v.dst})
-    if (r != kNone) visit(r);
+    if (r != kNoRegister) visit(r);
   if (v.op == Opc::Wmma) {
-    const Wmma& w = code_.wmmas[size_t(v.imm)];
+    const Wmma& w = code_.wmmas[size_t(v.immediate)];
     for (auto* list : {&w.a, &w.b, &w.c, &w.d})
       for (Reg r : *list) visit(r);
   }
   if (v.op == Opc::LanesEnd)  // errors of accesses in the lanes read the axes' registers
-    for (const Access::LaneAxis& axis : lane_axes_[size_t(v.imm)]) visit(axis.stride), visit(axis.extent);
+    for (const Access::LaneAxis& axis : lane_axes_[size_t(v.immediate)]) visit(axis.stride), visit(axis.extent);
 }
 
 // Removes two kinds of copies in each stretch: a copy of an accumulator that does not change before the copy's last
 // use, and a copy that assigns a value used nowhere else (the value is then computed in the destination).
 void Builder::drop_copies() {
-  Copies copies{std::vector<uint32_t>(registers_.size()), std::vector<bool>(instructions_.size()),
-                std::vector<Copies::CopyUse>(registers_.size()), std::vector<Reg>(registers_.size(), kNone)};
+  CopyRemoval copies{std::vector<uint32_t>(registers_.size()), std::vector<bool>(instructions_.size()),
+                std::vector<CopyRemoval::CopyUse>(registers_.size()), std::vector<Reg>(registers_.size(), kNoRegister)};
   for (const Virtual& v : instructions_) for_each_register(v, [&](Reg r) { copies.use_counts[size_t(r)]++; });
   for (size_t from = 0; from < instructions_.size();) {
     size_t to = from;
@@ -57,17 +57,17 @@ bool Builder::is_plain_copy(const Virtual& v) const {
 }
 
 // Replaces uses of copies by the copied accumulators in the stretch [from, to).
-void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
+void Builder::use_accumulators(CopyRemoval& copies, size_t from, size_t to) {
   auto& seen = copies.copy_uses;
   // backwards, to find each copy's last use and the next write to the accumulator that it copies
   for (size_t at = to; at-- > from;) {
     const Virtual& v = instructions_[at];
     auto use = [&](Reg r, int32_t last) {
-      Copies::CopyUse& s = seen[size_t(r)];
+      CopyRemoval::CopyUse& s = seen[size_t(r)];
       s.last_use = std::max(s.last_use, last), s.count++;
     };
     if (is_plain_copy(v)) {
-      const Copies::CopyUse& d = seen[size_t(v.dst)];
+      const CopyRemoval::CopyUse& d = seen[size_t(v.dst)];
       if (d.count > 0 && d.count + 1 == int32_t(copies.use_counts[size_t(v.dst)]) &&
           d.last_use <= seen[size_t(v.a)].next_write) {
         copies.replacements[size_t(v.dst)] = v.a;
@@ -77,21 +77,21 @@ void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
       }
     }
     for (Reg r : {v.a, v.b, v.c})
-      if (r != kNone) use(r, int32_t(at));
-    if (v.dst != kNone) seen[size_t(v.dst)].next_write = int32_t(at);
+      if (r != kNoRegister) use(r, int32_t(at));
+    if (v.dst != kNoRegister) seen[size_t(v.dst)].next_write = int32_t(at);
   }
   for (size_t at = from; at < to; at++) {
     Virtual& v = instructions_[at];
     for (Reg r : {v.a, v.b, v.c, v.dst})
-      if (r != kNone) seen[size_t(r)] = {};
+      if (r != kNoRegister) seen[size_t(r)] = {};
     for (Reg* r : {&v.a, &v.b, &v.c})
-      while (*r != kNone && copies.replacements[size_t(*r)] != kNone) *r = copies.replacements[size_t(*r)];
+      while (*r != kNoRegister && copies.replacements[size_t(*r)] != kNoRegister) *r = copies.replacements[size_t(*r)];
   }
 }
 
 // If instruction `at` copies a value that was computed shortly before, in the same stretch, and that nothing else uses,
 // computes the value in the copy's destination.
-void Builder::assign_in_place(Copies& copies, size_t at) {
+void Builder::assign_in_place(CopyRemoval& copies, size_t at) {
   const Virtual& v = instructions_[at];
   if (!is_plain_copy(v) || copies.use_counts[size_t(v.a)] != 2) return;
   for (size_t before = at; before-- > 0 && at - before < 64;) {
@@ -164,7 +164,7 @@ void Builder::assign_slots() {
     });
 }
 
-void Builder::lay_out() {
+void Builder::compute_sizes() {
   int64_t per_lane = 0, scratch = 0;
   for (int c = 1; c < 5; c++) per_lane += int64_t(slots_[c]) << (c - 1);
   for (const MemoryInfo& m : code_.memories)
@@ -174,46 +174,46 @@ void Builder::lay_out() {
   if (per_lane) chunk = std::min(chunk, kRegisterBytes / per_lane);
   if (scratch) chunk = std::min(chunk, kScratchBytes / scratch);
   chunk = std::min(std::max<int64_t>(chunk, 64), max_lanes_);
-  code_.chunk_lanes = std::max((chunk + 15) / 16 * 16, largest_group_);
-  code_.register_bytes = size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * code_.chunk_lanes + 64);
+  code_.num_chunk_lanes = std::max((chunk + 15) / 16 * 16, largest_group_);
+  code_.register_bytes = size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * code_.num_chunk_lanes + 64);
 }
 
 int32_t Builder::offset_of(Reg reg) const {
-  if (reg == kNone) return -1;
+  if (reg == kNoRegister) return -1;
   const Register& r = registers_[size_t(reg)];
   TGC_CHECK(r.slot >= 0, "a register without a place");
   if (!r.is_varying_register) return r.slot * 8;
   int64_t at = (int64_t(slots_[0]) * 8 + 63) / 64 * 64;
   int size = size_of(r.type), c = 1 + __builtin_ctz(unsigned(size));
   // the widest registers come first, so that all are aligned
-  for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * code_.chunk_lanes;
-  at += int64_t(r.slot) * size * code_.chunk_lanes;
+  for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * code_.num_chunk_lanes;
+  at += int64_t(r.slot) * size * code_.num_chunk_lanes;
   if (at >= INT32_MAX) throw Unsupported("too many registers");
   return int32_t(at);
 }
 
 bool Builder::is_varying(const Virtual& v) const {
   if (v.op == Opc::Store || v.op == Opc::Check) return is_varying_register(v.a);
-  return v.dst != kNone && is_varying_register(v.dst);
+  return v.dst != kNoRegister && is_varying_register(v.dst);
 }
 
 Selector Builder::selector(const Virtual& v) const {
-  auto is = [&](Reg r) { return r != kNone && is_varying_register(r); };
+  auto is = [&](Reg r) { return r != kNoRegister && is_varying_register(r); };
   return {.op = v.op, .type = v.type, .type2 = v.type2, .is_varying = is_varying(v), .is_a_varying = is(v.a),
-          .is_b_varying = is(v.b), .has_gate = v.b != kNone, .rounding = v.rounding};
+          .is_b_varying = is(v.b), .has_gate = v.b != kNoRegister, .rounding = v.rounding};
 }
 
 void Builder::write_instructions() {
   std::vector<size_t> open;
   for (const Virtual& v : instructions_) {
-    Instruction ins{select(selector(v)), offset_of(v.dst), offset_of(v.a), offset_of(v.b), offset_of(v.c), v.imm};
-    if (ins.fn == nullptr) throw Unsupported("REF has no instruction for an op of these dtypes");
+    Instruction ins{select(selector(v)), offset_of(v.dst), offset_of(v.a), offset_of(v.b), offset_of(v.c), v.immediate};
+    if (ins.function == nullptr) throw Unsupported("REF has no instruction for an op of these dtypes");
     if (v.op == Opc::Lanes || v.op == Opc::LanesEnd) ins.b = v.raw_field;
     if (v.op == Opc::GroupBase || v.op == Opc::Count) ins.a = v.raw_field;
     if (begins(v.op)) open.push_back(code_.instructions.size());
     if (ends(v.op)) {
-      code_.instructions[open.back()].imm = int64_t(code_.instructions.size()) + 1;
-      ins.imm = int64_t(open.back()) + 1;
+      code_.instructions[open.back()].immediate = int64_t(code_.instructions.size()) + 1;
+      ins.immediate = int64_t(open.back()) + 1;
       open.pop_back();
     }
     code_.instructions.push_back(ins);
@@ -223,13 +223,13 @@ void Builder::write_instructions() {
 RefCode Builder::finish_code() {
   TGC_CHECK(scopes_.size() == 1, "a scope was not closed");
   Scope& root = scopes_.back();
-  if (root.evaluations) root.code.push_back({.op = Opc::Count, .imm = root.evaluations});
+  if (root.evaluations) root.code.push_back({.op = Opc::Count, .immediate = root.evaluations});
   instructions_ = std::move(root.code);
   instructions_.push_back({.op = Opc::Halt});
   drop_copies();
   find_lifetimes();
   assign_slots();
-  lay_out();
+  compute_sizes();
   write_instructions();
   for (Wmma& w : code_.wmmas)
     for (auto* registers : {&w.a, &w.b, &w.c, &w.d})

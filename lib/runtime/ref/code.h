@@ -1,7 +1,7 @@
 // The code that REF runs: instructions on registers in one block of memory. A lane is one iteration of axes that run
 // side by side, such as a thread of a workgroup. A register is uniform (one value) or varying (one value per lane,
-// `chunk_lanes` of them side by side). An instruction completes for all lanes of the chunk before the next one starts,
-// so lanes run in lockstep and barriers need no code. Internal to ref/.
+// `num_chunk_lanes` of them side by side). An instruction completes for all lanes of the chunk before the next one
+// starts, so lanes run in lockstep and barriers need no code. Internal to ref/.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -69,9 +69,9 @@ using Fn = const Instruction* (*)(Frame&, const Instruction*);
 
 // Operands are byte offsets into the frame's registers, unless Opc calls one a number; -1: none.
 struct Instruction {
-  Fn fn;
+  Fn function;
   int32_t dst, a, b, c;
-  int64_t imm;
+  int64_t immediate;
 };
 
 struct WmmaLayout;
@@ -86,7 +86,7 @@ struct Wmma {
 struct Memory {
   uint8_t* data = nullptr;
   int64_t size = 0;
-  int64_t copy_size = 0;
+  int64_t elements_per_copy = 0;
   uint8_t* stored_flags = nullptr;  // for each element of a buffer with stores, 1 once it is stored to; else null
 };
 
@@ -119,7 +119,7 @@ struct RefCode {
   std::vector<MemoryInfo> memories;
   std::vector<std::pair<int32_t, uint64_t>> constants;     // register's byte offset, bits of the value
   std::vector<std::pair<int32_t, std::string>> variables;  // I64 register's byte offset, variable's name
-  int64_t chunk_lanes = 1;
+  int64_t num_chunk_lanes = 1;
   size_t register_bytes = 0;
 };
 
@@ -127,8 +127,8 @@ struct Frame {
   uint8_t* registers;
   int64_t num_lanes = 1;   // lanes in the current chunk; 1 outside lanes
   int64_t first_lane = 0;
-  int64_t total_lanes = 0;
-  int64_t chunk_lanes = 1;
+  int64_t num_total_lanes = 0;
+  int64_t num_chunk_lanes = 1;
   const Instruction* code;
   const Memory* memories;
   const Wmma* wmmas;
@@ -137,21 +137,21 @@ struct Frame {
   const Instruction* failed_access = nullptr;  // the access that was out of bounds, or null
   int64_t failed_lane = 0;
   int64_t iterations_left = 0;  // iterations until check_run_limits() checks the limits
-  bool is_exhausted = false;
-  struct Budget* run_budget = nullptr;
+  bool is_limit_exceeded = false;
+  struct RunBudget* run_budget = nullptr;
 
   template <class T>
   T* at(int32_t offset) const { return reinterpret_cast<T*>(registers + offset); }
 };
 
-// Limits of a run, checked every kRound iterations.
-struct Budget {
-  static constexpr int64_t kRound = 1 << 16;
+// Limits of a run, checked every kStepsPerCheck iterations.
+struct RunBudget {
+  static constexpr int64_t kStepsPerCheck = 1 << 16;
   int64_t num_steps = 0, max_steps = INT64_MAX;
   Clock::time_point deadline;
 };
-// Called when `iterations_left` is used up. Sets it again and returns true; if a limit is exceeded, sets `is_exhausted`
-// and returns false.
+// Called when `iterations_left` is used up. Sets it again and returns true; if a limit is exceeded, sets
+// `is_limit_exceeded` and returns false.
 bool check_run_limits(Frame& f);
 // Returns false if a limit ends the run.
 inline bool step(Frame& f) { return (f.iterations_left -= f.num_lanes) >= 0 || check_run_limits(f); }

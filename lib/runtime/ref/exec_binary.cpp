@@ -71,14 +71,14 @@ Fn bool_binary(const Selector& s) {
   switch (s.op) {
     case Opc::Add:
     case Opc::Max:
-    case Opc::Or: return pick2<uint8_t, uint8_t, OpOr>(s);
+    case Opc::Or: return pick_binary<uint8_t, uint8_t, OpOr>(s);
     case Opc::Mul:
-    case Opc::And: return pick2<uint8_t, uint8_t, OpAnd>(s);
+    case Opc::And: return pick_binary<uint8_t, uint8_t, OpAnd>(s);
     case Opc::Sub:
     case Opc::Ne:
-    case Opc::Xor: return pick2<uint8_t, uint8_t, OpXor>(s);
-    case Opc::Lt: return pick2<uint8_t, uint8_t, OpBoolLt>(s);
-    case Opc::Eq: return pick2<uint8_t, uint8_t, OpBoolEq>(s);
+    case Opc::Xor: return pick_binary<uint8_t, uint8_t, OpXor>(s);
+    case Opc::Lt: return pick_binary<uint8_t, uint8_t, OpBoolLt>(s);
+    case Opc::Eq: return pick_binary<uint8_t, uint8_t, OpBoolEq>(s);
     default: return nullptr;
   }
 }
@@ -86,13 +86,13 @@ Fn bool_binary(const Selector& s) {
 template <class T>
 Fn int_binary(const Selector& s) {
   switch (s.op) {
-    case Opc::IDiv: return pick2<T, T, OpIDiv>(s);
-    case Opc::Mod: return pick2<T, T, OpMod>(s);
-    case Opc::Shl: return pick2<T, T, OpShl>(s);
-    case Opc::Shr: return pick2<T, T, OpShr>(s);
-    case Opc::And: return pick2<T, T, OpAnd>(s);
-    case Opc::Or: return pick2<T, T, OpOr>(s);
-    case Opc::Xor: return pick2<T, T, OpXor>(s);
+    case Opc::IDiv: return pick_binary<T, T, OpIDiv>(s);
+    case Opc::Mod: return pick_binary<T, T, OpMod>(s);
+    case Opc::Shl: return pick_binary<T, T, OpShl>(s);
+    case Opc::Shr: return pick_binary<T, T, OpShr>(s);
+    case Opc::And: return pick_binary<T, T, OpAnd>(s);
+    case Opc::Or: return pick_binary<T, T, OpOr>(s);
+    case Opc::Xor: return pick_binary<T, T, OpXor>(s);
     default: return pick_common<T, OpAdd, OpSub, OpMul, OpPow>(s);
   }
 }
@@ -100,9 +100,10 @@ Fn int_binary(const Selector& s) {
 }  // namespace
 
 Fn select_binary(const Selector& s) {
-  if (s.op == Opc::Threefry) return Type(s.type) == Type::U64 ? pick2<uint64_t, uint64_t, OpThreefry>(s) : nullptr;
+  if (s.op == Opc::Threefry)
+    return Type(s.type) == Type::U64 ? pick_binary<uint64_t, uint64_t, OpThreefry>(s) : nullptr;
   if (Type(s.type) == Type::Bool) return bool_binary(s);
-  return with_type(Type(s.type), [&]<class T>(T) {
+  return call_with_type(Type(s.type), [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T>) return select_float_binary(s);
     else return int_binary<T>(s);
   });

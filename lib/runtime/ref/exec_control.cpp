@@ -8,31 +8,31 @@ namespace {
 
 const Instruction* loop_begin(Frame& f, const Instruction* i) {
   *f.at<int64_t>(i->dst) = 0;
-  return *f.at<int64_t>(i->a) > 0 ? i + 1 : f.code + i->imm;
+  return *f.at<int64_t>(i->a) > 0 ? i + 1 : f.code + i->immediate;
 }
 
 const Instruction* loop_end(Frame& f, const Instruction* i) {
   int64_t& counter = *f.at<int64_t>(i->dst);
   if (!step(f)) return nullptr;
-  return ++counter < *f.at<int64_t>(i->a) ? f.code + i->imm : i + 1;
+  return ++counter < *f.at<int64_t>(i->a) ? f.code + i->immediate : i + 1;
 }
 
-int64_t chunk_lanes(const Frame& f, int64_t group) {
-  return std::min(f.chunk_lanes / group * group, f.total_lanes - f.first_lane);
+int64_t num_chunk_lanes(const Frame& f, int64_t group) {
+  return std::min(f.num_chunk_lanes / group * group, f.num_total_lanes - f.first_lane);
 }
 
 const Instruction* lanes_begin(Frame& f, const Instruction* i) {
-  f.total_lanes = *f.at<int64_t>(i->a);
+  f.num_total_lanes = *f.at<int64_t>(i->a);
   f.first_lane = 0;
-  if (f.total_lanes <= 0) return f.num_lanes = 1, f.code + i->imm;
-  f.num_lanes = chunk_lanes(f, i->b);
+  if (f.num_total_lanes <= 0) return f.num_lanes = 1, f.code + i->immediate;
+  f.num_lanes = num_chunk_lanes(f, i->b);
   return i + 1;
 }
 
 const Instruction* lanes_end(Frame& f, const Instruction* i) {
   if (!step(f)) return nullptr;
   f.first_lane += f.num_lanes;
-  if (f.first_lane < f.total_lanes) return f.num_lanes = chunk_lanes(f, i->b), f.code + i->imm;
+  if (f.first_lane < f.num_total_lanes) return f.num_lanes = num_chunk_lanes(f, i->b), f.code + i->immediate;
   f.num_lanes = 1;
   f.first_lane = 0;
   return i + 1;
@@ -56,14 +56,14 @@ const Instruction* axis(Frame& f, const Instruction* i) {
 const Instruction* group_base(Frame& f, const Instruction* i) {
   int64_t* d = f.at<int64_t>(i->dst);
   for (int64_t k = 0, group = 0, within = 0; k < f.num_lanes; k++) {
-    d[k] = group * i->imm;
+    d[k] = group * i->immediate;
     if (++within == i->a) within = 0, group++;
   }
   return i + 1;
 }
 
 const Instruction* count(Frame& f, const Instruction* i) {
-  f.num_evaluations += uint64_t(i->a) * uint64_t(f.num_lanes) + uint64_t(i->imm);
+  f.num_evaluations += uint64_t(i->a) * uint64_t(f.num_lanes) + uint64_t(i->immediate);
   return i + 1;
 }
 
@@ -123,7 +123,7 @@ Fn pick_fold(Opc op) {
 Fn select_fold(const Selector& s) {
   Opc op = Opc(s.type2);
   if (Type(s.type) == Type::Bool) return op == Opc::Mul ? fold_bool<Opc::Mul> : fold_bool<Opc::Add>;
-  if (Type(s.type) != Type::F32) return with_type(Type(s.type), [&]<class T>(T) { return pick_fold<T>(op); });
+  if (Type(s.type) != Type::F32) return call_with_type(Type(s.type), [&]<class T>(T) { return pick_fold<T>(op); });
   switch (s.rounding) {
     case Opc::RoundF16: return pick_fold<float, round_f16>(op);
     case Opc::RoundBF16: return pick_fold<float, round_bf16>(op);

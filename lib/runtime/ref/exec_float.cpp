@@ -13,7 +13,7 @@ using OpPow = decltype([]<class T>(T a, T b, RefNotes&) { return T(std::pow(doub
 
 template <class T>
 Fn float_binary(const Selector& s) {
-  return s.op == Opc::FDiv ? pick2<T, T, OpFDiv>(s) : pick_common<T, OpAdd, OpSub, OpMul, OpPow>(s);
+  return s.op == Opc::FDiv ? pick_binary<T, T, OpFDiv>(s) : pick_common<T, OpAdd, OpSub, OpMul, OpPow>(s);
 }
 
 }  // namespace

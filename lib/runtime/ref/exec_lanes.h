@@ -13,7 +13,7 @@ namespace tgc::ref {
 
 // Returns f(x) for an x of the C++ type for `type`.
 template <class F>
-Fn with_type(Type type, F f) {
+Fn call_with_type(Type type, F f) {
   switch (type) {
 #define X(name, ctype) \
   case Type::name: return f(ctype());
@@ -23,10 +23,10 @@ Fn with_type(Type type, F f) {
   return nullptr;
 }
 
-// once1 and once2 work on single values, unary_on_lanes and binary_on_lanes on the lanes of a chunk. Op is a stateless
-// function object: Op()(a, notes) or Op()(a, b, notes).
+// unary_once and binary_once work on single values, unary_on_lanes and binary_on_lanes on the lanes of a chunk. Op is a
+// stateless function object: Op()(a, notes) or Op()(a, b, notes).
 template <class R, class T, class Op>
-const Instruction* once1(Frame& f, const Instruction* i) {
+const Instruction* unary_once(Frame& f, const Instruction* i) {
   *f.at<R>(i->dst) = Op()(*f.at<T>(i->a), f.notes);
   return i + 1;
 }
@@ -41,7 +41,7 @@ const Instruction* unary_on_lanes(Frame& f, const Instruction* i) {
 }
 
 template <class R, class T, class Op>
-const Instruction* once2(Frame& f, const Instruction* i) {
+const Instruction* binary_once(Frame& f, const Instruction* i) {
   *f.at<R>(i->dst) = Op()(*f.at<T>(i->a), *f.at<T>(i->b), f.notes);
   return i + 1;
 }
@@ -58,11 +58,11 @@ const Instruction* binary_on_lanes(Frame& f, const Instruction* i) {
 }
 
 template <class R, class T, class Op>
-Fn pick1(const Selector& s) { return s.is_varying ? unary_on_lanes<R, T, Op> : once1<R, T, Op>; }
+Fn pick_unary(const Selector& s) { return s.is_varying ? unary_on_lanes<R, T, Op> : unary_once<R, T, Op>; }
 
 template <class R, class T, class Op>
-Fn pick2(const Selector& s) {
-  if (!s.is_varying) return once2<R, T, Op>;
+Fn pick_binary(const Selector& s) {
+  if (!s.is_varying) return binary_once<R, T, Op>;
   if (s.is_a_varying && s.is_b_varying) return binary_on_lanes<R, T, Op, true, true>;
   return s.is_a_varying ? binary_on_lanes<R, T, Op, true, false> : binary_on_lanes<R, T, Op, false, true>;
 }
@@ -87,14 +87,14 @@ struct OpEq {
 template <class T, class Add, class Sub, class Mul, class Pow>
 Fn pick_common(const Selector& s) {
   switch (s.op) {
-    case Opc::Add: return pick2<T, T, Add>(s);
-    case Opc::Sub: return pick2<T, T, Sub>(s);
-    case Opc::Mul: return pick2<T, T, Mul>(s);
-    case Opc::Pow: return pick2<T, T, Pow>(s);
-    case Opc::Max: return pick2<T, T, OpMax>(s);
-    case Opc::Lt: return pick2<uint8_t, T, OpLt>(s);
-    case Opc::Ne: return pick2<uint8_t, T, OpNe>(s);
-    case Opc::Eq: return pick2<uint8_t, T, OpEq>(s);
+    case Opc::Add: return pick_binary<T, T, Add>(s);
+    case Opc::Sub: return pick_binary<T, T, Sub>(s);
+    case Opc::Mul: return pick_binary<T, T, Mul>(s);
+    case Opc::Pow: return pick_binary<T, T, Pow>(s);
+    case Opc::Max: return pick_binary<T, T, OpMax>(s);
+    case Opc::Lt: return pick_binary<uint8_t, T, OpLt>(s);
+    case Opc::Ne: return pick_binary<uint8_t, T, OpNe>(s);
+    case Opc::Eq: return pick_binary<uint8_t, T, OpEq>(s);
     default: return nullptr;
   }
 }

@@ -44,7 +44,7 @@ const Instruction* out_of_bounds(Frame& f, const Instruction* i, int64_t lane) {
   return nullptr;
 }
 
-const Memory& memory_of(const Frame& f, const Instruction* i) { return f.memories[uint32_t(i->imm)]; }
+const Memory& memory_of(const Frame& f, const Instruction* i) { return f.memories[uint32_t(i->immediate)]; }
 
 template <class Off>
 bool in_bounds(Off offset, int64_t size) { return uint64_t(int64_t(offset)) < uint64_t(size); }
@@ -156,8 +156,8 @@ const Instruction* store(Frame& f, const Instruction* i) {
 template <class Off, bool Gated, bool Varying>
 const Instruction* check(Frame& f, const Instruction* i) {
   const int64_t n = Varying ? f.num_lanes : 1;
-  int64_t bad =
-      first_bad_lane<Off, Gated>(f.at<Off>(i->a), Gated ? f.at<uint8_t>(i->b) : nullptr, n, memory_of(f, i).copy_size);
+  int64_t bad = first_bad_lane<Off, Gated>(f.at<Off>(i->a), Gated ? f.at<uint8_t>(i->b) : nullptr, n,
+                                           memory_of(f, i).elements_per_copy);
   return bad < n ? out_of_bounds(f, i, bad) : i + 1;
 }
 

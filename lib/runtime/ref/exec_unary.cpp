@@ -46,42 +46,42 @@ using OpSize = decltype([](int64_t a, RefNotes& notes) {
 template <class T>
 Fn float_unary(const Selector& s) {
   switch (s.op) {
-    case Opc::Neg: return pick1<T, T, OpNeg>(s);
-    case Opc::Recip: return pick1<T, T, OpRecip>(s);
-    case Opc::Sqrt: return pick1<T, T, OpSqrt>(s);
-    case Opc::Exp2: return pick1<T, T, OpExp2>(s);
-    case Opc::Log2: return pick1<T, T, OpLog2>(s);
-    case Opc::Sin: return pick1<T, T, OpSin>(s);
-    case Opc::Trunc: return pick1<T, T, OpTrunc>(s);
+    case Opc::Neg: return pick_unary<T, T, OpNeg>(s);
+    case Opc::Recip: return pick_unary<T, T, OpRecip>(s);
+    case Opc::Sqrt: return pick_unary<T, T, OpSqrt>(s);
+    case Opc::Exp2: return pick_unary<T, T, OpExp2>(s);
+    case Opc::Log2: return pick_unary<T, T, OpLog2>(s);
+    case Opc::Sin: return pick_unary<T, T, OpSin>(s);
+    case Opc::Trunc: return pick_unary<T, T, OpTrunc>(s);
     default: return nullptr;
   }
 }
 
 Fn narrow_float(const Selector& s) {
   switch (s.op) {
-    case Opc::RoundF16: return pick1<float, float, OpRoundF16>(s);
-    case Opc::RoundBF16: return pick1<float, float, OpRoundBF16>(s);
-    case Opc::RoundE4M3: return pick1<float, float, OpRoundE4M3>(s);
-    case Opc::RoundE5M2: return pick1<float, float, OpRoundE5M2>(s);
-    case Opc::F64ToF16: return pick1<float, double, OpF64ToF16>(s);
-    case Opc::BitsOfF16: return pick1<uint16_t, float, OpBitsOfF16>(s);
-    case Opc::BitsOfBF16: return pick1<uint16_t, float, OpBitsOfBF16>(s);
-    case Opc::BitsOfE4M3: return pick1<uint8_t, float, OpBitsOfE4M3>(s);
-    case Opc::BitsOfE5M2: return pick1<uint8_t, float, OpBitsOfE5M2>(s);
-    case Opc::F16OfBits: return pick1<float, uint16_t, OpF16OfBits>(s);
-    case Opc::BF16OfBits: return pick1<float, uint16_t, OpBF16OfBits>(s);
-    case Opc::E4M3OfBits: return pick1<float, uint8_t, OpE4M3OfBits>(s);
-    case Opc::E5M2OfBits: return pick1<float, uint8_t, OpE5M2OfBits>(s);
+    case Opc::RoundF16: return pick_unary<float, float, OpRoundF16>(s);
+    case Opc::RoundBF16: return pick_unary<float, float, OpRoundBF16>(s);
+    case Opc::RoundE4M3: return pick_unary<float, float, OpRoundE4M3>(s);
+    case Opc::RoundE5M2: return pick_unary<float, float, OpRoundE5M2>(s);
+    case Opc::F64ToF16: return pick_unary<float, double, OpF64ToF16>(s);
+    case Opc::BitsOfF16: return pick_unary<uint16_t, float, OpBitsOfF16>(s);
+    case Opc::BitsOfBF16: return pick_unary<uint16_t, float, OpBitsOfBF16>(s);
+    case Opc::BitsOfE4M3: return pick_unary<uint8_t, float, OpBitsOfE4M3>(s);
+    case Opc::BitsOfE5M2: return pick_unary<uint8_t, float, OpBitsOfE5M2>(s);
+    case Opc::F16OfBits: return pick_unary<float, uint16_t, OpF16OfBits>(s);
+    case Opc::BF16OfBits: return pick_unary<float, uint16_t, OpBF16OfBits>(s);
+    case Opc::E4M3OfBits: return pick_unary<float, uint8_t, OpE4M3OfBits>(s);
+    case Opc::E5M2OfBits: return pick_unary<float, uint8_t, OpE5M2OfBits>(s);
     default: return nullptr;
   }
 }
 
 template <class T>
 Fn int_unary(const Selector& s) {
-  if (s.op == Opc::Neg) return pick1<T, T, OpNegInt>(s);
+  if (s.op == Opc::Neg) return pick_unary<T, T, OpNegInt>(s);
   if constexpr (std::is_same_v<T, int64_t>)
-    if (s.op == Opc::Size) return pick1<T, T, OpSize>(s);
-  return s.op == Opc::Trunc ? pick1<T, T, OpMov>(s) : nullptr;
+    if (s.op == Opc::Size) return pick_unary<T, T, OpSize>(s);
+  return s.op == Opc::Trunc ? pick_unary<T, T, OpMov>(s) : nullptr;
 }
 
 template <class T>
@@ -115,7 +115,7 @@ const Instruction* where(Frame& f, const Instruction* i) {
 template <class T>
 Fn moves(const Selector& s) {
   switch (s.op) {
-    case Opc::Mov: return s.is_varying ? mov_lanes<T> : once1<T, T, OpMov>;
+    case Opc::Mov: return s.is_varying ? mov_lanes<T> : unary_once<T, T, OpMov>;
     case Opc::Splat: return splat<T>;
     default: return s.is_varying ? where<T, true> : where<T, false>;
   }
@@ -156,8 +156,8 @@ Fn select_unary(const Selector& s) {
     }
   }
   if (Type(s.type) == Type::Bool)
-    return s.op == Opc::Neg || s.op == Opc::Trunc ? pick1<uint8_t, uint8_t, OpMov>(s) : nullptr;
-  return with_type(Type(s.type), [&]<class T>(T) { return pick_type<T>(s); });
+    return s.op == Opc::Neg || s.op == Opc::Trunc ? pick_unary<uint8_t, uint8_t, OpMov>(s) : nullptr;
+  return call_with_type(Type(s.type), [&]<class T>(T) { return pick_type<T>(s); });
 }
 
 namespace {
@@ -179,14 +179,14 @@ using OpToBool = decltype([](auto v, RefNotes&) { return uint8_t(v != 0); });
 
 template <class From>
 Fn cast_from(const Selector& s) {
-  if (Type(s.type) == Type::Bool) return pick1<uint8_t, From, OpToBool>(s);
-  return with_type(Type(s.type), [&]<class To>(To) { return pick1<To, From, OpCast<To>>(s); });
+  if (Type(s.type) == Type::Bool) return pick_unary<uint8_t, From, OpToBool>(s);
+  return call_with_type(Type(s.type), [&]<class To>(To) { return pick_unary<To, From, OpCast<To>>(s); });
 }
 
 }  // namespace
 
 Fn select_cast(const Selector& s) {
-  return with_type(Type(s.type2), [&]<class From>(From) { return cast_from<From>(s); });
+  return call_with_type(Type(s.type2), [&]<class From>(From) { return cast_from<From>(s); });
 }
 
 }  // namespace tgc::ref

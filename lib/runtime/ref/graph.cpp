@@ -70,14 +70,14 @@ class GraphLowering {
     if (values_.is_lowered(u) && u.in({Op::RANGE, Op::SPECIAL})) return;
     switch (u.op()) {
       case Op::RANGE:
-      case Op::SPECIAL: return cannot_run(u, "no node ends it");
+      case Op::SPECIAL: return throw_cannot_run(u, "no node ends it");
       case Op::END:
-        for (UOp r : ranges_.ended_by(u))
+        for (UOp r : ranges_.ranges_ended_by(u))
           if (is_atomic_add(u.src(0)) && !ranges_.is_inside(u.src(0), r))
-            cannot_run(u.src(0), "it does not depend on a loop around it");
-        return close(ranges_.ended_by(u), {u.src(0)}, [] {});
+            throw_cannot_run(u.src(0), "it does not depend on a loop around it");
+        return close(ranges_.ranges_ended_by(u), {u.src(0)}, [] {});
       case Op::STORE:
-        if (auto ended = ranges_.ended_by(u); !ended.empty())
+        if (auto ended = ranges_.ranges_ended_by(u); !ended.empty())
           return close(ended, {u.src(0), u.src(1)}, [&] { values_.lower(u); });
         return values_.lower(u);
       case Op::REDUCE: return reduce(u);
@@ -94,11 +94,11 @@ class GraphLowering {
   void close(const std::vector<UOp>& ranges, UOpSpan roots, Inside inside) {
     RangeSet set = ranges_.set_of(ranges);
     std::vector<UOp> body = ranges_.body_of(roots, set);
-    nest(builder_.in_lanes() ? loops_over(ranges) : plan_.levels(ranges, body), body, set, inside);
+    nest(builder_.is_in_lanes() ? loops_over(ranges) : plan_.levels(ranges, body), body, set, inside);
   }
 
   template <class Inside>
-  void nest(const std::vector<Level>& levels, const std::vector<UOp>& body, const RangeSet& set, Inside inside) {
+  void nest(const std::vector<LoopLevel>& levels, const std::vector<UOp>& body, const RangeSet& set, Inside inside) {
     RangeSet before = bound_, all = bound_;
     all.add(set);
     std::vector<std::vector<UOp>> lists(levels.size());
@@ -115,7 +115,7 @@ class GraphLowering {
   }
 
   // The node must depend on at least one level.
-  size_t level_of(UOp u, const std::vector<Level>& levels) {
+  size_t level_of(UOp u, const std::vector<LoopLevel>& levels) {
     size_t i = levels.size() - 1;
     while (
         std::none_of(levels[i].ranges.begin(), levels[i].ranges.end(), [&](UOp r) { return ranges_.is_inside(u, r); }))
@@ -123,34 +123,34 @@ class GraphLowering {
     return i;
   }
 
-  void open(const Level& level, const std::vector<UOp>& body) {
+  void open(const LoopLevel& level, const std::vector<UOp>& body) {
     RangeSet set = ranges_.set_of(level.ranges);
     const std::vector<UOp> own = plan_.registers_of_threads(level.ranges, body);
-    if (level.is_lanes) {
-      open_lanes(level.ranges, set);
+    if (level.is_lane_level) {
+      begin_lanes(level.ranges, set);
       values_.enter_lanes(own);
     } else {
       auto saved = values_.save_registers(own);
-      loops_.open_loop(level.ranges[0]);
+      loops_.begin_loop(level.ranges[0]);
       values_.restore_registers(saved);
     }
     bound_.add(set);
   }
 
-  void open_lanes(const std::vector<UOp>& ranges, const RangeSet& set) {
+  void begin_lanes(const std::vector<UOp>& ranges, const RangeSet& set) {
     for (auto& [define, contents] : locals_)
-      if (contents.intersects(set)) values_.share_local(define, 1);
+      if (contents.intersects(set)) values_.share_local_memory(define, 1);
     int64_t warp = 1;
     for (UOp r : ranges)
       if (axis_type(r) == AxisType::WARP) warp = multiply_lane_count(warp, r);
     values_.enter_scope();
-    ref::open_lanes(builder_, values_, ranges, warp);
+    ref::begin_lanes(builder_, values_, ranges, warp);
   }
 
-  void leave(const Level& level) {
-    if (!level.is_lanes) return loops_.close_loop();
+  void leave(const LoopLevel& level) {
+    if (!level.is_lane_level) return loops_.end_loop();
     values_.leave_scope();
-    builder_.close_lanes();
+    builder_.end_lanes();
     values_.leave_lanes();
   }
 
@@ -169,31 +169,31 @@ class GraphLowering {
 
   void run_workgroups(const std::vector<UOp>& specials) {
     values_.enter_scope();
-    open_workgroups(builder_, values_, specials, {});
-    for (auto& [define, contents] : locals_) values_.share_local(define, workgroup_size(specials));
+    begin_workgroups(builder_, values_, specials, {});
+    for (auto& [define, contents] : locals_) values_.share_local_memory(define, workgroup_size(specials));
     for (UOp u : nodes_)
       if (is_outside(u) && !rooted_.contains(u)) process(u);
-    builder_.close_lanes();
+    builder_.end_lanes();
     values_.leave_scope();
   }
 
   void reduce(UOp u) {
     Op op = u.arg().op();
     DType dtype = u.dtype().scalar();
-    auto ranges = ranges_.ended_by(u);
+    auto ranges = ranges_.ranges_ended_by(u);
     RangeSet set = ranges_.set_of(ranges);
     std::vector<UOp> body = ranges_.body_of({u.src(0)}, set);
     size_t n = size_t(u.dtype().count()), each = size_t(u.src(0).dtype().count()) / n;
     if (ranges.empty()) return values_.set_value(u, combine(u, op, dtype, {}, n, each));
 
     std::vector<Reg> sums(n);
-    auto levels = builder_.in_lanes() || each != 1 ? loops_over(ranges) : plan_.levels_of_reduce(ranges, body);
+    auto levels = builder_.is_in_lanes() || each != 1 ? loops_over(ranges) : plan_.levels_of_reduce(ranges, body);
     Reg identity = values_.constant(dtype, identity_element(op, dtype));
     for (Reg& sum : sums) {
-      sum = builder_.mutable_register(type_of(dtype), builder_.in_lanes());
+      sum = builder_.mutable_register(type_of(dtype), builder_.is_in_lanes());
       builder_.assign(sum, identity);
     }
-    bool lanes = levels[0].is_lanes;
+    bool lanes = levels[0].is_lane_level;
     nest(levels, body, set, [&] {
       if (lanes) {
         for (size_t i = 0; i < n; i++)
@@ -203,9 +203,9 @@ class GraphLowering {
         Value next = combine(u, op, dtype, sums, n, each);
         Reg mask = builder_.lane_mask();
         for (size_t i = 0; i < n; i++)
-          builder_.assign(sums[i], mask == kNone ? next[i].reg : builder_.where(mask, next[i].reg, sums[i]));
+          builder_.assign(sums[i], mask == kNoRegister ? next[i].reg : builder_.where(mask, next[i].reg, sums[i]));
       }
-      builder_.count_evaluation(builder_.in_lanes());
+      builder_.count_evaluation(builder_.is_in_lanes());
     });
     Value out;
     for (Reg sum : sums) out.push_back({.reg = sum});
@@ -216,7 +216,7 @@ class GraphLowering {
   // `before` is not empty (devectorizer.py horizontal_reduce).
   Value combine(UOp u, Op op, DType dtype, const std::vector<Reg>& before, size_t n, size_t each) {
     const Value& in = values_.value_of(u.src(0));
-    if (in.size() < n * each) cannot_run(u, "its source has " + std::to_string(in.size()) + " elements");
+    if (in.size() < n * each) throw_cannot_run(u, "its source has " + std::to_string(in.size()) + " elements");
     Value out;
     for (size_t i = 0; i < n; i++) {
       Reg r = before.empty() ? in[i * each].reg : before[i];
@@ -232,8 +232,9 @@ class GraphLowering {
   void bufferize(UOp u) {
     Int size = int64_t(u.dtype().count());
     for (size_t i = 1; i < u.num_src(); i++) size = size * (u.src(i).vmax().to_int() + 1);
-    int32_t memory = values_.scratch("buffer", u.dtype(), size.int64_or_throw("its size"), builder_.in_lanes() ? 1 : 0);
-    close(ranges_.ended_by(u), u.src(), [&] { values_.store_buffer(u, memory); });
+    int32_t memory =
+        values_.scratch("buffer", u.dtype(), size.int64_or_throw("its size"), builder_.is_in_lanes() ? 1 : 0);
+    close(ranges_.ranges_ended_by(u), u.src(), [&] { values_.store_buffer(u, memory); });
     values_.set_value(u, {{.memory = memory}});
   }
 
@@ -276,16 +277,16 @@ class GraphLowering {
     std::vector<UOp> ranges = ranges_.expanded_ranges_of(u.arg());
     Reg at = builder_.constant_int(Type::I64, 0);
     for (Arg axis : u.arg().items()) {
-      Reg here = kNone;
+      Reg here = kNoRegister;
       for (UOp r : ranges)
         if (axis_id(r) == axis[0].small_int() && values_.is_lowered(r))
           here = builder_.cast(values_.scalar(r).reg, Type::I64);
-      if (here == kNone) cannot_run(u, "axis " + axis[0].repr() + " has no range");
+      if (here == kNoRegister) throw_cannot_run(u, "axis " + axis[0].repr() + " has no range");
       at = builder_.binary(Opc::Add,
                            builder_.binary(Opc::Mul, at, builder_.constant_int(Type::I64, axis[1].small_int())), here);
     }
     size_t n = size_t(u.dtype().count());
-    if (from.size() < n) cannot_run(u, "its source has " + std::to_string(from.size()) + " elements");
+    if (from.size() < n) throw_cannot_run(u, "its source has " + std::to_string(from.size()) + " elements");
     Value out;
     for (size_t i = 0; i < n; i++) {
       Reg r = from[i].reg;

@@ -27,14 +27,14 @@ class ListLowering {
     values_.enter_scope();
     bool lanes = !specials_.empty() || !lane_ranges_.empty();
     if (lanes) {
-      open_workgroups(builder_, values_, specials_, lane_ranges_);
+      begin_workgroups(builder_, values_, specials_, lane_ranges_);
       for (UOp u : list_)
-        if (u.is(Op::DEFINE_LOCAL)) values_.share_local(u, workgroup_size(specials_));
+        if (u.is(Op::DEFINE_LOCAL)) values_.share_local_memory(u, workgroup_size(specials_));
     }
     for (UOp u : list_)
       if (!rooted_.contains(u)) lower(u);
-    if (!open_.empty()) cannot_run(open_.back(), "no node ends it");
-    if (lanes) builder_.close_lanes();
+    if (!open_.empty()) throw_cannot_run(open_.back(), "no node ends it");
+    if (lanes) builder_.end_lanes();
     values_.leave_scope();
     return builder_.finish_code();
   }
@@ -59,7 +59,8 @@ class ListLowering {
     size_t from = 0, to = list_.size();
     while (total < kEnoughLanes) {
       UOp range = only_range(from, to);
-      if (!range || !is_parallel(range) || !values_.is_lowered(range.src(0)) || !keeps_registers(from, to)) return;
+      if (!range || !is_parallel(range) || !values_.is_lowered(range.src(0)) || !has_private_registers(from, to))
+        return;
       lane_ranges_.push_back(range);
       total = multiply_lane_count(total, range);
     }
@@ -88,7 +89,7 @@ class ListLowering {
   }
 
   // True if no register that is used between the positions is also used outside them.
-  bool keeps_registers(size_t from, size_t to) {
+  bool has_private_registers(size_t from, size_t to) {
     std::vector<UOp> inner, outer;
     for (size_t i = 0; i < list_.size(); i++) {
       if (!list_[i].in({Op::LOAD, Op::STORE})) continue;
@@ -108,14 +109,14 @@ class ListLowering {
       case Op::RANGE:
         if (is_lane(u)) return;
         open_.push_back(u);
-        return loops_.open_loop(u);
+        return loops_.begin_loop(u);
       case Op::END: {
         UOp range = u.num_src() > 1 ? u.src(1) : UOp();
-        if (!range || !range.is(Op::RANGE)) cannot_run(u, "it does not end a range");
+        if (!range || !range.is(Op::RANGE)) throw_cannot_run(u, "it does not end a range");
         if (is_lane(range)) return;
-        if (open_.empty() || open_.back() != range) cannot_run(u, "it does not end the innermost range");
+        if (open_.empty() || open_.back() != range) throw_cannot_run(u, "it does not end the innermost range");
         open_.pop_back();
-        return loops_.close_loop();
+        return loops_.end_loop();
       }
       case Op::IF: return builder_.push_mask(values_.scalar(u.src(0)).reg);
       case Op::ENDIF: return builder_.pop_mask();

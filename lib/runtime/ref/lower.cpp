@@ -13,40 +13,40 @@ std::string name_of_axis(UOp u) { return u.is(Op::RANGE) ? "r" + range_str(u) : 
 
 }  // namespace
 
-int64_t most_iterations(UOp range) {
+int64_t max_num_iterations(UOp range) {
   Const most = range.src(0).vmax();
   return most.is_integral() ? most.as_int().to_int64().value_or(INT32_MAX) : INT32_MAX;
 }
 
 int64_t multiply_lane_count(int64_t lanes, UOp range) {
   constexpr int64_t kMost = 1 << 20;
-  return std::min(lanes * std::clamp(most_iterations(range), int64_t(0), kMost), kMost);
+  return std::min(lanes * std::clamp(max_num_iterations(range), int64_t(0), kMost), kMost);
 }
 
-void Loops::open_loop(UOp range) {
+void Loops::begin_loop(UOp range) {
   Reg size = values_.size_register(range), bound = builder_.max_lane(size);
-  Reg counter = builder_.open_loop(bound, name_of_axis(range));
+  Reg counter = builder_.begin_loop(bound, name_of_axis(range));
   values_.enter_scope();
   values_.set_value(range, {{.reg = builder_.cast(counter, type_of(range.dtype()))}});
   is_loop_masked_.push_back(bound != size);
   if (is_loop_masked_.back()) builder_.push_mask(builder_.binary(Opc::Lt, counter, size));
 }
 
-void Loops::close_loop() {
+void Loops::end_loop() {
   values_.leave_scope();
   if (is_loop_masked_.back()) builder_.pop_mask();
   is_loop_masked_.pop_back();
-  builder_.close_loop();
+  builder_.end_loop();
 }
 
-void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group) {
+void begin_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group) {
   std::vector<Builder::LaneAxis> extents;
   int64_t most = 1;
   for (UOp u : axes) {
     extents.push_back({values.size_register(u), name_of_axis(u)});
     most = multiply_lane_count(most, u);
   }
-  auto registers = builder.open_lanes(extents, group, most);
+  auto registers = builder.begin_lanes(extents, group, most);
   for (size_t i = 0; i < axes.size(); i++)
     values.set_value(axes[i], {{.reg = builder.cast(registers[i], type_of(axes[i].dtype()))}});
 }
@@ -65,8 +65,8 @@ bool is_thread(AxisType type) {
 
 }  // namespace
 
-std::vector<Level> loops_over(const std::vector<UOp>& ranges) {
-  std::vector<Level> out;
+std::vector<LoopLevel> loops_over(const std::vector<UOp>& ranges) {
+  std::vector<LoopLevel> out;
   for (UOp r : ranges) out.push_back({{r}, false});
   return out;
 }
@@ -83,7 +83,7 @@ void LanePlan::find_register_uses(std::span<const UOp> nodes, const Values& valu
   }
 }
 
-std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+std::vector<LoopLevel> LanePlan::levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
   std::vector<UOp> lanes, warps, outer_loops, inner_loops;
   auto put = [](std::vector<UOp>& to, UOp r) { to.insert(to.begin(), r); };
   RangeSet set = ranges_.set_of(ranges);
@@ -94,7 +94,7 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
     UOp r = ranges[i];
     AxisType type = axis_type(r);
     bool can = is_parallel(type) && !ranges_.ranges_around(r.src(0)).intersects(set) &&
-               (is_thread(type) || keeps_registers(r, body));
+               (is_thread(type) || has_private_registers(r, body));
     if (!can || (total >= kEnoughLanes && !is_thread(type))) {
       put(can ? outer_loops : inner_loops, r);
       continue;
@@ -105,7 +105,7 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
   }
   if (!threads && (total < 2 || (total < 32 && has_larger_reduce(body, total)))) return loops_over(ranges);
   lanes.insert(lanes.end(), warps.begin(), warps.end());  // the lanes of a warp must be adjacent
-  std::vector<Level> out = loops_over(outer_loops);
+  std::vector<LoopLevel> out = loops_over(outer_loops);
   out.push_back({lanes, true});
   for (UOp r : inner_loops) out.push_back({{r}, false});
   return out;
@@ -116,7 +116,7 @@ std::vector<UOp> LanePlan::registers_across(const std::vector<UOp>& ranges, cons
   std::vector<UOp> out;
   for (const RegisterUses& r : registers_)
     if (!set.is_within(r.common_ranges) &&
-        std::ranges::any_of(r.use_nodes, [&](UOp u) { return ranges_.is_in(body, u); }))
+        std::ranges::any_of(r.use_nodes, [&](UOp u) { return ranges_.is_in_body(body, u); }))
       out.push_back(r.define_node);
   return out;
 }
@@ -126,7 +126,7 @@ std::vector<UOp> LanePlan::registers_of_threads(const std::vector<UOp>& ranges, 
   return std::ranges::any_of(ranges, of_thread) ? registers_across(ranges, body) : std::vector<UOp>();
 }
 
-bool LanePlan::keeps_registers(UOp range, const std::vector<UOp>& body) const {
+bool LanePlan::has_private_registers(UOp range, const std::vector<UOp>& body) const {
   return registers_across({range}, body).empty();
 }
 
@@ -134,12 +134,12 @@ bool LanePlan::has_larger_reduce(const std::vector<UOp>& body, int64_t than) con
   return std::any_of(body.begin(), body.end(), [&](UOp u) {
     if (!u.is(Op::REDUCE) || u.num_src() < 2) return false;
     int64_t size = 1;
-    for (UOp r : ranges_.ended_by(u)) size = multiply_lane_count(size, r);
+    for (UOp r : ranges_.ranges_ended_by(u)) size = multiply_lane_count(size, r);
     return size > than;
   });
 }
 
-std::vector<Level> LanePlan::levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+std::vector<LoopLevel> LanePlan::levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
   if (std::any_of(body.begin(), body.end(), [](UOp u) { return u.in({Op::WMMA, Op::STORE}); }))
     return loops_over(ranges);
   RangeSet set = ranges_.set_of(ranges);
@@ -161,15 +161,15 @@ int64_t workgroup_size(std::span<const UOp> specials) {
   int64_t size = 1;
   for (UOp s : specials) {
     if (!is_local(s)) continue;
-    if (!s.src(0).is_const()) cannot_run(s, "the size of a workgroup is not constant");
-    if (multiply_lane_count(size, s) != Int(size) * Int(most_iterations(s)))
-      cannot_run(s, "the workgroup is too large");
+    if (!s.src(0).is_const()) throw_cannot_run(s, "the size of a workgroup is not constant");
+    if (multiply_lane_count(size, s) != Int(size) * Int(max_num_iterations(s)))
+      throw_cannot_run(s, "the workgroup is too large");
     size = multiply_lane_count(size, s);
   }
   return size;
 }
 
-void open_workgroups(Builder& builder, Values& values, std::span<const UOp> specials, std::span<const UOp> ranges) {
+void begin_workgroups(Builder& builder, Values& values, std::span<const UOp> specials, std::span<const UOp> ranges) {
   std::vector<UOp> order;
   auto add = [&](bool local) {
     size_t first = order.size();
@@ -181,7 +181,7 @@ void open_workgroups(Builder& builder, Values& values, std::span<const UOp> spec
   add(false);
   order.insert(order.end(), ranges.begin(), ranges.end());
   add(true);
-  open_lanes(builder, values, order, workgroup_size(specials));
+  begin_lanes(builder, values, order, workgroup_size(specials));
 }
 
 }  // namespace tgc::ref

@@ -18,14 +18,14 @@ inline constexpr int64_t kEnoughLanes = 512;
 // `lanes` times the maximum number of iterations of a RANGE or SPECIAL, up to a fixed limit; that maximum, or INT32_MAX
 // if it is not a 64-bit integer.
 int64_t multiply_lane_count(int64_t lanes, UOp range);
-int64_t most_iterations(UOp range);
+int64_t max_num_iterations(UOp range);
 
-// close_loop() undoes the changes that the loop's code made to the Values.
+// end_loop() undoes the changes that the loop's code made to the Values.
 class Loops {
  public:
   Loops(Builder& builder, Values& values) : builder_(builder), values_(values) {}
-  void open_loop(UOp range);
-  void close_loop();
+  void begin_loop(UOp range);
+  void end_loop();
 
  private:
   Builder& builder_;
@@ -33,12 +33,12 @@ class Loops {
   std::vector<bool> is_loop_masked_;  // for each open loop, whether its bound differs between lanes
 };
 
-// Turns RANGEs and SPECIALs into lanes, where the last node varies fastest. `group`: see Builder::open_lanes.
-void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group);
+// Turns RANGEs and SPECIALs into lanes, where the last node varies fastest. `group`: see Builder::begin_lanes.
+void begin_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group);
 
-struct Level {
+struct LoopLevel {
   std::vector<UOp> ranges;
-  bool is_lanes = false;
+  bool is_lane_level = false;
 };
 
 // Decides which ranges of a graph become lanes, so that many lanes execute each instruction.
@@ -52,17 +52,17 @@ class LanePlan {
   // become lanes, and so do the innermost other parallel ranges that share no registers, until there are kEnoughLanes
   // lanes. A range whose size depends on another of `ranges` stays a loop. Without thread ranges, there are no lanes if
   // there would be only one, or few and a reduction inside has more iterations. An atomic add in `body` prevents lanes.
-  std::vector<Level> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+  std::vector<LoopLevel> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // Plans the loop nest of a reduction that reads one element per iteration. The iterations become lanes if they are
   // not few, no size depends on another of the ranges, those within the outermost range have fewer than kEnoughLanes
   // iterations, and `body` has neither WMMA nor STORE. Their elements are still combined one after the other.
-  std::vector<Level> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+  std::vector<LoopLevel> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // Returns the DEFINE_REGs that `body` uses and that are used outside, too, if `ranges` contains thread ranges: each
   // thread needs its own copy, which starts with the value from outside.
   std::vector<UOp> registers_of_threads(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
 
  private:
-  bool keeps_registers(UOp range, const std::vector<UOp>& body) const;
+  bool has_private_registers(UOp range, const std::vector<UOp>& body) const;
   // The DEFINE_REGs that `body` uses and whose value several iterations of `ranges` share.
   std::vector<UOp> registers_across(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   bool has_larger_reduce(const std::vector<UOp>& body, int64_t than) const;
@@ -76,12 +76,12 @@ class LanePlan {
   std::vector<RegisterUses> registers_;
 };
 
-std::vector<Level> loops_over(const std::vector<UOp>& ranges);
+std::vector<LoopLevel> loops_over(const std::vector<UOp>& ranges);
 
 // Returns the product of the "lidx" SPECIALs' sizes. Throws Failure if one is not constant or the product is too large.
 int64_t workgroup_size(std::span<const UOp> specials);
 
 // Turns the SPECIALs and `ranges` into lanes. The first local index varies fastest.
-void open_workgroups(Builder& builder, Values& values, std::span<const UOp> specials, std::span<const UOp> ranges);
+void begin_workgroups(Builder& builder, Values& values, std::span<const UOp> specials, std::span<const UOp> ranges);
 
 }  // namespace tgc::ref

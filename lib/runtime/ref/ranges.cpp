@@ -26,7 +26,7 @@ KernelRanges::KernelRanges(Graph& graph, std::span<const UOp> nodes)
   for (UOp u : nodes)
     if (u.is(Op::RANGE)) all_ranges_.push_back(u);
   RangeSet ended_once = empty_set();
-  ended_twice_ = empty_set();
+  ranges_ended_twice_ = empty_set();
   for (size_t i = 0; i < nodes.size(); i++) {
     UOp u = nodes[i];
     node_positions_[u] = uint32_t(i);
@@ -43,7 +43,7 @@ KernelRanges::KernelRanges(Graph& graph, std::span<const UOp> nodes)
       if (!u.is(Op::AFTER)) {
         RangeSet twice = ended;
         twice.keep_common(ended_once);
-        ended_twice_.add(twice);
+        ranges_ended_twice_.add(twice);
         ended_once.add(ended);
         ended_ranges_[u] = std::move(ended);
       }
@@ -60,7 +60,7 @@ RangeSet KernelRanges::set_of(std::span<const UOp> ranges) const {
   return out;
 }
 
-std::vector<UOp> KernelRanges::ended_by(UOp u) const {
+std::vector<UOp> KernelRanges::ranges_ended_by(UOp u) const {
   std::vector<UOp> left, out;
   for (size_t i = size_t(range_start(u.op())); i < u.num_src(); i++)
     for (UOp r : all_ranges_)
@@ -73,7 +73,7 @@ std::vector<UOp> KernelRanges::ended_by(UOp u) const {
       return std::none_of(left.begin(), left.end(),
                           [&](UOp other) { return other != r && is_inside(r.src(0), other); });
     });
-    if (ready == left.end()) cannot_run(u, "the sizes of its ranges depend on each other");
+    if (ready == left.end()) throw_cannot_run(u, "the sizes of its ranges depend on each other");
     out.push_back(*ready);
     left.erase(ready);
   }
@@ -99,7 +99,7 @@ std::vector<UOp> KernelRanges::body_of(UOpSpan roots, const RangeSet& ranges) co
     out.push_back(u);
     for (UOp s : u.src()) stack.push_back(s);
   }
-  if (ranges.intersects(ended_twice_)) {
+  if (ranges.intersects(ranges_ended_twice_)) {
     const auto from = reached_ranges(roots, ranges);
     std::erase_if(out, [&](UOp u) {
       RangeSet lies_in = ranges_around(u);
@@ -132,7 +132,7 @@ std::unordered_map<UOp, RangeSet> KernelRanges::reached_ranges(UOpSpan roots, co
   return out;
 }
 
-bool KernelRanges::is_in(const std::vector<UOp>& body, UOp u) const {
+bool KernelRanges::is_in_body(const std::vector<UOp>& body, UOp u) const {
   return std::binary_search(body.begin(), body.end(), u, [&](UOp a, UOp b) { return precedes_node(a, b); });
 }
 

@@ -61,7 +61,7 @@ class KernelRanges {
   RangeSet set_of(std::span<const UOp> ranges) const;
 
   // Returns the ranges that a node ends, outermost first.
-  std::vector<UOp> ended_by(UOp u) const;
+  std::vector<UOp> ranges_ended_by(UOp u) const;
   // Returns the expanded ranges (UPCAST, UNROLL) of the axes that the arg of a CONTRACT or UNROLL lists.
   std::vector<UOp> expanded_ranges_of(const Arg& axes) const;
 
@@ -69,7 +69,7 @@ class KernelRanges {
   // needed only through another node that ends one of the ranges: before workgroups exist, several nodes may end the
   // same thread range, which then becomes several loops, one after the other.
   std::vector<UOp> body_of(UOpSpan roots, const RangeSet& ranges) const;
-  bool is_in(const std::vector<UOp>& body, UOp u) const;
+  bool is_in_body(const std::vector<UOp>& body, UOp u) const;
 
  private:
   bool precedes_node(UOp a, UOp b) const { return *node_positions_.find(a) < *node_positions_.find(b); }
@@ -79,7 +79,7 @@ class KernelRanges {
   UOpMap<uint32_t> node_positions_;
   UOpMap<RangeSet> ranges_around_;
   UOpMap<RangeSet> ended_ranges_;
-  RangeSet ended_twice_;
+  RangeSet ranges_ended_twice_;
 };
 
 }  // namespace tgc::ref

@@ -43,17 +43,18 @@ class Run {
   RefResult run(double seconds) {
     Frame f{};
     f.registers = registers_.data();
-    f.chunk_lanes = code_.chunk_lanes;
+    f.num_chunk_lanes = code_.num_chunk_lanes;
     f.code = code_.instructions.data();
     f.memories = memories_.data();
     f.wmmas = code_.wmmas.data();
     const Deadline deadline = deadline_within(seconds > 0 ? seconds : double(limit(Limit::RefSeconds)));
     const bool is_default = seconds <= 0 && deadline.end_time != current_deadline().end_time;
-    Budget budget = {.max_steps = limit(Limit::RefSteps), .deadline = deadline.end_time};
+    RunBudget budget = {.max_steps = limit(Limit::RefSteps), .deadline = deadline.end_time};
     f.run_budget = &budget;
-    for (const Instruction* i = f.code; i;) i = i->fn(f, i);
-    if (f.is_exhausted && budget.num_steps > budget.max_steps) throw Failure(over_limit(Limit::RefSteps));
-    if (f.is_exhausted) throw Failure(is_default ? over_limit(Limit::RefSeconds) : out_of_time(deadline.limit_seconds));
+    for (const Instruction* i = f.code; i;) i = i->function(f, i);
+    if (f.is_limit_exceeded && budget.num_steps > budget.max_steps) throw Failure(limit_error(Limit::RefSteps));
+    if (f.is_limit_exceeded)
+      throw Failure(is_default ? limit_error(Limit::RefSeconds) : out_of_time_error(deadline.limit_seconds));
     if (f.failed_access) fail(f);
     for (auto& [number, p] : padded_) std::memcpy(p.buffer.data, p.memory.data(), p.buffer.bytes);
     return {f.notes, f.num_evaluations};
@@ -87,7 +88,8 @@ class Run {
   Memory memory_for(const MemoryInfo& info, std::span<const RefBuffer> buffers) {
     const int64_t item = item_of(info);
     if (info.buffer_number < 0) {
-      int64_t copies = info.lane_group_size > 0 ? std::max<int64_t>(code_.chunk_lanes / info.lane_group_size, 1) : 1;
+      int64_t copies =
+          info.lane_group_size > 0 ? std::max<int64_t>(code_.num_chunk_lanes / info.lane_group_size, 1) : 1;
       scratch_.emplace_back(size_t(info.size * copies * item));
       return {scratch_.back().data(), info.size * copies, info.size};
     }
@@ -111,7 +113,7 @@ class Run {
 
   [[noreturn]] void fail(const Frame& f) const {
     const Instruction* i = f.failed_access;
-    const Access& a = code_.accesses[size_t(i->imm >> 32)];
+    const Access& a = code_.accesses[size_t(i->immediate >> 32)];
     const MemoryInfo& m = code_.memories[size_t(a.memory)];
     int64_t lane = a.is_varying ? f.failed_lane : 0;
     int64_t offset = a.has_narrow_offset ? f.at<int32_t>(i->a)[lane] : f.at<int64_t>(i->a)[lane];
@@ -136,11 +138,11 @@ class Run {
 }  // namespace
 
 bool ref::check_run_limits(Frame& f) {
-  Budget& b = *f.run_budget;
-  b.num_steps += std::max(Budget::kRound, f.num_lanes);
-  f.is_exhausted = b.num_steps > b.max_steps || Clock::now() > b.deadline;
-  f.iterations_left = std::max(Budget::kRound, f.num_lanes);
-  return !f.is_exhausted;
+  RunBudget& b = *f.run_budget;
+  b.num_steps += std::max(RunBudget::kStepsPerCheck, f.num_lanes);
+  f.is_limit_exceeded = b.num_steps > b.max_steps || Clock::now() > b.deadline;
+  f.iterations_left = std::max(RunBudget::kStepsPerCheck, f.num_lanes);
+  return !f.is_limit_exceeded;
 }
 
 std::string RefNotes::text() const {
@@ -163,12 +165,12 @@ RefProgram::~RefProgram() = default;
 
 Result<RefProgram> RefProgram::from_graph(UOp sink, const RefOptions& options) {
   return catch_failures(
-      [&] { return RefProgram(std::make_unique<Impl>(lower_graph(sink, options.counts_evaluations))); });
+      [&] { return RefProgram(std::make_unique<Impl>(lower_graph(sink, options.should_count_evaluations))); });
 }
 
 Result<RefProgram> RefProgram::from_list(std::span<const UOp> list, const RefOptions& options) {
   return catch_failures(
-      [&] { return RefProgram(std::make_unique<Impl>(lower_list(list, options.counts_evaluations))); });
+      [&] { return RefProgram(std::make_unique<Impl>(lower_list(list, options.should_count_evaluations))); });
 }
 
 Result<RefResult> RefProgram::run(std::span<const RefBuffer> buffers,

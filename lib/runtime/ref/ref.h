@@ -44,11 +44,11 @@ struct RefBuffer {
 
 struct RefResult {
   RefNotes notes;
-  uint64_t num_evaluations = 0;  // one per UOp and lane; 0 unless RefOptions::counts_evaluations
+  uint64_t num_evaluations = 0;  // one per UOp and lane; 0 unless RefOptions::should_count_evaluations
 };
 
 struct RefOptions {
-  bool counts_evaluations = false;
+  bool should_count_evaluations = false;
 };
 
 class RefProgram {

@@ -19,7 +19,7 @@ std::string run(const std::string& text, const std::map<std::string, int64_t>& v
   Graph g;
   auto ast = read_pyrender(g, text);
   REQUIRE_MESSAGE(ast.ok(), (ast ? "" : ast.diag().text()));
-  auto program = RefProgram::from_graph(*ast, {.counts_evaluations = true});
+  auto program = RefProgram::from_graph(*ast, {.should_count_evaluations = true});
   if (!program) return program.diag().message;
   std::vector<RefBuffer> list;
   (list.push_back({int64_t(list.size()), buffers.data(), buffers.size() * sizeof(Buffers)}), ...);

@@ -16,7 +16,7 @@ DType coarsest_rounding(UOp root) {
   return out;
 }
 
-bool sums_terms(UOp root) {
+bool has_summed_terms(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     return (u.is(Op::REDUCE) && u.arg().op() == Op::ADD) || u.is(Op::WMMA) || u.is(Op::DEFINE_REG);
   });

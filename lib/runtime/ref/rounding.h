@@ -8,6 +8,6 @@ namespace tgc {
 DType coarsest_rounding(UOp root);
 
 // Returns whether the kernel adds up terms, or may do so in registers.
-bool sums_terms(UOp root);
+bool has_summed_terms(UOp root);
 
 }  // namespace tgc

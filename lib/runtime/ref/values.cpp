@@ -6,7 +6,7 @@
 
 namespace tgc::ref {
 
-void cannot_run(UOp u, const std::string& why) {
+void throw_cannot_run(UOp u, const std::string& why) {
   throw Failure("REF cannot run Ops." + std::string(name_of(u.op())) + " (" + std::string(u.dtype().repr()) +
                 "): " + why);
 }
@@ -14,12 +14,12 @@ void cannot_run(UOp u, const std::string& why) {
 const Element& element_of(UOp u, const Value& operand, size_t i) {
   if (operand.size() == 1) return operand[0];
   if (i >= operand.size())
-    cannot_run(u, "an operand of " + std::to_string(operand.size()) + " elements is too short");
+    throw_cannot_run(u, "an operand of " + std::to_string(operand.size()) + " elements is too short");
   return operand[i];
 }
 
 const Value& Values::value_of(UOp u) const {
-  if (!current_values_[u.id()]) cannot_run(u, "its value is needed where it has none; is a range not ended?");
+  if (!current_values_[u.id()]) throw_cannot_run(u, "its value is needed where it has none; is a range not ended?");
   return *current_values_[u.id()];
 }
 
@@ -35,14 +35,14 @@ void Values::set_slot(size_t slot, Value value) {
 
 Element Values::scalar(UOp u) const {
   const Value& v = value_of(u);
-  if (v.size() != 1) cannot_run(u, "one element was expected, not " + std::to_string(v.size()));
+  if (v.size() != 1) throw_cannot_run(u, "one element was expected, not " + std::to_string(v.size()));
   return v[0];
 }
 
 void Values::leave_scope() {
-  for (; undo_log_.size() > undo_marks_.back(); undo_log_.pop_back())
+  for (; undo_log_.size() > undo_log_sizes_.back(); undo_log_.pop_back())
     current_values_[undo_log_.back().first] = undo_log_.back().second;
-  undo_marks_.pop_back();
+  undo_log_sizes_.pop_back();
 }
 
 void Values::enter_lanes(std::span<const UOp> own) {
@@ -50,7 +50,7 @@ void Values::enter_lanes(std::span<const UOp> own) {
     if (int32_t f = register_file_of(define); f >= 0)
       for (size_t i = 0; i < register_files_[size_t(f)].elements.size(); i++) {
         Reg& r = register_files_[size_t(f)].elements[i];
-        if (r == kNone) continue;
+        if (r == kNoRegister) continue;
         lane_registers_.push_back({f, i, r});
         Reg in_lane = builder_.mutable_register(builder_.type(r), true);
         builder_.assign(in_lane, r);
@@ -69,7 +69,7 @@ std::vector<Values::SavedRegister> Values::save_registers(std::span<const UOp> o
   for (UOp define : own)
     if (int32_t f = register_file_of(define); f >= 0)
       for (Reg r : register_files_[size_t(f)].elements)
-        if (r != kNone) out.push_back({r, builder_.copy(r)});
+        if (r != kNoRegister) out.push_back({r, builder_.copy(r)});
   return out;
 }
 
@@ -159,7 +159,7 @@ Reg Values::constant(DType dtype, Const value) {
   Type type = type_of(dtype);
   Const v = truncate(dtypes::as_const(value, dtype), dtype.scalar());
   if (is_float(type)) return builder_.constant_float(type, v.to_double());
-  return builder_.constant_int(type, int64_t(v.to_int().low64()));
+  return builder_.constant_int(type, int64_t(v.to_int().low_64_bits()));
 }
 
 Opc Values::opcode(Op op) {
@@ -205,7 +205,7 @@ Reg Values::alu(Op op, DType dtype, std::span<const Reg> x) {
 
 Reg Values::size_register(UOp u) {
   if (u.src(0).is(Op::CONST) && u.src(0).vmax().is_int() && u.src(0).vmax().as_int() < 0)
-    cannot_run(u, "its size is negative");
+    throw_cannot_run(u, "its size is negative");
   Reg size = builder_.cast(scalar(u.src(0)).reg, Type::I64);
   return py_less(u.src(0).vmin(), Const(int64_t(0))) ? builder_.unary(Opc::Size, size) : size;
 }
@@ -217,7 +217,7 @@ void Values::lower(UOp u) {
   if (u.in(kNothing)) return;
   if (u.is(Op::STORE)) {
     lower_store(u);
-    return builder_.count_evaluation(builder_.in_lanes());
+    return builder_.count_evaluation(builder_.is_in_lanes());
   }
   if (is_atomic_add(u)) return lower_atomic_add(u);
   Value v = lower_value(u);
@@ -225,7 +225,7 @@ void Values::lower(UOp u) {
                                Op::DEFINE_REG, Op::DEFINE_VAR, Op::BIND,          Op::AFTER};
   if (!u.in(kFree)) {
     bool varying = false;
-    for (const Element& e : v) varying |= e.reg != kNone && builder_.is_varying_register(e.reg);
+    for (const Element& e : v) varying |= e.reg != kNoRegister && builder_.is_varying_register(e.reg);
     builder_.count_evaluation(varying);
   }
   set_value(u, std::move(v));
@@ -250,7 +250,7 @@ Value Values::lower_value(UOp u) {
       Value out;
       for (Arg i : u.arg().items()) {
         if (i.as_int() < 0 || i.as_int() >= Int(int64_t(from.size())))
-          cannot_run(u, "element " + i.repr() + " of " + std::to_string(from.size()));
+          throw_cannot_run(u, "element " + i.repr() + " of " + std::to_string(from.size()));
         out.push_back(from[size_t(i.small_int())]);
       }
       return out;
@@ -265,7 +265,7 @@ Value Values::lower_value(UOp u) {
       if (u.is(Op::BITCAST)) return lower_bitcast(u);
       if (u.is(Op::WMMA)) return lower_wmma(u);
       if (u.is(Op::CAST) || u.in(ops::ALU)) return lower_elementwise(u);
-      cannot_run(u, "it has no meaning in a kernel");
+      throw_cannot_run(u, "it has no meaning in a kernel");
   }
 }
 
@@ -308,9 +308,9 @@ Value Values::lower_define(UOp u) {
   } else if (std::find(dynamic_registers_.begin(), dynamic_registers_.end(), u) != dynamic_registers_.end()) {
     e.memory = scratch("reg" + u.arg().repr(), base, size, 1);
   } else {
-    if (size < 0 || size > (1 << 24)) cannot_run(u, "it has a size of " + std::to_string(size) + " elements");
+    if (size < 0 || size > (1 << 24)) throw_cannot_run(u, "it has a size of " + std::to_string(size) + " elements");
     e.register_file = int32_t(register_files_.size());
-    register_files_.push_back({base.scalar(), std::vector<Reg>(size_t(size), kNone)});
+    register_files_.push_back({base.scalar(), std::vector<Reg>(size_t(size), kNoRegister)});
   }
   lowered_defines_.push_back({u, {e}});
   return {e};
@@ -324,7 +324,7 @@ Value Values::concatenate(UOp u) {
     for (const Element& e : v)
       for (int j = 0; j < each; j++) {
         out.push_back(e);
-        if (j) out.back().reg = offset_plus(e.reg, j);
+        if (j) out.back().reg = add_to_offset(e.reg, j);
       }
   }
   return out;
@@ -342,12 +342,12 @@ Value Values::lower_elementwise(UOp u) {
     for (size_t k = 0; k < u.num_src(); k++) {
       const Value& v = value_of(u.src(k));
       if (v.size() != n && v.size() != 1)
-        cannot_run(u, "operands of " + std::to_string(v.size()) + " and " + std::to_string(n) + " elements");
+        throw_cannot_run(u, "operands of " + std::to_string(v.size()) + " and " + std::to_string(n) + " elements");
       const Element& e = v[v.size() == 1 ? 0 : i];
       pointers |= e.is_pointer();
       operands[k] = e.reg;
       if (!e.is_pointer() && !pointers && !shift && builder_.type(e.reg) != builder_.type(operands[0]))
-        cannot_run(u, "its operands have different dtypes");
+        throw_cannot_run(u, "its operands have different dtypes");
       out[i].gate = builder_.logical_and(out[i].gate, e.gate);
     }
     if (pointers) {
@@ -367,22 +367,24 @@ Value Values::lower_where(UOp u) {
   Reg true_ = builder_.constant(Type::Bool, 1);
   for (size_t i = 0; i < n; i++) {
     Element c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
-    if (c.is_pointer() || y.is_pointer() || x.is_pointer()) cannot_run(u, "it chooses between pointers");
-    auto invalid = [&](const Element& e) { return e.gate != kNone && builder_.is_false(e.gate); };
+    if (c.is_pointer() || y.is_pointer() || x.is_pointer()) throw_cannot_run(u, "it chooses between pointers");
+    auto invalid = [&](const Element& e) { return e.gate != kNoRegister && builder_.is_false(e.gate); };
     // `yes` or `no` may be Invalid: the result then takes the other operand's number
     if (invalid(x)) out[i].reg = y.reg;
     else if (invalid(y)) out[i].reg = x.reg;
     else out[i].reg = builder_.where(c.reg, y.reg, x.reg);
-    if (y.gate == kNone && x.gate == kNone) continue;
+    if (y.gate == kNoRegister && x.gate == kNoRegister) continue;
     if (invalid(x)) out[i].gate = builder_.logical_and(c.reg, y.gate);
-    else out[i].gate = builder_.where(c.reg, y.gate == kNone ? true_ : y.gate, x.gate == kNone ? true_ : x.gate);
+    else
+      out[i].gate =
+          builder_.where(c.reg, y.gate == kNoRegister ? true_ : y.gate, x.gate == kNoRegister ? true_ : x.gate);
   }
   return out;
 }
 
 Value Values::lower_bitcast(UOp u) {
   DType from = u.src(0).dtype().scalar(), to = u.dtype().scalar();
-  if (from.itemsize() != to.itemsize()) cannot_run(u, "it is from " + std::string(from.repr()));
+  if (from.itemsize() != to.itemsize()) throw_cannot_run(u, "it is from " + std::string(from.repr()));
   auto to_bits = [&](Reg r) {
     switch (from.scalar_kind()) {
       case Scalar::Float16: return builder_.unary(Opc::BitsOfF16, r);
@@ -410,7 +412,7 @@ Value Values::lower_bitcast(UOp u) {
 
 Value Values::lower_wmma(UOp u) {
   Arg arg = u.arg();  // (name, (N, M, K), dtype in, dtype out, device, threads, (axes of A, B, C), reduce axes)
-  if (!arg.is_tuple() || arg.items().size() != 8 || u.num_src() != 3) cannot_run(u, "it is malformed");
+  if (!arg.is_tuple() || arg.items().size() != 8 || u.num_src() != 3) throw_cannot_run(u, "it is malformed");
   size_t per[3];
   for (size_t i = 0; i < 3; i++) {
     per[i] = 1;
@@ -418,12 +420,13 @@ Value Values::lower_wmma(UOp u) {
   }
   const Value &a = value_of(u.src(0)), &b = value_of(u.src(1)), &c = value_of(u.src(2));
   size_t n = per[2] ? c.size() / per[2] : 0;
-  if (n == 0 || a.size() != n * per[0] || b.size() != n * per[1]) cannot_run(u, "its operands have the wrong sizes");
+  if (n == 0 || a.size() != n * per[0] || b.size() != n * per[1])
+    throw_cannot_run(u, "its operands have the wrong sizes");
   auto dim = [&](size_t i) { return int(arg[1][i].small_int()); };
   const WmmaLayout* layout = find_wmma_layout({.device = arg[4].text(), .threads = int(arg[5].small_int()), .n = dim(0),
                                                .m = dim(1), .k = dim(2), .in = arg[2].dtype(), .elements_a = per[0],
                                                .elements_b = per[1], .elements_c = per[2]});
-  if (!builder_.in_lanes() && layout->threads != 1) cannot_run(u, "there is no warp");
+  if (!builder_.is_in_lanes() && layout->threads != 1) throw_cannot_run(u, "there is no warp");
   Value out;
   for (size_t i = 0; i < n; i++) {
     auto part = [&](const Value& v, size_t size) {

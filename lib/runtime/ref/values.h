@@ -13,8 +13,8 @@
 namespace tgc::ref {
 
 struct Element {
-  Reg reg = kNone;                // the number; for a pointer the offset (kNone: 0)
-  Reg gate = kNone;               // for an index or pointer: the gate, a Bool (kNone: always true)
+  Reg reg = kNoRegister;          // the number; for a pointer the offset (kNoRegister: 0)
+  Reg gate = kNoRegister;         // for an index or pointer: the gate, a Bool (kNoRegister: always true)
   int32_t memory = -1;            // index of the memory that a pointer points into
   int32_t register_file = -1;     // index in Values::register_files_, for a pointer into registers
   bool is_byte_offset = false;    // the offset counts bytes, not elements: the pointer was cast to an integer
@@ -41,7 +41,7 @@ class Values {
 
   // leave_scope() undoes every set_value() since the matching enter_scope(): a body that is lowered more than once has
   // different values each time.
-  void enter_scope() { undo_marks_.push_back(undo_log_.size()); }
+  void enter_scope() { undo_log_sizes_.push_back(undo_log_.size()); }
   void leave_scope();
   // Call after opening lanes: gives each lane its own copy of the DEFINE_REGs in `own`, initialized with the outer
   // values.
@@ -70,7 +70,7 @@ class Values {
   int32_t scratch(const std::string& name, DType element, int64_t size, int64_t group);
   void store_buffer(UOp bufferize, int32_t memory);
   // Gives each `group` lanes one copy of a DEFINE_LOCAL.
-  void share_local(UOp define, int64_t group) {
+  void share_local_memory(UOp define, int64_t group) {
     builder_.memory(lower_define(define)[0].memory).lane_group_size = group;
   }
   // True if the INDEX is used as a number, so that lower() loads its element.
@@ -97,13 +97,13 @@ class Values {
   Value lower_bitcast(UOp u);
   Value lower_wmma(UOp u);
   Value concatenate(UOp u);
-  Element load_element(const Element& pointer, int64_t plus, Reg alt);
-  void store_element(const Element& pointer, int64_t plus, Reg value);
+  Element load_element(const Element& pointer, int64_t addend, Reg alt);
+  void store_element(const Element& pointer, int64_t addend, Reg value);
   int32_t register_file_of(UOp define) const;
-  Reg& register_element(const Element& pointer, int64_t plus, bool for_load);
-  Reg offset_plus(Reg offset, int64_t plus);
+  Reg& register_element(const Element& pointer, int64_t addend, bool for_load);
+  Reg add_to_offset(Reg offset, int64_t addend);
   Element pointer_arithmetic(UOp u, size_t i);
-  Element view_as(Element pointer, DType scalar);
+  Element view_pointer_as(Element pointer, DType scalar);
 
   Builder& builder_;
   size_t num_nodes_;
@@ -115,7 +115,7 @@ class Values {
   // slot and previous value for each set_value()
   std::vector<std::pair<size_t, const Value*>> undo_log_;
   // lengths of undo_log_ at the open enter_scope() calls
-  std::vector<size_t> undo_marks_;
+  std::vector<size_t> undo_log_sizes_;
   UOpSet value_uses_;
   std::vector<UOp> dynamic_registers_;  // DEFINE_REGs with variable indices, which need memory
   std::vector<RegisterFile> register_files_;
@@ -133,7 +133,7 @@ class Values {
 // Returns the DEFINE that a pointer or INDEX is based on, or the empty UOp.
 UOp base_define(UOp u);
 
-[[noreturn]] void cannot_run(UOp u, const std::string& why);
+[[noreturn]] void throw_cannot_run(UOp u, const std::string& why);
 // Returns element i of an operand of u, or its only element. Throws Failure if there are fewer elements, which a wrong
 // stage can cause.
 const Element& element_of(UOp u, const Value& operand, size_t i);
@@ -143,7 +143,7 @@ void name_in_errors(UOp u, Body body) {
   try {
     body();
   } catch (const Unsupported& e) {
-    cannot_run(u, e.diag().message);
+    throw_cannot_run(u, e.diag().message);
   }
 }
 

@@ -4,10 +4,10 @@
 
 namespace tgc::ref {
 
-Reg Values::offset_plus(Reg offset, int64_t plus) {
-  if (plus == 0) return offset;
-  if (offset == kNone) return builder_.constant_int(Type::I64, plus);
-  return builder_.binary(Opc::Add, offset, builder_.constant_int(builder_.type(offset), plus));
+Reg Values::add_to_offset(Reg offset, int64_t addend) {
+  if (addend == 0) return offset;
+  if (offset == kNoRegister) return builder_.constant_int(Type::I64, addend);
+  return builder_.binary(Opc::Add, offset, builder_.constant_int(builder_.type(offset), addend));
 }
 
 // The index is row-major over the sizes of the BUFFERIZE's ranges.
@@ -31,7 +31,7 @@ void Values::store_buffer(UOp u, int32_t memory) {
   const Value& values = value_of(u.src(0));
   Value at = flat_index(u, u.src().subspan(1));
   size_t each = values.size() / at.size();
-  if (each * at.size() != values.size()) cannot_run(u, "its operands have different sizes");
+  if (each * at.size() != values.size()) throw_cannot_run(u, "its operands have different sizes");
   for (size_t i = 0; i < values.size(); i++) {
     Reg offset = builder_.binary(Opc::Mul, at[i / each].reg, builder_.constant_int(Type::I64, u.dtype().count()));
     store_element({.reg = offset, .gate = at[i / each].gate, .memory = memory}, int64_t(i % each), values[i].reg);
@@ -42,7 +42,8 @@ Value Values::lower_index(UOp u) {
   UOp buffer = u.src(0);
   const Value& pointers = value_of(buffer);
   if (buffer.is(Op::BUFFERIZE) ? u.num_src() > buffer.num_src() : u.num_src() < 2)
-    cannot_run(u, buffer.is(Op::BUFFERIZE) ? "it has more indices than its buffer has ranges" : "it has no index");
+    throw_cannot_run(u,
+                     buffer.is(Op::BUFFERIZE) ? "it has more indices than its buffer has ranges" : "it has no index");
   Value at = buffer.is(Op::BUFFERIZE) ? flat_index(buffer, u.src().subspan(1)) : value_of(u.src(1));
   Value out;
   if (buffer.dtype().is_image() && at.size() == 2 * pointers.size()) {
@@ -50,20 +51,20 @@ Value Values::lower_index(UOp u) {
   } else {
     size_t n = std::max(pointers.size(), at.size());
     if ((pointers.size() != n && pointers.size() != 1) || (at.size() != n && at.size() != 1))
-      cannot_run(u, "its operands have different sizes");
+      throw_cannot_run(u, "its operands have different sizes");
     // an index counts elements of base(), maybe vectors; an offset counts scalars
     int64_t scale = buffer.dtype().is_image() ? 1 : buffer.dtype().base().count();
     for (size_t i = 0; i < n; i++) {
       Element p = pointers[pointers.size() == 1 ? 0 : i];
       const Element& index = at[at.size() == 1 ? 0 : i];
-      if (!p.is_pointer()) cannot_run(u, "its first source is not a pointer");
+      if (!p.is_pointer()) throw_cannot_run(u, "its first source is not a pointer");
       if (index.is_pointer()) {
         out.push_back(index);
         continue;
       }
       Reg offset = index.reg;
       if (scale != 1) offset = builder_.binary(Opc::Mul, offset, builder_.constant_int(builder_.type(offset), scale));
-      p.reg = p.reg == kNone
+      p.reg = p.reg == kNoRegister
                   ? offset
                   : builder_.binary(Opc::Add, builder_.cast(p.reg, Type::I64), builder_.cast(offset, Type::I64));
       p.gate = builder_.logical_and(p.gate, index.gate);
@@ -73,7 +74,7 @@ Value Values::lower_index(UOp u) {
   if (u.num_src() > 2 && !buffer.is(Op::BUFFERIZE)) {
     const Value& gate = value_of(u.src(2));
     if (!dtypes::is_bool(u.src(2).dtype()) || (gate.size() != 1 && gate.size() != out.size()))
-      cannot_run(u, "its gate is not one bool per element");
+      throw_cannot_run(u, "its gate is not one bool per element");
     for (size_t i = 0; i < out.size(); i++)
       out[i].gate = builder_.logical_and(out[i].gate, gate[gate.size() == 1 ? 0 : i].reg);
   }
@@ -83,7 +84,7 @@ Value Values::lower_index(UOp u) {
   size_t each = size_t(u.dtype().count()) / out.size();
   Value loaded;
   for (const Element& p : out)
-    for (size_t j = 0; j < std::max<size_t>(each, 1); j++) loaded.push_back(load_element(p, int64_t(j), kNone));
+    for (size_t j = 0; j < std::max<size_t>(each, 1); j++) loaded.push_back(load_element(p, int64_t(j), kNoRegister));
   return loaded;
 }
 
@@ -114,22 +115,22 @@ Element Values::pointer_arithmetic(UOp u, size_t i) {
   Element p = element(0);
   if (u.is(Op::CAST) && p.register_file < 0 && !p.is_byte_offset) {
     Reg size = builder_.constant_int(Type::I64, dtypes::of(builder_.memory(p.memory).scalar).itemsize());
-    if (p.reg != kNone) p.reg = builder_.binary(Opc::Mul, builder_.cast(p.reg, Type::I64), size);
+    if (p.reg != kNoRegister) p.reg = builder_.binary(Opc::Mul, builder_.cast(p.reg, Type::I64), size);
     p.is_byte_offset = true;
     return p;
   }
   if (u.is(Op::CAST) && p.is_byte_offset) return p;
-  Element plus = u.num_src() > 1 ? element(1) : Element();
-  if (!p.is_pointer()) std::swap(p, plus);
-  if (!u.is(Op::ADD) || !p.is_byte_offset || plus.is_pointer()) cannot_run(u, "arithmetic on a pointer");
-  Reg by = builder_.cast(plus.reg, Type::I64);
-  p.reg = p.reg == kNone ? by : builder_.binary(Opc::Add, p.reg, by);
-  p.gate = builder_.logical_and(p.gate, plus.gate);
+  Element addend = u.num_src() > 1 ? element(1) : Element();
+  if (!p.is_pointer()) std::swap(p, addend);
+  if (!u.is(Op::ADD) || !p.is_byte_offset || addend.is_pointer()) throw_cannot_run(u, "arithmetic on a pointer");
+  Reg by = builder_.cast(addend.reg, Type::I64);
+  p.reg = p.reg == kNoRegister ? by : builder_.binary(Opc::Add, p.reg, by);
+  p.gate = builder_.logical_and(p.gate, addend.gate);
   return p;
 }
 
 // Adds a view of the memory if its elements have another type.
-Element Values::view_as(Element p, DType scalar) {
+Element Values::view_pointer_as(Element p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
   if (p.register_file >= 0 || p.is_pixel_pointer) return p;
   if (scalar.itemsize() <= 0) throw Failure("REF cannot load or store elements without a size");
@@ -150,7 +151,7 @@ Element Values::view_as(Element p, DType scalar) {
     }
     p.memory = (*it)[2];
   }
-  if (p.is_byte_offset && p.reg != kNone)
+  if (p.is_byte_offset && p.reg != kNoRegister)
     p.reg =
         builder_.binary(Opc::Shr, p.reg, builder_.constant_int(Type::I64, __builtin_ctz(unsigned(scalar.itemsize()))));
   p.is_byte_offset = false;
@@ -164,11 +165,11 @@ Value Values::lower_load(UOp u) {
   // the dtype may say fewer elements, because pyrender's .load() drops the count
   size_t n = std::max(size_t(u.dtype().count()), pointers.size() * (pointers[0].is_pixel_pointer ? 4 : 1)),
          each = n / pointers.size();
-  if (each * pointers.size() != n) cannot_run(u, "its operands have different sizes");
+  if (each * pointers.size() != n) throw_cannot_run(u, "its operands have different sizes");
   Value out;
   for (size_t i = 0; i < n; i++) {
-    Reg other = alt ? element_of(u, *alt, i).reg : kNone;
-    out.push_back(load_element(view_as(pointers[i / each], u.dtype().scalar()), int64_t(i % each), other));
+    Reg other = alt ? element_of(u, *alt, i).reg : kNoRegister;
+    out.push_back(load_element(view_pointer_as(pointers[i / each], u.dtype().scalar()), int64_t(i % each), other));
     out.back().reg = builder_.cast(out.back().reg, type_of(u.dtype()));
   }
   return out;
@@ -178,31 +179,32 @@ void Values::lower_store(UOp u) {
   const Value &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
   size_t n = std::max(values.size(), pointers.size()), each = n / pointers.size();
   if (each * pointers.size() != n || (values.size() != n && values.size() != 1))
-    cannot_run(u, "its operands have different sizes");
-  if (std::ranges::any_of(values, &Element::is_pointer)) cannot_run(u, "it stores a pointer");
+    throw_cannot_run(u, "its operands have different sizes");
+  if (std::ranges::any_of(values, &Element::is_pointer)) throw_cannot_run(u, "it stores a pointer");
   DType dtype = u.src(1).dtype().scalar();
   for (size_t i = 0; i < n; i++)
-    store_element(view_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
+    store_element(view_pointer_as(pointers[i / each], dtype), int64_t(i % each),
+                  values[values.size() == 1 ? 0 : i].reg);
 }
 
 // Refuses lanes, because several lanes may add to the same element.
 void Values::lower_atomic_add(UOp u) {
   const Value &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
   if (pointers.size() != 1 || values.size() != 1 || !pointers[0].is_pointer() || values[0].is_pointer())
-    cannot_run(u, "it does not add a number to an element");
-  if (builder_.in_lanes()) cannot_run(u, "its iterations cannot run at the same time");
+    throw_cannot_run(u, "it does not add a number to an element");
+  if (builder_.is_in_lanes()) throw_cannot_run(u, "its iterations cannot run at the same time");
   const DType dtype = u.src(1).dtype().scalar();
-  const Element target = view_as(pointers[0], dtype);
-  const Reg operands[] = {load_element(target, 0, kNone).reg, values[0].reg};
+  const Element target = view_pointer_as(pointers[0], dtype);
+  const Reg operands[] = {load_element(target, 0, kNoRegister).reg, values[0].reg};
   store_element(target, 0, alu(Op::ADD, dtype, operands));
   builder_.count_evaluation(false);
 }
 
 // A load before any store gets a constant 0.
-Reg& Values::register_element(const Element& pointer, int64_t plus, bool for_load) {
+Reg& Values::register_element(const Element& pointer, int64_t addend, bool for_load) {
   RegisterFile& file = register_files_[size_t(pointer.register_file)];
-  int64_t at = plus;
-  if (pointer.reg != kNone) {
+  int64_t at = addend;
+  if (pointer.reg != kNoRegister) {
     if (!builder_.is_constant(pointer.reg)) throw Failure("REF can index registers with constants only");
     at += int64_t(int32_t(builder_.constant_bits(pointer.reg)));
   }
@@ -211,33 +213,33 @@ Reg& Values::register_element(const Element& pointer, int64_t plus, bool for_loa
                   " elements");
   Reg& r = file.elements[size_t(at)];
   Type type = type_of(file.dtype);
-  if (r == kNone) {
-    r = builder_.mutable_register(type, builder_.in_lanes());
-    if (builder_.in_lanes()) lane_registers_.push_back({pointer.register_file, size_t(at), kNone});
-    if (for_load || builder_.lane_mask() != kNone || pointer.gate != kNone)
+  if (r == kNoRegister) {
+    r = builder_.mutable_register(type, builder_.is_in_lanes());
+    if (builder_.is_in_lanes()) lane_registers_.push_back({pointer.register_file, size_t(at), kNoRegister});
+    if (for_load || builder_.lane_mask() != kNoRegister || pointer.gate != kNoRegister)
       builder_.assign(r, builder_.constant(type, 0));
   }
   return r;
 }
 
-Element Values::load_element(const Element& p, int64_t plus, Reg alt) {
+Element Values::load_element(const Element& p, int64_t addend, Reg alt) {
   if (p.register_file < 0)
-    return {.reg = builder_.load(p.memory, offset_plus(p.reg, plus), p.gate, alt,
+    return {.reg = builder_.load(p.memory, add_to_offset(p.reg, addend), p.gate, alt,
                                  "load from " + builder_.memory(p.memory).name)};
-  Reg r = builder_.copy(register_element(p, plus, true));
-  if (p.gate == kNone) return {.reg = r};
-  return {.reg = builder_.where(p.gate, r, alt == kNone ? builder_.constant(builder_.type(r), 0) : alt)};
+  Reg r = builder_.copy(register_element(p, addend, true));
+  if (p.gate == kNoRegister) return {.reg = r};
+  return {.reg = builder_.where(p.gate, r, alt == kNoRegister ? builder_.constant(builder_.type(r), 0) : alt)};
 }
 
-void Values::store_element(const Element& p, int64_t plus, Reg value) {
+void Values::store_element(const Element& p, int64_t addend, Reg value) {
   if (p.register_file < 0) {
     Type type = type_of(dtypes::of(builder_.memory(p.memory).scalar));
-    return builder_.store(p.memory, offset_plus(p.reg, plus), p.gate, builder_.cast(value, type),
+    return builder_.store(p.memory, add_to_offset(p.reg, addend), p.gate, builder_.cast(value, type),
                           "store to " + builder_.memory(p.memory).name);
   }
-  Reg& r = register_element(p, plus, false);
+  Reg& r = register_element(p, addend, false);
   Reg gate = builder_.logical_and(p.gate, builder_.lane_mask());
-  builder_.assign(r, gate == kNone ? value : builder_.where(gate, value, r));
+  builder_.assign(r, gate == kNoRegister ? value : builder_.where(gate, value, r));
 }
 
 }  // namespace tgc::ref

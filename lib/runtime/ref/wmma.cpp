@@ -129,7 +129,7 @@ const WmmaLayout* find_wmma_layout(const WmmaKey& key) {
 
 // Computes products and sums in double; rounds the result to float32, then to the dtype of the output.
 const Instruction* run_wmma(Frame& f, const Instruction* i) {
-  const Wmma& w = f.wmmas[i->imm];
+  const Wmma& w = f.wmmas[i->immediate];
   const WmmaLayout& l = *w.layout;
   const int64_t lanes = w.is_varying ? f.num_lanes : 1;
   std::vector<double> a(l.a.size()), b(l.b.size());

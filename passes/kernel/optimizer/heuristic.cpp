@@ -91,7 +91,7 @@ bool is_matvec(const Scheduler& k) {
   UOp idx0 = index_of(mul.src(0)), idx1 = index_of(mul.src(1));
   auto ranges0 = idx0.ranges();
   return has_term(split_uop(idx0, Op::ADD), reduced[0]) &&
-         std::all_of(ranges0.begin(), ranges0.end(), [&](UOp r) { return lies_in(idx1, r); });
+         std::all_of(ranges0.begin(), ranges0.end(), [&](UOp r) { return is_inside_range(idx1, r); });
 }
 
 bool optimize_matvec(Scheduler& k) {

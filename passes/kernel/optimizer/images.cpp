@@ -46,8 +46,9 @@ ImageBuffers& image_buffers(KernelJob& job, UOp sink) {
 
 }  // namespace
 
-bool makes_images(const KernelJob& job) {
-  return job.runs_optimizer && job.settings().IMAGE == 1 && (job.target.device == "CL" || job.target.device == "QCOM");
+bool has_image_stages(const KernelJob& job) {
+  return job.should_run_optimizer && job.settings().IMAGE == 1 &&
+         (job.target.device == "CL" || job.target.device == "QCOM");
 }
 
 const RuleSet& pm_create_image_buffers() {

@@ -37,7 +37,7 @@ Scheduler hand_coded_optimizations(const Scheduler& k);
 
 // Image buffers: with IMAGE=1, float32 buffers of fitting size in kernels for CL and QCOM become images of four
 // channels per pixel (tinygrad codegen/opt/postrange.py:make_images).
-bool makes_images(const KernelJob& job);  // true if the two image stages run for this kernel
+bool has_image_stages(const KernelJob& job);  // true if the two image stages run for this kernel
 
 const RuleSet& pm_create_image_buffers();           // context: ImageBuffers
 const RuleSet& pm_remove_unfoldable_image_stores();  // context: ImageBuffers

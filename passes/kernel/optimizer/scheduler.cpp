@@ -43,7 +43,7 @@ std::span<const Arg> axis_ids(UOp range) { return range.arg().items().first(rang
 
 // For each node, a bit set of the axes among its transitive sources, the node itself included.
 struct Scheduler::AxesBelow {
-  AxesBelow(Graph& graph, const Facts& facts)
+  AxesBelow(Graph& graph, const AstFacts& facts)
       : words((facts.rngs.size() + 63) / 64), row(graph), bits(checked_size(words, facts.nodes.size()), 0) {
     uint32_t at = 0;
     for (UOp u : facts.nodes) {
@@ -97,9 +97,9 @@ void Scheduler::set_ast(UOp ast) {
   axes_of_nodes_.reset();
 }
 
-const Scheduler::Facts& Scheduler::facts() const {
+const Scheduler::AstFacts& Scheduler::facts() const {
   if (facts_) return *facts_;
-  auto f = std::make_shared<Facts>();
+  auto f = std::make_shared<AstFacts>();
   f->nodes = backward_slice(ast_);
   for (UOp u : f->nodes) {
     switch (u.op()) {
@@ -207,7 +207,7 @@ std::vector<UOp> Scheduler::globalizable_rngs() const {
   std::erase_if(out, [&](UOp r) {
     auto& inner = facts().bufferizes;
     return axis_type(r) != AxisType::LOOP ||
-           !std::all_of(inner.begin(), inner.end(), [&](UOp b) { return lies_in(b, r); });
+           !std::all_of(inner.begin(), inner.end(), [&](UOp b) { return is_inside_range(b, r); });
   });
   return out;
 }

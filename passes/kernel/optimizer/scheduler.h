@@ -43,12 +43,12 @@ inline void check_opt(bool fits, const char* message) {
 class AxisTypes {
  public:
   constexpr AxisTypes(std::initializer_list<AxisType> types) {
-    for (AxisType t : types) bits_ |= 1u << int(t);
+    for (AxisType t : types) type_bits_ |= 1u << int(t);
   }
-  constexpr bool contains(AxisType t) const { return bits_ >> int(t) & 1; }
+  constexpr bool contains(AxisType t) const { return type_bits_ >> int(t) & 1; }
 
  private:
-  uint32_t bits_ = 0;
+  uint32_t type_bits_ = 0;
 };
 
 AxisType axis_type(UOp range);                // the type, which is the last element of a RANGE's arg
@@ -57,7 +57,7 @@ std::span<const Arg> axis_ids(UOp range);     // the ids: the elements before th
 class Scheduler {
  public:
   // Data derived from the current AST. An axis number is an index into `rngs`, `shape` and `types`.
-  struct Facts {
+  struct AstFacts {
     std::vector<UOp> nodes;
     // the ranges with more than one step, sorted by the position of their axis type (axis_to_pos), then by id
     std::vector<UOp> rngs;
@@ -79,7 +79,7 @@ class Scheduler {
   const TensorCore* tensor_core() const { return tensor_core_; }  // chosen by a TC opt; null without one
   bool dont_use_locals() const { return dont_use_locals_; }
 
-  const Facts& facts() const;
+  const AstFacts& facts() const;
   const std::vector<UOp>& rngs() const { return facts().rngs; }
   const std::vector<Sint>& full_shape() const { return facts().shape; }
   const std::vector<UOp>& bufs() const { return facts().bufs; }
@@ -150,7 +150,7 @@ class Scheduler {
   std::vector<Opt> applied_opts_;
   const TensorCore* tensor_core_ = nullptr;
   int64_t next_range_;
-  mutable std::shared_ptr<const Facts> facts_;  // facts of ast_, computed when they are first needed
+  mutable std::shared_ptr<const AstFacts> facts_;  // facts of ast_, computed when they are first needed
   mutable std::shared_ptr<const AxesBelow> axes_of_nodes_;
 };
 

@@ -85,7 +85,7 @@ void Scheduler::check_split(const Opt& opt, UOp rng, int64_t amount) const {
   if (is_group(opt.op)) {
     auto& reduces = facts().reduceops;
     auto reduce = std::find_if(reduces.begin(), reduces.end(), [&](UOp r) {
-      return std::any_of(r.src().begin() + 1, r.src().end(), [&](UOp ended) { return lies_in(ended, rng); });
+      return std::any_of(r.src().begin() + 1, r.src().end(), [&](UOp ended) { return is_inside_range(ended, rng); });
     });
     if (reduce == reduces.end()) {
       if (reduceop()) throw Failure("no reduce ends the range that " + std::string(name_of(opt.op)) + " splits");

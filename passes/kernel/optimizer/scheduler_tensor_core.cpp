@@ -25,7 +25,7 @@ std::vector<UOp> by_id_descending(std::vector<UOp> ranges) {
 std::vector<UOp> own_ranges(UOp u, UOp other) {
   std::vector<UOp> out;
   for (UOp r : u.ranges())
-    if (!lies_in(other, r)) out.push_back(r);
+    if (!is_inside_range(other, r)) out.push_back(r);
   return by_id_descending(out);
 }
 
