@@ -105,7 +105,8 @@ const Limits& limits(DType d) {
     return table;
   }();
   // as in tinygrad: pointers have the limits of void (those of bool), images those of float
-  return kTable[size_t(d.is_image() ? Scalar::Float32 : d.is_ptr() ? Scalar::Void : d.scalar_kind())];
+  const bool has_no_row = d.is_ptr() || d.scalar_kind() == Scalar::Other;
+  return kTable[size_t(d.is_image() ? Scalar::Float32 : has_no_row ? Scalar::Void : d.scalar_kind())];
 }
 }  // namespace
 

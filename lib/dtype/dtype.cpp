@@ -288,7 +288,7 @@ DType least_upper_dtype(std::span<const DType> ds) {
   for (DType d : ds) {
     if (d.is_image()) return d;
     DType s = d.scalar();
-    if (!s.is_value() || s.is(Scalar::Void) || s.is(Scalar::Index))
+    if (!s.is_value() || s.is(Scalar::Void) || s.is(Scalar::Index) || s.is(Scalar::Other))
       throw Failure(std::string(d.repr()) + " has no type promotion");
     common &= kReach[int(s.scalar_kind())];
   }
