@@ -1,4 +1,4 @@
-// The functions of builds without TGC_BEAM, in which BEAM=N only causes a warning.
+// For builds without TGC_BEAM, in which BEAM=N only causes a warning.
 #include "lib/beam/found_opts.h"
 #include "lib/beam/results.h"
 #include "lib/support/version.h"

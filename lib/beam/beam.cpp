@@ -18,11 +18,7 @@ namespace tgc {
 
 namespace {
 
-// ---- the end of a search
-// Measures the best candidates of all rounds and the hand-coded optimizer's kernel in turns. The fastest kernel that
-// computes right results becomes the result of the search.
-
-constexpr size_t kFromRounds = 6;  // number of finalists from the rounds: the fastest candidates of all rounds
+constexpr size_t kFromRounds = 6;
 
 struct Finalist {
   OptTexts opts;
@@ -30,8 +26,7 @@ struct Finalist {
   double seconds = INFINITY;
 };
 
-// Returns the opts of the live pipeline's tinygrad (`by_tinygrad`), else those of tgc's hand-coded optimizer: none with
-// NOOPT or for a kernel with BUFFERIZE nodes.
+// tgc's hand-coded opts are none with NOOPT, or for a kernel with BUFFERIZE nodes.
 std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool by_tinygrad) {
   if (by_tinygrad) return read_opt_list(kernel.graph(), kernel.origin().opts.empty() ? "[]" : kernel.origin().opts);
   const Scheduler& base = kernel.base_scheduler();
@@ -39,7 +34,7 @@ std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool by_tinygrad) {
   return hand_coded_optimizations(base).applied_opts();
 }
 
-// Returns the kernel's name in the program: the recorded name, else the name that the hand-coded opts give the kernel.
+// Returns the recorded name, else the name that the hand-coded opts give.
 std::string name_in_program(const SearchKernel& kernel) {
   if (!kernel.origin().function_name.empty()) return kernel.origin().function_name;
   std::map<std::string, int> counts;
@@ -49,8 +44,7 @@ std::string name_in_program(const SearchKernel& kernel) {
   return ansistrip(info[0].str());
 }
 
-// Measures the finalists in `turns` turns. Sets the result in the log: the best opts, the hand-coded opts, their times,
-// and the device of the expected results. Throws Failure if no finalist runs and computes the right results.
+// Throws Failure if no finalist runs and computes the right results.
 void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPlan& plan, DeviceTimes& times,
                        int turns) {
   std::vector<const CandidateLog*> timed;
@@ -63,7 +57,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
   CandidateSpec spec = candidate_spec(kernel, plan, times.compiling_device());
   spec.max_uops = 0;
   std::vector<Finalist> all;
-  std::string why;  // the first error of a finalist
+  std::string why;
   auto add = [&](const OptTexts& opts) {
     if (std::ranges::find(all, opts, &Finalist::opts) != all.end()) return;
     Finalist c{.opts = opts};
@@ -73,7 +67,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
     else if (why.empty()) why = c.candidate->failure_reason;
   };
   log.hand_coded_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel, bool(plan.compile_candidate)));
-  add(log.hand_coded_opts);  // added first: the first finalist never drops out, so its time is known for the report
+  add(log.hand_coded_opts);  // the first finalist never drops out, so its time is known
   add(log.opts);
   for (const CandidateLog* c : timed) add(c->opts);
 
@@ -101,11 +95,8 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
                 (why.empty() ? "" : ": " + why));
 }
 
-// ---- the kernels of an input: collecting them, and searching, enumerating or replaying them
-
 using Report = std::function<Status(const BeamLog&)>;
 
-// A TimeSource that measures nothing, for --enumerate, which only lists the candidates.
 class UntimedSource : public TimeSource {
  public:
   std::optional<double> time_candidate(const OptTexts&, Candidate&, double, CandidateLog& log) override {
@@ -116,17 +107,15 @@ class UntimedSource : public TimeSource {
 
 struct SearchItem {
   SearchKernel kernel;
-  InputGraph compiled = {};  // the kernel, compiled by the tinygrad that applies the opts; its graph is null if tgc
-                             // applies them
-  size_t runs = 1;           // number of times that the input runs the kernel
-  double seconds = 0;        // run time with hand-coded opts; 0: not measured
+  InputGraph compiled = {};  // empty if tgc applies the opts
+  size_t runs = 1;
+  double seconds = 0;        // with hand-coded opts; 0: not measured
   bool is_of_tinygrad() const { return compiled.graph != nullptr; }
   double share() const { return seconds * double(runs); }
 };
 
 uint64_t start_of(const Sha256& key) { return uint64_t(key[0]) << 16 | uint64_t(key[1]) << 8 | key[2]; }
 
-// Collects the distinct kernels of an input.
 class KernelCollector {
  public:
   KernelCollector(const Session& session, const BeamPlan& plan) : session_(session), plan_(plan) {}
@@ -160,7 +149,6 @@ class KernelCollector {
     return Unit{};
   }
 
-  // Adds a kernel that the live pipeline compiled, or all kernels if `graph` is a tensor graph that it scheduled.
   Status add_live(InputGraph graph) {
     if (graph.is_tensor_graph) {
       auto pipeline = session_.pipeline(std::move(graph));
@@ -182,7 +170,7 @@ class KernelCollector {
 
   Status add_kernel(SearchKernel found, InputGraph compiled) {
     SearchKernel* kernel = &found;
-    // Use the name with --replay-times, because a file of times identifies kernels by name.
+    // A file of times identifies kernels by name.
     std::string id =
         plan_.replay_path.empty() ? kernel->target().name() + " " + to_hex(kernel->graph_key()) : kernel->name();
     auto [known, is_new] = known_.emplace(std::move(id), items_.size());
@@ -198,11 +186,10 @@ class KernelCollector {
 
   const Session& session_;
   const BeamPlan& plan_;
-  std::map<std::string, size_t> known_;  // maps a kernel's id to an index into items_; SIZE_MAX: of another shard
+  std::map<std::string, size_t> known_;  // index into items_; SIZE_MAX: of another shard
   std::vector<SearchItem> items_;
 };
 
-// Opens the file of results; returns null if the plan has none. Throws Failure.
 std::unique_ptr<BeamResults> results_of(const BeamPlan& plan) {
   return plan.results_path.empty() ? nullptr : std::make_unique<BeamResults>(plan.results_path, Database::Mode::Write);
 }
@@ -253,7 +240,6 @@ Status enumerated(const Session& session, const BeamPlan& plan, const Report& re
   return Unit{};
 }
 
-// Searches the kernels one after another, each on its device, and reports each result.
 class SearchRunner {
  public:
   SearchRunner(const Session& session, const BeamPlan& plan, const Report& report)
@@ -265,7 +251,7 @@ class SearchRunner {
     auto results = catch_failures([&] { return results_of(plan_); });
     if (!results) return results.diag();
     results_ = std::move(*results);
-    begin_ = Clock::now();  // after the live pipeline has started, whose start does not count as search time
+    begin_ = Clock::now();  // the start of the live pipeline does not count
     if (plan_.budget_seconds > 0 && items->size() > 1) {
       for (SearchItem& item : *items)
         if (auto status = time_by_hand(item); !status) return status;
@@ -274,7 +260,7 @@ class SearchRunner {
     double shares = 0;
     for (const SearchItem& item : *items) shares += item.share();
     for (size_t i = 0; i < items->size() && !session_.is_cancelled() && left() > 0; i++) {
-      double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;  // fraction of the remaining time
+      double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;
       shares -= (*items)[i].share();
       auto status = catch_failures([&] { return search((*items)[i], i, items->size(), left() * part); });
       if (!status) return status.diag();
@@ -318,10 +304,10 @@ class SearchRunner {
     return Unit{};
   }
 
-  // Searches for at most `deadline` seconds. Returns errors that concern only this kernel; throws Failure for others.
+  // Returns errors that concern only this kernel; throws Failure for others.
   Status search(SearchItem& item, size_t number, size_t of, double deadline) {
     auto found_place = place_of(item);
-    if (!found_place && plan_.device.empty()) return found_place.diag();  // this error concerns only this kernel
+    if (!found_place && plan_.device.empty()) return found_place.diag();
     Placement place = std::move(std::move(found_place).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
     if (item.is_of_tinygrad()) device += ", " + item.kernel.origin().producer;  // each pipeline has its own results
@@ -405,7 +391,7 @@ std::string device_name(const std::string& target) {
 Status run_beam(const Session& session, const BeamPlan& plan, const Report& report) {
   if (!plan.replay_path.empty()) return replayed(session, plan, report);
   Session there = session;
-  if (!plan.device.empty() && session.overrides.target.empty()) {  // lower kernels for the device, as `tgc run` does
+  if (!plan.device.empty() && session.overrides.target.empty()) {
     auto place = choose_placement(plan.device, "", Settings());
     if (!place) return place.diag();
     if (place->target) there.overrides.target = place->target->name();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFoundBefore = "  found before: --anew searches again, and has rounds to tell of\n";
 
-// Returns tinygrad's repr of an Opt in short form: "UPCAST 0 4", "UNROLL 0 all".
+// Returns "UPCAST 0 4" or "UNROLL 0 all".
 std::string short_opt(const std::string& opt) {
   auto part = [&](std::string_view from, std::string_view to) {
     size_t at = opt.find(from);
@@ -201,7 +201,6 @@ std::string horizontal_line(double y, const char* style) {
   return formatted("<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" %s/>\n", kLeft, kWidth - kRight, y, y, style);
 }
 
-// The logarithmic time axis, from the smallest time (bottom) to the largest (top).
 class Scale {
  public:
   explicit Scale(const BeamLog& log) {
@@ -218,7 +217,6 @@ class Scale {
     double part = std::log(std::clamp(s, low_, high_) / low_) / std::log(high_ / low_);
     return kHeight - kBottom - part * (kHeight - kTop - kBottom);
   }
-  // Returns ticks at 1, 2 and 5 times each power of ten in the range.
   std::vector<double> ticks() const {
     std::vector<double> out;
     for (double power = std::pow(10, std::floor(std::log10(low_))); power <= high_; power *= 10)

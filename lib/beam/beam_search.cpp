@@ -8,8 +8,8 @@
 namespace tgc {
 namespace {
 
-constexpr int kTurns = 3;        // maximum number of timings of a candidate in its round
-constexpr double kClose = 1.25;  // a candidate is timed again if its time is within this factor of keep_limit()
+constexpr int kTurns = 3;        // timings of a candidate in its round
+constexpr double kClose = 1.25;  // candidates within this factor of keep_limit() are timed again
 
 using Kernels = std::vector<std::shared_ptr<const Scheduler>>;
 
@@ -57,7 +57,7 @@ class Search {
     log.candidates.resize(kernels.size());
     for (size_t i = 0; i < kernels.size(); i++) {
       log.candidates[i].opts = texts(*kernels[i]);
-      log.candidates[i].outcome = CandidateOutcome::Unknown;  // until classify() sets it
+      log.candidates[i].outcome = CandidateOutcome::Unknown;
     }
     filter_.begin_round();
     fastest_.clear();
@@ -68,8 +68,7 @@ class Search {
     end_round(kernels, log);
   }
 
-  // Makes the candidates from `begin` to `end` and times them: each one as soon as it is compiled, or all of them after
-  // the last one is compiled if compiling would disturb the clock.
+  // Times each candidate as soon as it is compiled or, if compiling would disturb the clock, after all are compiled.
   void take(const Kernels& kernels, size_t begin, size_t end, RoundLog& log) {
     std::vector<UOp> asts;
     for (size_t i = begin; i < end; i++)
@@ -97,7 +96,7 @@ class Search {
     times_.prepare_candidates({});
   }
 
-  // Repeats the timing of each candidate that may be kept, up to kTurns timings, because a single one is not reliable.
+  // A single timing is not reliable.
   void time_again(const std::vector<std::unique_ptr<Candidate>>& ready, std::span<CandidateLog> logs) {
     for (int turn = 1; turn < kTurns; turn++)
       for (size_t i = 0; i < ready.size() && !stopped(); i++) {
@@ -137,8 +136,8 @@ class Search {
                       std::to_string(round.candidates.size()) + " candidates, best so far " + seconds_text(best));
   }
 
-  // Returns the time below which a candidate is kept: the best time of earlier rounds or, if that is smaller, the
-  // time of the slowest candidate that this round would keep so far.
+  // A candidate is kept below the best time of earlier rounds and, once the beam is full, below the time of its slowest
+  // candidate.
   double keep_limit() const {
     double out = rounds_.best_entry().run_seconds;
     if (fastest_.size() >= plan_.beam_width)
@@ -146,8 +145,8 @@ class Search {
     return out;
   }
 
-  // Checks the results of candidates, the fastest first, and drops wrong ones. Ends when plan_.beam_width of them are
-  // right, or when none is right and the next one is not faster than the best of earlier rounds.
+  // Drops wrong candidates. Ends when plan_.beam_width of the fastest are right, or when none is right and the next one
+  // is not faster than earlier rounds.
   void check_best(const Kernels& kernels, RoundLog& log) {
     std::vector<size_t> order;
     for (size_t i = 0; i < kernels.size(); i++)
@@ -181,7 +180,7 @@ class Search {
   SearchRounds rounds_;
   CandidateFilter filter_;
   BeamLog log_;
-  std::multiset<double> fastest_;  // run times of this round's candidates, in ascending order
+  std::multiset<double> fastest_;
   Clock::time_point begin_ = Clock::now();
 };
 

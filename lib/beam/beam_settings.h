@@ -1,5 +1,4 @@
-// tinygrad's variables of the kernel search, by name. A value comes from --set KEY=VALUE, else from the environment,
-// else it is the default.
+// tinygrad's variables of the kernel search: from --set KEY=VALUE, else from the environment, else the default.
 #pragma once
 #include <string>
 #include <vector>
@@ -26,13 +25,13 @@ struct BeamSettings {
   TGC_BEAM_SETTINGS(X)
 #undef X
 
-  // Returns the values of the variables, and removes these variables from `sets`, except TC_OPT, because it is also a
-  // setting of the pipeline. Error: a value that is no number from 0.
+  // Removes the variables from `sets`, except TC_OPT, which is also a setting of the pipeline. Fails for an invalid
+  // value.
   static Result<BeamSettings> extract_settings(std::vector<std::string>& sets);
 
-  ActionLimits limits(const Settings& settings) const;  // returns the limits on the opts that are tried for a graph
+  ActionLimits limits(const Settings& settings) const;
 };
 
-std::string beam_variables_text();  // returns the list of variables in `tgc help beam`
+std::string beam_variables_text();
 
 }  // namespace tgc

@@ -1,5 +1,4 @@
-// Compares searches with recordings of the real tinygrad's searches (testdata/beam), and tests parts of
-// the search and its files.
+// Compares searches with those of the real tinygrad (testdata/beam).
 #include "lib/beam/beam.h"
 
 #include <doctest/doctest.h>
@@ -39,7 +38,6 @@ std::vector<OptTexts> candidates_of(const RoundLog& round) {
   return out;
 }
 
-// Writes a 32 x 32 matrix product to a file and returns the file's path.
 std::string product() {
   auto path = std::filesystem::temp_directory_path() / ("tgc_beam_test." + std::to_string(getpid()) + ".uop");
   std::string text = R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1024), (), 0)
@@ -189,7 +187,7 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
   CHECK(logs[0].num_with_outcome(CandidateOutcome::Unknown) > 0);
   auto list = BeamResults(plan.results_path, Database::Mode::Read).all_results();
   REQUIRE(list.size() == 1);
-  CHECK(list[0].measured_json);  // the search is unfinished, but BEAM=1 uses its result
+  CHECK(list[0].measured_json);  // BEAM=1 uses the result
 
   auto resumed = run(plan);
   REQUIRE(resumed.size() == 1);
@@ -198,9 +196,9 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
   CHECK(resumed[0].num_with_outcome(CandidateOutcome::Unknown) == 0);
   REQUIRE(resumed[0].rounds.size() > 0);
   CHECK(resumed[0].rounds[0].candidates[0].fastest_seconds == logs[0].rounds[0].candidates[0].fastest_seconds);
-  auto again = run(plan);  // reports the stored result without a search
+  auto again = run(plan);  // without a search
   CHECK(again[0].rounds.empty());
-  // a search of another width runs again; both results stay stored, even if one of them is slower
+  // both results stay stored, even if one of them is slower
   plan.search_plan.beam_width = 2;
   CHECK_FALSE(run(plan)[0].rounds.empty());
   CHECK(run(plan)[0].rounds.empty());
@@ -283,7 +281,7 @@ TEST_CASE("beam: the file of results is readable after a process was killed whil
   BeamResults results(copy, Database::Mode::Read);
   REQUIRE(results.all_results().size() == 1);
   CHECK(results.all_results()[0].kernel_seconds == 2e-3);
-  CHECK_THROWS(results.remove_results("k"));  // the file was opened only for reading
+  CHECK_THROWS(results.remove_results("k"));
   for (const std::string& file : {path, copy}) std::filesystem::remove(file);
 }
 

@@ -32,7 +32,6 @@ void set_identity(Candidate& out, const CandidateSpec& spec) {
   out.identity = digest(spec.identity == Identity::Source ? out.executable->source().text : out.executable->code());
 }
 
-// Returns the opts in `ast`, a result of Scheduler::optimized_ast.
 OptTexts opts_of(UOp ast) {
   OptTexts out;
   for (const Arg& opt : ast.arg()[3].items()) out.push_back(opt.repr());

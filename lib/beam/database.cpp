@@ -6,12 +6,12 @@ namespace tgc {
 
 Database::Database(const std::string& path, Mode mode) : path_(path), handle_(nullptr, sqlite3_close) {
   sqlite3* opened = nullptr;
-  // request writing for Mode::Read, too: SQLite falls back to reading if this process may not write the file
+  // request writing for Mode::Read, too: SQLite falls back to reading if the file is not writable
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | (mode == Mode::Write ? SQLITE_OPEN_CREATE : 0);
   int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
   handle_.reset(opened);
   if (code != SQLITE_OK) throw_error();
-  sqlite3_busy_timeout(opened, 10'000);  // milliseconds to wait for other writers
+  sqlite3_busy_timeout(opened, 10'000);  // milliseconds
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, 1 << 26);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);

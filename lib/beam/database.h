@@ -1,5 +1,4 @@
-// A minimal SQLite interface, for files of results and tinygrad's cache. Functions throw Failure with the name of the
-// file.
+// A minimal SQLite interface. Functions throw Failure.
 #pragma once
 #include <memory>
 #include <optional>
@@ -16,7 +15,7 @@ namespace tgc {
 
 class Database;
 
-// A prepared statement. bind() sets the parameters in order; columns are numbered from 0.
+// bind() sets the parameters in order; columns are numbered from 0.
 class Statement {
  public:
   Statement& bind(int64_t value);
@@ -25,11 +24,11 @@ class Statement {
   Statement& bind_blob(std::string_view bytes);
   Statement& bind_null();
 
-  bool step();  // returns true if there is a row
+  bool step();
   int64_t integer(int column) const;
   double real(int column) const;
   std::optional<double> optional_real(int column) const;
-  std::string text(int column) const;  // returns the column as text, or the bytes of a blob
+  std::string text(int column) const;  // text, or the bytes of a blob
 
  private:
   friend class Database;
@@ -43,8 +42,8 @@ class Statement {
 
 class Database {
  public:
-  // Read: statements cannot change the file, but SQLite may write it to roll back the transaction of a killed process.
-  // Write: creates the file if it is missing.
+  // Read: statements cannot change the file, but SQLite may roll back the transaction of a killed process. Write:
+  // creates the file if it is missing.
   enum class Mode : uint8_t { Read, Write };
   Database(const std::string& path, Mode mode);
 
@@ -61,7 +60,7 @@ class Database {
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;
 };
 
-// A transaction, which the destructor rolls back unless it was committed.
+// The destructor rolls back unless commit() was called.
 class Transaction {
  public:
   explicit Transaction(Database& database) : database_(&database) { database.run("BEGIN IMMEDIATE"); }

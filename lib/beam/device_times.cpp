@@ -17,19 +17,16 @@ namespace tgc {
 
 namespace {
 
-constexpr int kRuns = 3;                      // minimum number of runs of a candidate on a device with a driver
-constexpr int kMostRuns = 100;                // maximum number of runs of a short kernel, which runs until its runs
-                                              // took kEnoughSeconds together
+constexpr int kRuns = 3;                      // minimum number of runs on a device with a driver
+constexpr int kMostRuns = 100;                // a short kernel runs until kEnoughSeconds, at most this often
 constexpr double kEnoughSeconds = 1e-3;
-constexpr double kSlowFactor = 3;             // a candidate slower than keep limit * 3 is not run again, as in tinygrad
+constexpr double kSlowFactor = 3;             // candidates slower than 3 * keep limit are not run again
 constexpr double kReliableSlowFactor = 1.25;  // replaces kSlowFactor if the runs are long enough to be reliable
-constexpr double kDelaySeconds = 0.02;        // seconds for which another process may delay a run
-constexpr double kStopFactor = 2;             // n runs of a candidate are stopped after n * keep limit * 2, plus
-                                              // kNewWorker
-constexpr double kNewWorker = 0.03;           // seconds to start a worker
+constexpr double kDelaySeconds = 0.02;        // another process may delay a run by this time
+constexpr double kStopFactor = 2;             // n runs are stopped after n * keep limit * 2 + kNewWorker
+constexpr double kNewWorker = 0.03;
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
-constexpr double kMostForRef = 3e7;           // REF computes the expected results of kernels with at most this many
-                                              // operations, which take about a second
+constexpr double kMostForRef = 3e7;           // operations; REF takes longer for more
 
 DeviceBuffer buffer_of(const Array& array) {
   return {reinterpret_cast<uint64_t>(array.data()), 0, array.nbytes()};
@@ -37,22 +34,20 @@ DeviceBuffer buffer_of(const Array& array) {
 
 }  // namespace
 
-// How often a candidate runs, and after which time its runs are stopped.
 struct DeviceTimes::TimingLimits {
-  // the keep limit (TimeSource::time_candidate) in seconds; a candidate that takes much longer is not run again
+  // TimeSource::time_candidate()'s keep limit, in seconds
   double kept = INFINITY;
-  int runs = kRuns;        // minimum number of runs, unless the candidate is much slower than `kept`
+  int runs = kRuns;        // minimum, unless the candidate is much slower than `kept`
 
-  // Returns the seconds after which a candidate is stopped, including the start of a worker.
   double limit() const { return kStopFactor * kept * runs + kNewWorker; }
-  // Returns the seconds of the fastest run, scaled by `factor` because a run may cover only a part of the grid.
+  // `factor` scales the time of a part of the grid.
   template <class Run>
   double fastest(double factor, Run&& run) const {
     double out = INFINITY, sum = 0;
     for (int n = 0; n < runs || (sum < kEnoughSeconds && n < kMostRuns) || (n == 1 && sum < kDelaySeconds); n++) {
       double seconds = run();
       out = std::min(out, seconds * factor), sum += seconds;
-      // up to kDelaySeconds of the first run may be a delay, so a short first run is followed by another
+      // another process may have delayed a short first run, so run again
       bool is_sure = n > 0 || seconds > kDelaySeconds;
       if (is_sure && out > kept * (sum < kEnoughSeconds ? kSlowFactor : kReliableSlowFactor)) break;
     }
@@ -72,7 +67,6 @@ TestGrid test_grid(std::array<uint32_t, 3> global, uint64_t most) {
   return {global, double(before) / double(size())};
 }
 
-// The arguments and size of a candidate's launch on the given buffers.
 struct DeviceTimes::Launch {
   std::vector<int64_t> values;
   std::vector<DeviceBuffer> buffers;
@@ -123,7 +117,6 @@ Result<double> DeviceTimes::fastest_run_seconds(Candidate& candidate, const Timi
   return placement_.device->has_driver() ? run_on_driver(candidate, limits) : run_in_worker(candidate, limits);
 }
 
-// Runs in the worker: loads the candidates and runs them on request. A request has the number of a candidate.
 class DeviceTimes::CandidateHolder {
  public:
   explicit CandidateHolder(DeviceTimes& times) {
@@ -193,7 +186,7 @@ Result<double> DeviceTimes::run_in_worker(Candidate& candidate, const TimingLimi
   }
   ByteWriter message;
   message.write_number(size_t(it - prepared_candidates_.begin())).write_bytes(&limits, sizeof limits);
-  (void)worker_process_->send(message.take_bytes());  // if the worker is dead, the answer reports it
+  (void)worker_process_->send(message.take_bytes());  // the answer reports a dead worker
   double limit = std::min(options_.timeout_seconds, limits.limit());
   auto answer = worker_process_->receive(limit);
   is_too_slow_ =
@@ -225,7 +218,7 @@ Result<double> DeviceTimes::run_on_driver(Candidate& candidate, const TimingLimi
     Launch launch(*this, *candidate.executable, driver_buffers_);
     return limits.fastest(launch.factor, [&] { return kernel->time_launch(launch.arguments()).value_or_throw(); });
   });
-  if (!out) driver_device_.reset();  // the worker may be dead; the next candidate runs in a new one
+  if (!out) driver_device_.reset();  // the worker may be dead
   return out;
 }
 
@@ -242,8 +235,6 @@ std::vector<double> DeviceTimes::compare_times(std::span<Candidate* const> candi
     }
   return fastest;
 }
-
-// ---- expected results, with which the results of candidates are compared
 
 const Arrays& DeviceTimes::expected_arrays() {
   if (expected_arrays_) return *expected_arrays_;
@@ -292,8 +283,6 @@ bool DeviceTimes::check_candidate(Candidate& candidate, CandidateLog& log) {
   log.failure_reason = status.diag().message;
   return false;
 }
-
-// ---- recorded times
 
 namespace {
 

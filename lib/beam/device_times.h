@@ -1,8 +1,4 @@
-// Times candidates on a device and checks their results (DeviceTimes), or reads recorded times (ReplayTimes).
-// Candidates run in sandboxed workers (lib/contain). A candidate that crashes, hangs or is hostile is skipped with a
-// reason, and the next candidates run in a new worker. On the CPU, one worker keeps all prepared candidates loaded,
-// reads the clock around the launch only, and uses arrays in memory shared by all workers, so it measures the same as
-// `tgc run --bench`. A device with a driver keeps one worker until a candidate fails.
+// Times candidates on a device (DeviceTimes), or reads recorded times (ReplayTimes).
 #pragma once
 #include <unordered_map>
 
@@ -16,12 +12,12 @@ namespace tgc {
 class DeviceTimes : public TimeSource {
  public:
   struct Options {
-    double timeout_seconds = 10;   // time limit of one candidate
-    bool shrinks_grids = true;     // time only a part of a large grid (BEAM_ESTIMATE)
-    // device for the expected results; empty: REF or, for slow kernels, the timed device
+    double timeout_seconds = 10;
+    bool shrinks_grids = true;     // time a part of a large grid (BEAM_ESTIMATE)
+    // empty: REF or, for slow kernels, the timed device
     std::string reference_device = {};
   };
-  // Fills the inputs with random values from seed 0. `place` and `kernel` must outlive this object. Throws Failure.
+  // `place` and `kernel` must outlive this object. Throws Failure.
   DeviceTimes(Placement& place, const SearchKernel& kernel, Options options);
   ~DeviceTimes() override;
 
@@ -32,9 +28,8 @@ class DeviceTimes : public TimeSource {
                                        CandidateLog& log) override;
   bool check_candidate(Candidate& candidate, CandidateLog& log) override;
 
-  // Returns the seconds of the fastest run of each candidate; infinity if it fails. The candidates run in turns, so
-  // that a drifting clock favours none. The first one runs in every turn; another one runs no more once it is much
-  // slower than the fastest.
+  // Returns the seconds of each candidate's fastest run; infinity if none succeeds. The candidates run in turns, so
+  // that a drifting clock favours none.
   std::vector<double> compare_times(std::span<Candidate* const> candidates, int turns);
 
   const std::string& reference_label() const { return reference_label_; }
@@ -55,25 +50,24 @@ class DeviceTimes : public TimeSource {
   Options options_;
   VariableValues variables_;
   std::vector<BufferSpec> buffer_specs_;
-  Arrays input_arrays_;                  // input arrays; on the CPU in memory shared with the workers
+  Arrays input_arrays_;                  // in memory shared with the workers
   std::optional<Arrays> expected_arrays_;
   std::string reference_label_;
-  std::vector<Candidate*> prepared_candidates_;     // the candidates that the next worker loads
+  std::vector<Candidate*> prepared_candidates_;
   std::optional<WorkerProcess> worker_process_;
-  bool is_too_slow_ = false;             // true if the last candidate has no time because it is too slow
+  bool is_too_slow_ = false;
   std::unique_ptr<ContainedDevice> driver_device_;
-  std::vector<DeviceBuffer> driver_buffers_;  // input_arrays_ in the memory of the driver's device
+  std::vector<DeviceBuffer> driver_buffers_;
 };
 
-// A smaller grid that is timed instead of a large one, and the ratio of their sizes (search.py:get_test_global_size).
+// The part of a grid that is timed, and the ratio of the sizes (search.py:get_test_global_size).
 struct TestGrid {
   std::array<uint32_t, 3> global_size;
   double time_factor;
 };
 TestGrid test_grid(std::array<uint32_t, 3> global, uint64_t most = 65536);
 
-// Reads times from a file that scripts/tools/beam_record wrote with the real tinygrad: JSON lines (FORMATS in
-// README.md), plain or gzip.
+// Times that scripts/tools/beam_record wrote with the real tinygrad: JSON lines (FORMATS in README.md).
 class ReplayTimes : public TimeSource {
  public:
   static Result<ReplayTimes> open(const std::string& path);
@@ -90,7 +84,7 @@ class ReplayTimes : public TimeSource {
   std::optional<double> time_candidate(const OptTexts& opts, Candidate&, double kept, CandidateLog& log) override;
 
  private:
-  using Times = std::unordered_map<std::string, double>;  // maps the text of the opts to seconds
+  using Times = std::unordered_map<std::string, double>;
   Identity identity_ = Identity::Source;
   std::string target_;
   size_t beam_width_ = 2;

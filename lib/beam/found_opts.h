@@ -1,5 +1,4 @@
-// BEAM=N of run, dump and bench: kernels are compiled with the opts that `tgc beam` found for them, as tinygrad takes
-// opts from its disk cache. Nothing is searched: a kernel without a result has the hand-coded opts.
+// BEAM=N of run, dump and bench: kernels are compiled with the opts that `tgc beam` found, or with the hand-coded opts.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,8 +7,8 @@
 
 namespace tgc {
 
-// Makes all later compilations of this process take their opts from the file of results `path`, from searches whose
-// BEAM was at least `width`. The file may be missing. Error: the file is no file of results.
+// Later compilations of this process take opts from the file of results `path`, from searches whose BEAM was at least
+// `width`. Fails if the file exists, but is no file of results.
 Status use_found_opts(const std::string& path, int64_t width);
 
 // Returns "BEAM=2: 3 kernels with opts that `tgc beam` has found, 1 kernel by hand-coded opts"; empty without BEAM.

@@ -1,4 +1,4 @@
-// Compiles the candidates of a search in the tinygrad of a session with --live, which applies the opts itself.
+// Compiles candidates in the tinygrad of a session with --live.
 #pragma once
 #include "lib/beam/candidate.h"
 #include "lib/driver/session.h"
@@ -6,9 +6,8 @@
 
 namespace tgc {
 
-// Returns the function for CandidateSpec::compile_candidate; an empty one if the session has no live pipeline. `in` is
-// the kernel as the live tinygrad compiled it, imported. `session`, `in` and `place` must outlive the function. It
-// throws Failure.
+// Returns an empty function if tgc applies the opts. `in` is the kernel as the live tinygrad compiled it. `session`,
+// `in` and `place` must outlive the function.
 CandidateSpec::Compile compile_live(const Session& session, const InputGraph& in, Placement& place);
 
 }  // namespace tgc

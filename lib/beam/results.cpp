@@ -14,7 +14,7 @@ namespace tgc {
 
 namespace {
 
-constexpr int64_t kVersion = 1;  // version of the tables, stored as SQLite's user_version
+constexpr int64_t kVersion = 1;
 constexpr const char* kColumns =
     "key, kernel, target, device, width, estimate, opts, seconds, before, reference, made";
 
@@ -67,7 +67,7 @@ BeamResults::BeamResults(const std::string& path, Database::Mode mode)
           std::filesystem::create_directories(folder, ignored);
         return Database(path, mode);
       }()) {
-  // one transaction makes all tables, so that a killed or concurrent process leaves all or none
+  // a killed or concurrent process leaves all tables or none
   std::optional<Transaction> all;
   if (mode == Database::Mode::Write) all.emplace(database_);
   bool is_there = database_.has_table("results");
@@ -89,7 +89,7 @@ BeamResults::BeamResults(const std::string& path, Database::Mode mode)
 }
 
 std::string BeamResults::select_query(const char* rest) {
-  // the table is missing in files of older versions
+  // files of older versions lack the table
   std::string measured = database_.has_table("interrupted")
                              ? "(SELECT measured FROM interrupted i WHERE i.key = results.key AND i.target = "
                                "results.target AND i.device = results.device AND i.width = results.width)"

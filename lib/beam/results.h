@@ -1,5 +1,4 @@
-// The results of searches in a SQLite file: a row for each kernel, target, device and width. FORMATS in README.md
-// describes the tables.
+// The results of searches in a SQLite file (FORMATS in README.md).
 #pragma once
 #include <map>
 
@@ -9,32 +8,32 @@
 namespace tgc {
 
 struct BeamResult {
-  Sha256 graph_key{};          // tinygrad's key of the searched graph
+  Sha256 graph_key{};
   std::string kernel, target, device;
   int64_t beam_width = 0, estimate = 1;
   std::string opts;           // "[Opt(...), ...]"
-  double kernel_seconds = 0;  // seconds of the kernel; 0: unknown
+  double kernel_seconds = 0;  // 0: unknown
   std::optional<double> hand_coded_seconds;
-  std::string reference_device;  // the device that computed the expected results; empty: not compared
-  // when the result was stored, in UTC: "2026-11-22 19:00:00"; store_result() fills in an empty one
+  std::string reference_device;  // device that computed the expected results, or another origin
+  // in UTC; store_result() fills in an empty time
   std::string stored_time_utc;
-  std::optional<std::string> measured_json;  // measured_text() of an interrupted search; nullopt: it finished
+  std::optional<std::string> measured_json;  // measured_text() of an interrupted search; else nullopt
 
   static BeamResult of(const BeamLog& log);
 };
 
 class BeamResults {
  public:
-  // Returns TGC_BEAM_DB, else beam.db in the folder of the compile cache.
+  // TGC_BEAM_DB, else beam.db in the folder of the compile cache.
   static std::string default_path();
-  // Opens the file. Throws Failure if the file cannot be opened, or is not a file of results.
+  // Throws Failure if the file cannot be opened, or is not a file of results.
   BeamResults(const std::string& path, Database::Mode mode);
 
-  // Stores the result, unless the file has one with a time for the same kernel, target, device and width, and the new
-  // result has no time or is not faster. Drops the measurements of an interrupted search if the stored or the new
-  // result comes from a finished search.
+  // Keeps a stored result of the same kernel, target, device and width that has a time, unless the new result is
+  // faster. Drops the measurements of an interrupted search if the stored or the new result comes from a finished
+  // search.
   void store_result(const BeamResult& result);
-  // Returns the fastest result for this graph, target and device from searches with at least `width`.
+  // Returns the fastest result of searches with at least `width`.
   std::optional<BeamResult> find_result(const Sha256& key, const std::string& target, const std::string& device,
                                         int64_t width);
   // Returns the result of the search with exactly this width.
@@ -50,17 +49,16 @@ class BeamResults {
   Database database_;
 };
 
-// Merges files of results into one. Keeps the fastest result for each kernel, target, device and width. Errors: an
-// unreadable or unwritable file.
+// Keeps the fastest result of each search. Fails if a file cannot be read or written.
 Status merge_results(const std::vector<std::string>& from, const std::string& to);
 
 std::string results_text(const std::vector<BeamResult>& results);
 std::string results_json(const std::vector<BeamResult>& results);
 
-// The classified candidates of an interrupted search, from which the next search resumes. The key is joined_opts().
+// The keys are joined_opts().
 using MeasuredCandidates = std::map<std::string, CandidateLog>;
 
-std::string measured_text(const BeamLog& log);  // returns all classified candidates as JSON
+std::string measured_text(const BeamLog& log);
 MeasuredCandidates read_measurements(std::string_view text);  // reads measured_text; throws Failure
 
 }  // namespace tgc

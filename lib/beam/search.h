@@ -1,5 +1,4 @@
-// The rounds of the search: which candidates a round has and which of them it keeps (tinygrad
-// codegen/opt/search.py:beam_search). The caller supplies the times, so the same code enumerates, replays and measures.
+// The rounds of the search (tinygrad codegen/opt/search.py:beam_search). The caller supplies the times.
 #pragma once
 #include <limits>
 #include <memory>
@@ -15,18 +14,17 @@
 
 namespace tgc {
 
-// A list of opts as text: tinygrad's repr of each, "Opt(op=OptOps.UPCAST, axis=0, arg=4)".
+// tinygrad's repr of each opt, "Opt(op=OptOps.UPCAST, axis=0, arg=4)".
 using OptTexts = std::vector<std::string>;
 OptTexts opt_texts(Graph& graph, std::span<const Opt> opts);
-std::string joined_opts(const OptTexts& opts);  // returns "[Opt(...), Opt(...)]", as --opts takes it
-std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // parses joined_opts()'s text; throws Failure
+std::string joined_opts(const OptTexts& opts);  // "[Opt(...), Opt(...)]", as --opts takes it
+std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // throws Failure
 
-// A kernel in the state in which tinygrad's search starts: rewritten up to the optimizer, with its loops made global
-// where possible.
+// A kernel as tinygrad's search starts from it: rewritten up to the optimizer, with its loops made global where
+// possible.
 class SearchKernel {
  public:
-  // Rewrites the graph up to the optimizer. Errors: it is no kernel AST, is optimized or has opts, or a stage refuses
-  // it.
+  // Fails if the graph is no kernel AST, is optimized or has opts, or if a stage refuses it.
   static Result<SearchKernel> begin(Compilation compilation);
 
   Graph& graph() const { return compilation_.graph(); }
@@ -34,18 +32,18 @@ class SearchKernel {
   const std::string& name() const { return compilation_.name(); }
   const Compilation& compilation() const { return compilation_; }
   const Scheduler& base_scheduler() const { return *base_scheduler_; }
-  Sha256 graph_key() const;                  // returns tinygrad's key of the graph (uop/ops.py:key)
-  // Facts of the program that the kernel is from: its tinygrad, and the kernel's name, opts and order of threads in it.
+  Sha256 graph_key() const;                  // uop/ops.py:key
+  // Facts of the program that the kernel is from.
   struct KernelOrigin {
-    bool runs_threads_in_turn = false;  // true: that tinygrad runs the threads of a CPU kernel one after another
-    std::string function_name;          // the kernel's name in the program; empty: not recorded
-    // the opts that the program's tinygrad applied, as joined_opts() writes them; empty: not recorded
+    bool runs_threads_in_turn = false;
+    std::string function_name;          // empty: not recorded
+    // as joined_opts() writes them; empty: not recorded
     std::string opts;
-    std::string producer;          // such as "tinygrad 0.14.0"
+    std::string producer;
   };
   void set_origin(const InputGraph& in);
   const KernelOrigin& origin() const { return kernel_origin_; }
-  VariableValues variables() const;    // returns each variable at the middle of its range, as in tinygrad's search
+  VariableValues variables() const;    // each variable at the middle of its range, as in tinygrad's search
 
  private:
   SearchKernel(Compilation compilation, std::unique_ptr<Scheduler> base)
@@ -55,11 +53,11 @@ class SearchKernel {
   KernelOrigin kernel_origin_;
 };
 
-// Begins tgc's pipeline for `in`, an AST of tinygrad 0.12.0 or of another release, and `target`. Returns the kernel for
-// which opts are searched. Fails if the graph cannot be imported, and as SearchKernel::begin() does.
+// Begins tgc's pipeline for an AST of tinygrad 0.12.0 or another release. Fails if the graph cannot be imported, and as
+// SearchKernel::begin() does.
 Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target);
 
-// The rounds of one search. Holds the beam: the kernels that the last round kept.
+// The beam is the kernels that the last round kept.
 class SearchRounds {
  public:
   struct BeamEntry {
@@ -70,11 +68,11 @@ class SearchRounds {
   SearchRounds(const SearchKernel& kernel, const BeamSettings& settings, size_t width);
 
   bool is_done() const { return is_done_; }
-  // the kernels of the beam, best first
+  // best first
   const std::vector<BeamEntry>& beam_entries() const { return beam_entries_; }
   const BeamEntry& best_entry() const { return beam_entries_.front(); }
-  std::vector<std::shared_ptr<const Scheduler>> candidates() const;  // returns the candidates of the next round
-  // Ends a round. `seconds` has the time of each candidate, nullopt if it was skipped.
+  std::vector<std::shared_ptr<const Scheduler>> candidates() const;
+  // `seconds` has the time of each candidate, nullopt if it was skipped.
   void end_round(const std::vector<std::shared_ptr<const Scheduler>>& candidates,
                  const std::vector<std::optional<double>>& seconds);
 

@@ -12,10 +12,9 @@ namespace tgc {
 
 namespace {
 
-// The suffix of the table's name is tinygrad's cache version (helpers.py: VERSION).
+// tinygrad's cache version is 22 (helpers.py: VERSION).
 constexpr const char* kTable = "beam_search_22";
 
-// The parts of a target that are in the keys of tinygrad's cache.
 struct CacheDevice {
   std::string device, suffix;
   friend bool operator==(const CacheDevice&, const CacheDevice&) = default;
@@ -28,7 +27,6 @@ CacheDevice device_of(const Target& target) {
 
 Target parsed(const std::string& text) { return std::move(parse_target(text, Settings()).value_or_throw()); }
 
-// Returns tinygrad's default target for a device and suffix.
 std::string default_target(const CacheDevice& d) {
   if (d.device == "CPU") return "CPU:CLANG";
   return d.device + (d.suffix.empty() ? "" : ":" + d.suffix);
@@ -89,7 +87,7 @@ Result<CacheTransfer> export_cache(BeamResults& results, const std::string& cach
       Target t = parsed(r.target);
       return parsed(default_target(device_of(t))).name() == t.name();
     };
-    std::ranges::stable_sort(list, {}, is_default);  // write the default target last, because it replaces the others
+    std::ranges::stable_sort(list, {}, is_default);  // the default target replaces the others
     CacheTransfer out;
     Database db(cache, Database::Mode::Write);
     db.run(std::string("CREATE TABLE IF NOT EXISTS '") + kTable +
@@ -114,13 +112,11 @@ namespace {
 
 constexpr std::string_view kModule = "tinygrad.codegen.opt";
 
-// The OptOps in the order of their values, which start at 1.
+// The values of OptOps start at 1.
 constexpr OptOps kByValue[] = {OptOps::TC,    OptOps::UPCAST,   OptOps::UNROLL,   OptOps::LOCAL, OptOps::THREAD,
                                OptOps::GROUP, OptOps::GROUPTOP, OptOps::NOLOCALS, OptOps::PADTO, OptOps::SWAP};
 
 int64_t value_of(OptOps op) { return 1 + std::ranges::find(kByValue, op) - std::begin(kByValue); }
-
-// ---- writing pickles
 
 class Pickler {
  public:
@@ -211,10 +207,8 @@ class Pickler {
   size_t memo_ = 0;
   std::map<std::string, size_t> texts_, globals_;
   std::map<OptOps, size_t> ops_;
-  std::vector<size_t> objects_;  // memo numbers of the Opts
+  std::vector<size_t> objects_;
 };
-
-// ---- reading pickles
 
 bool is_opt_name(std::string_view module, std::string_view name) {
   return module == kModule && (name == "Opt" || name == "OptOps");

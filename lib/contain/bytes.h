@@ -1,5 +1,5 @@
-// ByteWriter and ByteReader: serialize data, such as messages between a process and its worker, as 64-bit numbers,
-// texts with their length, and raw bytes. The reader does not trust its input: truncated data throw Failure.
+// Serialize 64-bit numbers, texts with their length, and raw bytes. The reader does not trust its input: truncated data
+// throw Failure.
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -45,8 +45,7 @@ Diag refused(const char* wall, int error) {
   return Diag{std::string("cannot confine the worker process (") + wall + "): " + std::strerror(error)};
 }
 
-// Returns the names in a folder. Does not use directory_iterator, because its increment() ends the process if memory
-// runs out.
+// Not with directory_iterator, whose increment() ends the process if memory runs out.
 std::vector<std::string> names_in(const char* folder) {
   std::vector<std::string> out;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder), closedir);
@@ -56,9 +55,8 @@ std::vector<std::string> names_in(const char* folder) {
   return out;
 }
 
-// ---- limits
 uint64_t address_space() {
-  char text[128] = "";  // read() instead of stdio, which would allocate a buffer
+  char text[128] = "";  // stdio would allocate a buffer
   int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
   ssize_t n = read(fd, text, sizeof text - 1);
@@ -79,13 +77,12 @@ void set_limits(const Confinement& what) {
   if (what.rights != Rights::Driver) lower_limit(RLIMIT_FSIZE, 0), lower_limit(RLIMIT_NPROC, 0);
   if (what.cpu_seconds > 0) lower_limit(RLIMIT_CPU, uint64_t(std::ceil(what.cpu_seconds)) + 1);
   if (what.memory_bytes && !kSanitized) {
-    // Drivers reserve terabytes of address space, so for Rights::Driver only the data segment is limited.
+    // Drivers reserve terabytes of address space, so only their data segment is limited.
     bool driver = what.rights == Rights::Driver;
     lower_limit(driver ? RLIMIT_DATA : RLIMIT_AS, address_space() + what.memory_bytes);
   }
 }
 
-// ---- descriptors
 void close_between(unsigned first, unsigned last) {
 #ifdef SYS_close_range
   if (syscall(SYS_close_range, first, last, 0) == 0) return;
@@ -95,9 +92,8 @@ void close_between(unsigned first, unsigned last) {
   for (unsigned fd = first; fd <= last && fd < limit.rlim_cur; fd++) close(int(fd));
 }
 
-// Closes all descriptors except `channel`, because a worker inherits the user's terminal and files. Descriptors 0 to 2
-// become /dev/null: if they were closed, the next file that a driver opens would get one of these numbers and receive
-// the driver's error messages.
+// If descriptors 0 to 2 were closed, the next file that a driver opens would get one of these numbers and receive the
+// driver's error messages.
 Status close_inherited(int channel) {
   int null = open("/dev/null", O_RDWR);
   for (int fd : {0, 1, 2})
@@ -107,7 +103,6 @@ Status close_inherited(int channel) {
   return Unit{};
 }
 
-// ---- Landlock; its restrictions cannot be lifted later
 #if TGC_LINUX && defined(SYS_landlock_create_ruleset)
 constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
 constexpr uint64_t kFirstRights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all rights of ABI version 1
@@ -117,7 +112,7 @@ constexpr uint64_t kOfFiles =
 constexpr uint64_t kNetwork = 3, kScopes = 3;  // network: bind and connect with TCP; scopes: abstract sockets of, and
                                                // signals to, processes outside the sandbox
 
-// The struct landlock_ruleset_attr of Landlock's ABI version 6. Older kernels accept a prefix of it.
+// The struct landlock_ruleset_attr of ABI version 6. Older kernels accept a prefix of it.
 struct Ruleset {
   uint64_t files, network, scopes;
 };
@@ -126,7 +121,7 @@ int landlock_version() { return int(syscall(SYS_landlock_create_ruleset, nullptr
 
 void allow(int rules, const std::string& path, uint64_t access) {
   int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
-  if (fd < 0) return;  // skip a path that does not exist: it needs no rule
+  if (fd < 0) return;
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) access &= kOfFiles;
   landlock_path_beneath_attr rule{access, fd};
@@ -144,7 +139,7 @@ Status restrict_files(const Confinement& what) {
   int rules = int(syscall(SYS_landlock_create_ruleset, &set, size, 0));
   if (rules < 0) return refused("Landlock", errno);
   if (what.rights == Rights::Compile) {
-    std::error_code error;  // allow reading clang's headers if the installation of tgc has them
+    std::error_code error;  // allow reading clang's headers
     const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
     allow(rules, program.parent_path().parent_path() / "lib/tgc/clang",
           kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
@@ -152,13 +147,13 @@ Status restrict_files(const Confinement& what) {
       allow(rules, folder, kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
   }
   if (what.rights == Rights::Driver) {
-    // Makes all files readable except most of those in /dev, which has the terminals.
+    // Makes files readable except most of those in /dev, which has the terminals.
     allow(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR);
     for (const std::string& name : names_in("/"))
       if (name != "dev") allow(rules, "/" + name, kRead);
     for (const char* path : {"/dev/random", "/dev/urandom"}) allow(rules, path, kRead);
     for (const std::string& path : what.writable_paths) allow(rules, path, all);
-    // libcuda names its threads by writing to their `comm` files, and cuInit fails if it cannot
+    // libcuda names its threads, and cuInit fails if it cannot
     allow(rules, "/proc/self/task", LANDLOCK_ACCESS_FS_WRITE_FILE | (all & kTruncate));
   }
   bool done = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
@@ -171,49 +166,43 @@ int landlock_version() { return 0; }
 Status restrict_files(const Confinement&) { return Unit{}; }
 #endif
 
-// ---- seccomp
 #ifdef TGC_SECCOMP
 constexpr bool kSeccomp = !kSanitized;
 
-// System calls that all workers may make, such as those for memory, clocks, existing threads, signals and exit.
 constexpr const char* kCompute[] = {
     "brk", "munmap", "mremap", "mprotect", "madvise", "futex", "futex_waitv", "membarrier", "rseq", "set_robust_list",
     "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "sched_yield",
     "sched_getaffinity", "getcpu", "getrandom", "getpid", "gettid", "getrusage", "times", "rt_sigreturn",
     "rt_sigprocmask", "rt_sigaction", "sigaltstack", "restart_syscall", "exit", "exit_group"};
 
-// System calls that read files (Landlock restricts which), or facts about the system and the process.
+// Calls that read files (Landlock restricts which), or facts about the system and the process.
 constexpr const char* kCompile[] = {
     "pread64", "lseek", "close", "stat", "lstat", "statx", "access", "faccessat", "faccessat2", "readlink",
     "readlinkat", "getcwd", "getdents64", "uname", "sysinfo", "getuid", "geteuid", "getgid", "getegid", "getrlimit",
     "statfs", "fstatfs"};
 
-// System calls that Driver workers may make besides those of kCompute and kCompile.
+// For Driver workers, besides kCompute and kCompile.
 constexpr const char* kDriver[] = {
-    // files
     "creat", "write", "readv", "writev", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "sendfile", "splice",
     "tee", "vmsplice", "copy_file_range", "ftruncate", "fallocate", "fadvise64", "readahead", "sync_file_range",
     "fsync", "fdatasync", "flock", "umask", "getdents", "chdir", "fchdir", "rename", "renameat", "renameat2", "mkdir",
     "mkdirat", "rmdir", "link", "linkat", "symlink", "symlinkat", "unlink", "unlinkat", "getxattr", "lgetxattr",
     "fgetxattr", "listxattr", "llistxattr", "flistxattr", "close_range", "dup", "dup2", "dup3", "pipe", "pipe2",
     "memfd_create", "inotify_init", "inotify_init1", "inotify_add_watch", "inotify_rm_watch",
-    // memory
     "mmap", "msync", "mincore", "mlock", "mlock2", "munlock", "mlockall", "munlockall", "mbind", "set_mempolicy",
     "get_mempolicy", "pkey_alloc", "pkey_free", "pkey_mprotect",
-    // threads, children and their state
     "fork", "vfork", "execve", "execveat", "wait4", "waitid", "set_tid_address", "arch_prctl", "getppid", "getpgid",
     "getpgrp", "getsid", "getgroups", "getresuid", "getresgid", "capget", "setrlimit", "getpriority",
     "sched_getscheduler", "sched_getparam", "sched_getattr", "sched_get_priority_max", "sched_get_priority_min",
     "sched_rr_get_interval", "rt_sigpending", "rt_sigtimedwait", "rt_sigsuspend", "pause",
-    // events, timers and pairs of sockets
     "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
     "epoll_pwait2", "eventfd", "eventfd2", "signalfd", "signalfd4", "timerfd_create", "timerfd_settime",
     "timerfd_gettime", "timer_create", "timer_settime", "timer_gettime", "timer_getoverrun", "timer_delete", "alarm",
     "getitimer", "setitimer", "socketpair", "shutdown", "getsockopt", "setsockopt", "getsockname", "getpeername",
     "recvfrom", "recvmsg", "recvmmsg"};
 
-// System calls that no driver makes: they reach other processes, the network or the system. They end the worker with
-// SIGSYS, so that its report names the attack. In a Driver worker, calls without a rule fail with ENOSYS.
+// Calls that reach other processes, the network or the system. They end the worker with SIGSYS, so that its report
+// names the attack.
 constexpr const char* kNoDriver[] = {
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "pidfd_open",
     "pidfd_getfd", "pidfd_send_signal", "kcmp", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "setpriority",
@@ -224,7 +213,7 @@ constexpr const char* kNoDriver[] = {
     "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset", "setsid", "setpgid",
     "accept", "accept4", "sendto", "sendmsg", "sendmmsg"};
 
-// System calls that libraries try but do not depend on. A Driver worker gets EPERM, unless an earlier rule allows them.
+// Libraries do not depend on these calls. A Driver worker gets EPERM, unless an earlier rule allows them.
 constexpr const char* kRefused[] = {
     "socket", "chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr",
     "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "utime", "utimes", "utimensat", "futimesat",
@@ -232,25 +221,22 @@ constexpr const char* kRefused[] = {
 
 using Program = std::vector<sock_filter>;
 
-// Placeholders in a filter program, for which restrict_calls() inserts the worker's process id and channel.
+// restrict_calls() replaces these by the worker's process id and channel.
 constexpr uint32_t kSelf = 0x5E1F5E1F, kChannel = 0x0C4A77E1;
 
 constexpr uint32_t kAllow = SECCOMP_RET_ALLOW, kTrap = SECCOMP_RET_TRAP;
 constexpr uint32_t fails(uint32_t error) { return SECCOMP_RET_ERRNO | error; }
 
-// The condition that the 32 bits at `offset` in seccomp_data, masked with `mask`, equal `value`.
 struct Condition {
   uint32_t offset, mask, value;
 };
-// Returns the condition that an int argument of the system call, masked with `mask`, equals `value`. The kernel reads
-// the low 32 bits of the argument.
+// The kernel reads the low 32 bits of an int argument.
 Condition is_int(unsigned argument, uint32_t value, uint32_t mask = ~0u) {
   constexpr unsigned kLow = std::endian::native == std::endian::little ? 0 : 4;
   return {uint32_t(offsetof(seccomp_data, args)) + 8 * argument + kLow, mask, value};
 }
 
-// Makes the BPF program that the kernel runs for every system call. The program finds the rules of the call by binary
-// search over the numbers of calls.
+// Makes a BPF program that finds the rules of a system call by binary search over the numbers of calls.
 class Filter {
  public:
   explicit Filter(uint32_t otherwise) : otherwise_{{{}, otherwise}} {}
@@ -259,8 +245,7 @@ class Filter {
   void add(uint32_t action, const char* const (&names)[N]) {
     for (const char* name : names) add(action, name);
   }
-  // Adds a rule for the system call `name`. The first rule of the call whose conditions hold decides. Does nothing if
-  // this architecture does not have the system call.
+  // The first rule of the call whose conditions hold decides. Does nothing if this architecture lacks the call.
   void add(uint32_t action, const char* name, std::vector<Condition> when = {}) {
     if (int number = seccomp_syscall_resolve_name(name); number >= 0)
       rules_[uint32_t(number)].push_back({std::move(when), action});
@@ -290,7 +275,7 @@ class Filter {
     uint32_t action;
   };
   using Rules = std::vector<Rule>;
-  struct Range {  // system calls from the number `first` to the next range
+  struct Range {
     uint32_t first;
     const Rules* rules;
   };
@@ -309,7 +294,7 @@ class Filter {
   }
   void decide(const Rules& rules, Program& out) const {
     for (const Rule& rule : rules) {
-      size_t left = 3 * rule.when.size() + 1;  // number of BPF instructions of this rule that follow
+      size_t left = 3 * rule.when.size() + 1;
       for (const Condition& c : rule.when) {
         load(out, c.offset);
         out.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, c.mask));
@@ -326,24 +311,21 @@ class Filter {
   std::map<uint32_t, Rules> rules_;
 };
 
-// Adds rules for system calls that Compile and Driver workers may make only with certain arguments, such as ioctl and
-// fcntl.
+// Adds rules for calls that Compile and Driver workers may make with certain arguments.
 void add_commands(Filter& filter, bool is_driver) {
   constexpr uint32_t kTcgets2 = 0x802C542A, kSetVma = 0x53564D41;
-  // isatty() and the query of a terminal's width fail as if there were no terminal; other commands of terminals are not
-  // allowed
+  // isatty() and the query of a terminal's width fail as if there were no terminal
   for (uint32_t command : {uint32_t(TCGETS), kTcgets2, uint32_t(TIOCGWINSZ)})
     filter.add(fails(ENOTTY), "ioctl", {is_int(1, command)});
   filter.add(kAllow, "ioctl", {is_int(1, FIONCLEX, ~1u)});  // the mask allows FIONCLEX and FIOCLEX
-  // F_SETOWN and F_SETSIG are not allowed: they make the kernel send signals to other processes
+  // F_SETOWN and F_SETSIG make the kernel send signals to other processes, so they are not allowed
   filter.add(kAllow, "fcntl", {is_int(1, F_DUPFD, ~7u)});       // the mask allows all commands from F_DUPFD to F_SETLKW
   // the mask allows F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW
   filter.add(kAllow, "fcntl", {is_int(1, F_OFD_GETLK, ~3u)});
-  filter.add(kAllow, "fcntl", {is_int(1, F_GETPIPE_SZ, ~7u)});  // the mask also allows the seals of a memfd
+  filter.add(kAllow, "fcntl", {is_int(1, F_GETPIPE_SZ, ~7u)});  // also the seals of a memfd
   filter.add(kAllow, "fcntl", {is_int(1, F_DUPFD_CLOEXEC)});
   if (!is_driver) {
-    // allows reading the worker's own limits: process 0 is the caller, and the pointer to new limits (two words) is
-    // null
+    // the worker's own limits, for reading: process 0 is the caller, and the pointer to new limits (two words) is null
     constexpr uint32_t kNewLimit = offsetof(seccomp_data, args) + 16;
     filter.add(kAllow, "prlimit64", {is_int(0, 0), {kNewLimit, ~0u, 0}, {kNewLimit + 4, ~0u, 0}});
     return;
@@ -352,20 +334,19 @@ void add_commands(Filter& filter, bool is_driver) {
     filter.add(kAllow, name, {is_int(0, 0)});  // process 0 is the caller
   filter.add(kAllow, "fcntl", {is_int(1, F_SETPIPE_SZ)});
   for (uint32_t command : {FIONREAD, FIONBIO}) filter.add(kAllow, "ioctl", {is_int(1, command)});
-  // The second byte of a command names its driver: NVIDIA (F, and 0 for unified memory), graphics (d), shared buffers
-  // (b, >), Windows (G), and AMD's KFD (K, with a direction; without a direction, K is the console).
+  // The second byte names a driver: NVIDIA (F, and 0 for unified memory), graphics (d), shared buffers (b, >), Windows
+  // (G), and AMD's KFD (K, with a direction; without a direction, K is the console).
   for (char driver : {'F', '\0', 'd', 'b', '>', 'G'})
     filter.add(kAllow, "ioctl", {is_int(1, uint32_t(driver) << 8, 0xFF00)});
   for (uint32_t direction : {1u << 30, 1u << 31})
     filter.add(kAllow, "ioctl", {is_int(1, direction | 'K' << 8, direction | 0xFF00)});
-  for (uint32_t command : {TIOCSTI, TIOCLINUX})  // these type into a terminal, so they end the worker
+  for (uint32_t command : {TIOCSTI, TIOCLINUX})  // these type into a terminal
     filter.add(kTrap, "ioctl", {is_int(1, command)});
-  // Allows the operations 0 to 55 and PR_SET_VMA. PR_SCHED_CORE (62) is not allowed, because it reaches other
-  // processes.
+  // The operations 0 to 55, and PR_SET_VMA. PR_SCHED_CORE (62) reaches other processes.
   constexpr std::pair<uint32_t, uint32_t> kOperations[] = {{0, ~31u}, {32, ~15u}, {48, ~7u}, {kSetVma, ~0u}};
   for (auto [first, mask] : kOperations) filter.add(kAllow, "prctl", {is_int(0, first, mask)});
-  // Allows new threads and processes, but no new namespaces and no siblings of the worker (CLONE_PARENT). clone3 fails
-  // with ENOSYS, because a filter cannot see its flags; the C library then calls clone.
+  // No new namespaces, and no siblings of the worker (CLONE_PARENT). clone3 fails with ENOSYS, because a filter cannot
+  // see its flags; the C library then calls clone.
   constexpr uint32_t kSpaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
                                CLONE_NEWPID | CLONE_NEWNET;
   filter.add(kAllow, "clone", {is_int(0, 0, kSpaces | CLONE_PARENT)});
@@ -379,7 +360,7 @@ Program program_of(Rights rights) {
   if (rights == Rights::Compute) {
     for (const char* name : {"read", "write"}) filter.add(kAllow, name, {is_int(0, kChannel)});
     filter.add(kAllow, "mmap", {is_int(3, MAP_ANONYMOUS, MAP_ANONYMOUS)});
-    // the C library calls fstat on its output when it flushes; make fstat fail, because SIGSYS would kill the worker
+    // the C library calls fstat when it flushes its output, and SIGSYS would kill the worker
     for (const char* name : {"fstat", "newfstatat"}) filter.add(fails(EACCES), name);
     return filter.program();
   }
@@ -388,14 +369,14 @@ Program program_of(Rights rights) {
   add_commands(filter, is_driver);
   if (is_driver) {
     filter.add(kAllow, kDriver);
-    // cuInit fails without these: libcuda looks for the server that shares a GPU (MPS), and listens on its own socket
+    // cuInit needs these: libcuda looks for the server that shares a GPU (MPS), and listens on its own socket
     filter.add(kAllow, "socket", {is_int(0, AF_UNIX), is_int(1, SOCK_SEQPACKET, 0xF)});
     filter.add(fails(ENOENT), "connect");
     for (const char* name : {"bind", "listen"}) filter.add(kAllow, name);
     filter.add(kTrap, kNoDriver);
     filter.add(fails(EPERM), kRefused);
     // Landlock before version 3 does not prevent truncation by opening a file for reading. openat2 is not allowed,
-    // because a filter cannot read its flags, and neither is truncate.
+    // because a filter cannot read its flags.
     for (auto [name, flags] : {std::pair("open", 1u), std::pair("openat", 2u)}) {
       filter.add(kAllow, name, {is_int(flags, O_RDONLY, O_ACCMODE | O_TRUNC)});
       for (uint32_t access : {O_WRONLY, O_RDWR}) filter.add(kAllow, name, {is_int(flags, access, O_ACCMODE)});
@@ -429,8 +410,7 @@ void restrict_calls(Result<Program>& made, int channel) {
     if (BPF_CLASS(step.code) == BPF_JMP && step.k == kSelf) step.k = uint32_t(getpid());
     else if (BPF_CLASS(step.code) == BPF_JMP && step.k == kChannel) step.k = uint32_t(channel);
   sock_fprog whole{static_cast<unsigned short>(program.size()), program.data()};
-  // TSYNC applies the filter to all threads. The result is 0, an error, or the id of a thread that cannot get the
-  // filter.
+  // TSYNC: all threads get the filter. The result may be the id of a thread that cannot.
   long failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole);
   if (failed) throw Failure(refused("seccomp", failed > 0 ? ESRCH : errno));
 }
@@ -449,12 +429,11 @@ constexpr std::string_view kRightsNames[] = {"memory and messages", "reading com
 Status confine(const Confinement& what, int channel) {
   log_debug(LogTopic::Contain, [&] { return "confines itself to " + std::string(kRightsNames[size_t(what.rights)]); });
   return catch_failures([&] {
-    auto&& program = program_for(what.rights);  // built before the memory limit is set, which may be too low for
-                                                // building it
+    auto&& program = program_for(what.rights);  // before the memory limit is set
     if (!kSanitized) close_inherited(channel).value_or_throw();
     set_limits(what);
 #if TGC_LINUX && defined(__GLIBC__)
-    mallopt(M_ARENA_MAX, 8);  // otherwise malloc, when out of memory, opens a file to count the processors
+    mallopt(M_ARENA_MAX, 8);  // otherwise malloc, when out of memory, opens a file
 #endif
 #if TGC_LINUX
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Failure(refused("no new privileges", errno));

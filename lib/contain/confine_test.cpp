@@ -1,6 +1,4 @@
-// Tests what a confined worker cannot reach outside of it, such as terminals, processes and servers, and what a
-// driver's worker may still do. each_worker() checks each kind of worker with this computer's version of Landlock, with
-// version 2 (Linux 5.19 to 6.1) and without it.
+// Tests what a confined worker cannot reach outside of it, and what a driver's worker may still do.
 #include "lib/contain/contain.h"
 #include "lib/support/sanitized.h"
 #include "lib/support/testing.h"
@@ -32,16 +30,15 @@ namespace tgc {
 namespace {
 
 constexpr uid_t kNobody = 65534;
-constexpr long kHigh = 1l << 32;  // a bit that the kernel ignores in an int argument
+constexpr long kHigh = 1l << 32;  // ignored by the kernel in an int argument
 
-// Gives up the rights of root, as if an unprivileged user had started the process.
+// Gives up the rights of root.
 void become_unprivileged() {
   if (geteuid() != 0) return;
   if (setgroups(0, nullptr) || setresgid(kNobody, kNobody, kNobody) || setresuid(kNobody, kNobody, kNobody)) abort();
-  prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // so that processes of the same user may trace it, as usual
+  prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // processes of the same user may trace it, as usual
 }
 
-// A process of the same user, outside of the sandbox, which sleeps until its destruction.
 struct Victim {
   pid_t pid;
   Victim() {
@@ -67,13 +64,13 @@ struct Victim {
 
 struct Attempt {
   std::string name;
-  std::vector<long> call;  // number of the system call and its arguments
-  std::set<int> errors = {EPERM, ENOSYS};  // errors that show that the call was refused
+  std::vector<long> call;
+  std::set<int> errors = {EPERM, ENOSYS};
 };
 
 volatile sig_atomic_t trapped = 0;
 
-// Runs all attempts in one confined worker. Returns the attempts that were not refused, or the worker's error.
+// Runs all attempts in one worker. Returns the attempts that were not refused, or the worker's error.
 std::string not_refused(const Confinement& what, const std::vector<Attempt>& attempts,
                         const std::function<void()>& before = [] {}) {
   auto answer = contain(
@@ -89,7 +86,7 @@ std::string not_refused(const Confinement& what, const std::vector<Attempt>& att
           trapped = 0, errno = 0;
           long result = syscall(n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
           if (trapped) continue;
-          if (result == 0 && (n[0] == SYS_clone || n[0] == SYS_clone3)) _exit(0);  // the child
+          if (result == 0 && (n[0] == SYS_clone || n[0] == SYS_clone3)) _exit(0);
           if (result >= 0) out += a.name + " worked; ";
           else if (!a.errors.contains(errno)) out += a.name + ": " + strerrorname_np(errno) + "; ";
         }
@@ -99,8 +96,7 @@ std::string not_refused(const Confinement& what, const std::vector<Attempt>& att
   return answer ? *answer : answer.diag().message;
 }
 
-// Calls `check` with each kind of worker: with this computer's Landlock, with ABI 2 and without Landlock. Skips if
-// only resource limits are active here.
+// With this computer's Landlock, with ABI 2 (Linux 5.19 to 6.1), and without Landlock.
 void each_worker(const std::function<void(const Confinement&)>& check) {
   if (kSanitized || active_mechanisms() == "limits") {
     MESSAGE("SKIPPED: there is no seccomp here; active: " << active_mechanisms());
@@ -201,7 +197,7 @@ TEST_CASE("confine: no worker reads or writes a descriptor that it inherited") {
   for (int fd : {file, far})
     for (long call : {SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_fstat, SYS_dup, SYS_ftruncate})
       attempts.push_back({"call " + std::to_string(call), {call, fd, long(&byte), 1}, {EBADF, EACCES}});
-  // may work in Compile and Driver workers, which may call pread64: descriptor 0 is /dev/null
+  // pread64 may work: descriptor 0 is /dev/null
   attempts.push_back({"standard input", {SYS_pread64, 0, long(&byte), 1, 0}, {EBADF}});
   each_worker([&](const Confinement& what) {
     auto standard = [&] {
@@ -272,7 +268,7 @@ TEST_CASE("confine: a driver's worker names its threads and listens, as libcuda 
   SKIP_TEST_IF(kSanitized || active_mechanisms() == "limits", "sanitizers are on, or the sandbox has no walls here");
   sockaddr_un server{.sun_family = AF_UNIX}, own = server;
   std::string name = "tgc-confine-test-" + std::to_string(getpid());
-  std::copy(name.begin(), name.end(), server.sun_path + 1);  // after a zero byte: an abstract name, not a file
+  std::copy(name.begin(), name.end(), server.sun_path + 1);  // an abstract name
   std::copy(name.begin(), name.end(), own.sun_path + 2);
   const int listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
   auto address = [](const sockaddr_un& a) { return reinterpret_cast<const sockaddr*>(&a); };

@@ -32,19 +32,17 @@
 namespace tgc {
 namespace {
 
-// Every message from a worker to its parent begins with a Header, whose `kind` is one of these.
 enum class Kind : uint32_t { Answer, Error, Fault, Log };
 struct Header {
   Kind kind = Kind::Answer;
-  // a fault: the signal and its si_code (for SIGSYS, the number of the system call); a log entry: its topic and its
-  // level
+  // a fault: the signal and its si_code (for SIGSYS, the system call); a log entry: its topic and level
   int32_t signal = 0, code = 0;
-  uint64_t address = 0, stack = 0;  // fault: the fault address and the stack pointer
-  uint64_t bytes = 0;            // size of the text that follows the header
-  char memory[48] = "";          // name of the watched range nearest to the address; empty if none is near
-  int32_t side = 0;              // where the address is: -1 before, 1 after, 0 inside the nearest watched range
-  uint64_t away = 0;             // number of bytes between the address and the nearest watched range
-  uint64_t size = 0;             // size of the nearest watched range in bytes
+  uint64_t address = 0, stack = 0;  // fault address and stack pointer
+  uint64_t bytes = 0;
+  char memory[48] = "";          // the watched range nearest to the address; empty if none is near
+  int32_t side = 0;              // -1: the address is before that range, 1: after it, 0: inside
+  uint64_t away = 0;
+  uint64_t size = 0;
 };
 
 constexpr uint64_t kNearTheStack = 1 << 20;
@@ -53,13 +51,12 @@ bool is_near_the_stack(const Header& h) {
   return h.stack && (h.address > h.stack ? h.address - h.stack : h.stack - h.address) < kNearTheStack;
 }
 
-// Returns a description of the fault in `h`.
 std::string explanation(const Header& h) {
   if (h.signal == SIGFPE)
     return h.code == FPE_INTOVF   ? "integer overflow"
            : h.code == FPE_INTDIV ? "integer division by zero"
                                   : "arithmetic fault";
-#ifdef SI_KERNEL  // a general protection fault: the processor reports no address
+#ifdef SI_KERNEL  // general protection fault: no address
   if (h.signal == SIGSEGV && h.code == SI_KERNEL)
     return "misaligned vector access, or access to a non-canonical address";
 #endif
@@ -74,7 +71,7 @@ std::string explanation(const Header& h) {
   return strsignal(h.signal);
 }
 
-constexpr int kCheckMilliseconds = 100;  // between two checks of the progress, the number of processes and the deadline
+constexpr int kCheckMilliseconds = 100;  // between two checks
 
 bool write_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
@@ -87,8 +84,8 @@ bool write_all(int fd, const void* data, size_t bytes) {
   return true;
 }
 
-// Writes a message to a worker. Unlike write_all, does not raise SIGPIPE if the worker is dead. Returns false if the
-// worker is dead, or has not read the message at the current deadline.
+// Does not raise SIGPIPE if the worker is dead. Returns false if the worker is dead, or has not read the message at the
+// current deadline.
 bool send_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
   while (bytes) {
@@ -105,10 +102,9 @@ bool send_all(int fd, const void* data, size_t bytes) {
   return true;
 }
 
-// Maximum size of an answer, because a compromised worker may announce any size.
+// A compromised worker may announce any size.
 constexpr uint64_t kMostBytes = uint64_t(1) << 30;
 
-// ---- faults in the worker
 int fault_fd = -1;
 std::span<const NamedMemory> watched;
 
@@ -122,7 +118,7 @@ uint64_t stack_pointer([[maybe_unused]] void* context) {
 #endif
 }
 
-// Stores the watched range nearest to the fault address in `h`, if within 1 GiB. Runs in a signal handler: no malloc.
+// Finds the watched range nearest to the fault address, within 1 GiB. Runs in a signal handler: no malloc.
 void name_memory(Header& h) {
   constexpr uint64_t kNear = uint64_t(1) << 30;
   uint64_t best = kNear;
@@ -148,7 +144,7 @@ void report_fault(int signal, siginfo_t* info, void* context) {
   _exit(1);
 }
 
-// Installs report_fault for all faults, to run on an alternate stack, because the fault may be a stack overflow.
+// On an alternate stack, because the fault may be a stack overflow.
 void catch_faults(int fd) {
   fault_fd = fd;
   static std::array<char, 65536> stack;
@@ -162,12 +158,9 @@ void catch_faults(int fd) {
     sigaction(signal, &action, nullptr);
 }
 
-// ---- starting and ending workers, and messages between a worker and its parent
-
-// Puts the worker into its own process group and disables core files. On Linux, also makes it the out-of-memory
-// killer's first victim, and has it killed when its parent dies.
+// On Linux, also makes the worker the out-of-memory killer's first victim, and has it killed when its parent dies.
 void let_be_killed_first() {
-  setpgid(0, 0);  // so that a signal to the group also kills all descendants
+  setpgid(0, 0);  // a signal to the group also kills descendants
 #if TGC_LINUX
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
@@ -196,7 +189,6 @@ Diag unpacked(std::string_view bytes) {
 
 enum class ReadOutcome { Done, Ended, TimedOut, TooMany };
 
-// Returns the number of processes in a process group. Used to stop fork bombs.
 size_t group_size(pid_t group) {
   size_t out = 0;
   std::error_code error;
@@ -207,8 +199,8 @@ size_t group_size(pid_t group) {
   return out;
 }
 
-// Reads messages from a channel. If `child` is set, stops after `timeout` seconds without progress, at the current
-// deadline, or if the child's process group has more than kMostProcesses processes.
+// If `child` is set, stops after `timeout` seconds without progress, at the current deadline, or if the child's process
+// group has more than kMostProcesses processes.
 class Reader {
  public:
   explicit Reader(int fd, pid_t child = 0, double timeout = 0, const std::function<uint64_t()>& progress = {})
@@ -219,7 +211,7 @@ class Reader {
   ReadOutcome read(void* to, size_t bytes) {
     auto p = static_cast<char*>(to);
     while (bytes) {
-      if (child_) {  // wait with a timeout; without a child (in a worker), the read below waits forever
+      if (child_) {  // without a child (in a worker), the read below waits forever
         // also ends the wait for a worker that keeps on sending after the deadline
         if (seconds_since(deadline_.end_time) > kCompareGraceSeconds) return ReadOutcome::TimedOut;
         pollfd waiting{fd_, POLLIN, 0};
@@ -240,7 +232,7 @@ class Reader {
     return ReadOutcome::Done;
   }
   double limit() const { return deadline_.limit_seconds; }
-  // Reads at most 16 MiB at a time, so that memory is allocated only for bytes that arrive.
+  // In pieces, so that memory is allocated only for bytes that arrive.
   ReadOutcome read(std::string& to, uint64_t bytes) {
     constexpr uint64_t kPiece = 16 << 20;
     while (to.size() < bytes) {
@@ -259,13 +251,13 @@ class Reader {
 
   int fd_;
   pid_t child_;
-  double timeout_;  // seconds; 0: no limit
+  double timeout_;
   const std::function<uint64_t()>& progress_;
   uint64_t seen_ = 0;
   Deadline deadline_;
 };
 
-// Returns where the fault address is, such as ": 4 bytes after the end of data1, 32 bytes"; "" if no range is near.
+// Returns, for example, ": 4 bytes after the end of data1, 32 bytes"; "" if no range is near.
 std::string place_of(const Header& h) {
   std::string name;
   for (const char* c = h.memory; c < std::end(h.memory) && *c; c++) name += *c < ' ' || *c == 127 ? '?' : *c;
@@ -287,7 +279,7 @@ Diag killed(const Header& h) {
               .kernel_fault = h.memory[0] && h.side};
 }
 
-// The channels to all workers of this process. A new worker closes the copies of them that it inherits.
+// A new worker closes the copies of the channels that it inherits.
 struct Channels {
   std::mutex mutex;
   std::vector<int> open;
@@ -331,7 +323,7 @@ void Worker::send_answer(const Result<std::string>& result) const {
   std::string diag = result ? "" : packed(result.diag());
   const std::string& text = result ? *result : diag;
   const bool sent = write_message(channel_, {.kind = result ? Kind::Answer : Kind::Error}, text);
-  if (!sent) _exit(0);  // the parent process is gone
+  if (!sent) _exit(0);
 }
 
 std::string Worker::next_message() const {
@@ -347,7 +339,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Diag{std::string("cannot create a channel to a worker process: ") + std::strerror(errno)};
-  std::fflush(nullptr);  // otherwise parent and child would both write the buffered output
+  std::fflush(nullptr);  // else both processes would write the buffered output
   std::unique_lock lock(channels().mutex);
   pid_t child = fork();
   if (child > 0) channels().opened(ends[0]);
@@ -372,7 +364,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
     if (!done) worker.send_answer(done.diag());
     _exit(0);
   }
-  setpgid(child, child);  // parent and child both call it, so that the group exists whichever runs first
+  setpgid(child, child);  // parent and child both call it: the group must exist
   close(ends[1]);
   log_debug(LogTopic::Contain, [&] { return "worker " + std::to_string(child) + " started"; });
   return WorkerProcess(child, ends[0]);
@@ -392,7 +384,7 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
 int WorkerProcess::kill_and_wait() {
   if (!child_pid_ || !is_in_parent()) return child_pid_ = 0;
   log_debug(LogTopic::Contain, [&] { return "worker " + std::to_string(child_pid_) + " is ended"; });
-  kill(-child_pid_, SIGKILL);  // kills the process group; a worker that has already exited keeps its exit status
+  kill(-child_pid_, SIGKILL);  // a worker that has already exited keeps its exit status
   int status = 0;
   while (waitpid(child_pid_, &status, 0) < 0 && errno == EINTR) {
   }

@@ -139,7 +139,7 @@ TEST_CASE("contain: the timeout restarts whenever progress changes") {
     auto answer = worker->receive(allowed, [&] { return uint64_t(*steps); });
     return answer ? *answer : answer.diag().message;
   };
-  // The worker takes twice the timeout, but reports progress. Retry with longer times, as a busy machine may be late.
+  // Retry with longer times, as a busy machine may be late.
   std::string said = run(0.25, 0.5);
   for (double longer : {2.0, 8.0})
     if (said != "done") said = run(longer / 2, longer);
@@ -186,10 +186,9 @@ TEST_CASE("contain: a worker that exhausts its memory returns an error") {
   };
   CHECK(message(use_up) == "out of memory");
   CHECK(message([](Worker&) -> Result<std::string> { return std::to_string(std::string(1u << 30, 'x').size()); }) ==
-        "answered");  // use_up limited the memory of its own worker only; this is a new one
+        "answered");  // use_up limited its own worker only
 }
 
-// Runs `work` confined to Rights::Compute, as REF and CPU kernels are. Returns "answered" or the error.
 std::string confined(const std::function<void()>& work, const ContainOptions& options = {.timeout_seconds = 10}) {
   return message(
       [&](Worker& worker) -> Result<std::string> {
@@ -215,7 +214,7 @@ TEST_CASE("contain: a worker with Rights::Compute can only compute") {
   CHECK(confined([] { (void)fork(); }) == may_not("clone"));
   CHECK(confined([] { execl("/bin/true", "true", nullptr); }) == may_not("execve"));
   CHECK(confined([] { kill(getppid(), 0); }).starts_with("killed by SIGSYS"));
-  CHECK(confined([] { (void)!write(1, "x", 1); }) == may_not("write"));  // the worker may write only to its channel
+  CHECK(confined([] { (void)!write(1, "x", 1); }) == may_not("write"));  // only to its channel
   CHECK(confined([] {
           for (volatile bool go = true; go;) {
           }

@@ -47,7 +47,7 @@ Result<pid_t> start_process(const ProcessStart& start) {
   if (!start.working_folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, start.working_folder.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t usual;  // signals that this process ignores; the program starts with their default actions
+  sigset_t usual;  // this process ignores these signals
   sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setflags(&attributes,
@@ -71,11 +71,9 @@ int exit_code_of_status(int wait_status) {
 
 namespace {
 
-constexpr size_t kMostOutput = size_t(1) << 30;  // maximum size of a program's output in bytes; answers of workers have
-                                                 // the same limit
+constexpr size_t kMostOutput = size_t(1) << 30;
 
-// Waits for the end of a program. Polls at growing intervals, up to `longest`. Returns the wait status, or nullopt if
-// `give_up` returns true.
+// Polls at growing intervals, up to `longest`. Returns nullopt if `give_up` returns true.
 template <class GiveUp>
 std::optional<int> wait_for(pid_t pid, std::chrono::microseconds longest, const GiveUp& give_up) {
   int status = 0;
@@ -88,7 +86,7 @@ std::optional<int> wait_for(pid_t pid, std::chrono::microseconds longest, const 
   return status;
 }
 
-// Appends what is available to `to`, up to 64 KiB. Returns false at the end of the file or on an error.
+// Appends up to 64 KiB. Returns false at the end of the file or on an error.
 bool drain(int fd, std::string& to) {
   char chunk[1 << 16];
   ssize_t n = ::read(fd, chunk, sizeof chunk);
@@ -130,8 +128,7 @@ ProcessResult run_and_collect(const std::vector<std::string>& argv, std::string_
   return result;
 }
 
-// Ignores SIGPIPE unless this process handles it, so that a program that ends before it has read its input does not
-// kill this process.
+// A program may end before it has read its input.
 void ignore_broken_pipes() {
   static const bool done = [] {
     struct sigaction old;
@@ -151,7 +148,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::str
 Result<int> run_shell(const std::string& command, const ShellOptions& options) {
   return catch_failures([&]() -> int {
     if (options.should_stop && options.should_stop()) throw Failure("cancelled");
-    Pipe alive;  // when this pipe closes, the guard kills the processes that the command left
+    Pipe alive;  // when it closes, the guard kills the processes that are left
     const int output = options.is_quiet ? ProcessStart::kNothing : ProcessStart::kInheritDescriptor;
     const pid_t pid = start_process({.argv = guarded_shell_argv(command),
                                      .in = ProcessStart::kNothing,

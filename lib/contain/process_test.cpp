@@ -37,7 +37,7 @@ TEST_CASE("temporary folders: only leftovers of killed processes are removed") {
   CHECK(fs::is_symlink(base.file(dead + "linked")));
   remove_leftover_folders(base.file("no such folder"));
 
-  CHECK(fs::path(TemporaryFolder().path()).filename().string().starts_with(own));  // the name has the process id
+  CHECK(fs::path(TemporaryFolder().path()).filename().string().starts_with(own));
 }
 
 TEST_CASE("processes: a program that writes without end is ended") {
@@ -63,7 +63,7 @@ TEST_CASE("shell: the exit code; at the time limit, what the command started is 
     std::ifstream in(child);
     pid_t pid = 0;
     REQUIRE(bool(in >> pid));
-    for (int i = 0; i < 100 && ::kill(pid, 0) == 0; i++) ::usleep(20000);  // the kernel takes a moment to end it
+    for (int i = 0; i < 100 && ::kill(pid, 0) == 0; i++) ::usleep(20000);
     return ::kill(pid, 0) == 0;
   };
   const std::string starts_child = "sleep 20 & echo $! > " + child + "; ";

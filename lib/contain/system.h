@@ -1,8 +1,8 @@
-// Functions of the operating system, with substitutes where a system lacks them.
+// Functions of the operating system, with substitutes.
 #pragma once
 #include <string>
 
-// True on Linux, unless the build is to use only POSIX (TGC_PORTABLE).
+// TGC_PORTABLE: use only POSIX.
 #if defined(__linux__) && !defined(TGC_PORTABLE)
 #define TGC_LINUX 1
 #else
@@ -11,15 +11,14 @@
 
 namespace tgc {
 
-// Makes a pipe whose ends are closed when the process executes another program. Returns false and sets errno if it
-// fails. Without pipe2, a program that another thread executes at the same moment may inherit the ends.
+// The ends are closed when the process executes another program. Returns false and sets errno if it fails. Without
+// pipe2, a program that another thread executes at the same moment may inherit the ends.
 bool make_pipe(int ends[2]);
 
-// Accepts a connection and returns its descriptor, which is closed when the process executes another program. Returns
-// -1 and sets errno if accepting fails.
+// The descriptor is closed when the process executes another program. Returns -1 and sets errno if it fails.
 int accept_connection(int socket);
 
-// Returns the processor time in seconds that this process and its children that ended have used.
+// Returns the processor time of this process and of its children that ended.
 double processor_seconds();
 
 std::string signal_name(int signal);  // "SIGSEGV"; "signal 99" if it has no name

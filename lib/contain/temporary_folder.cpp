@@ -32,11 +32,10 @@ TemporaryFolder::TemporaryFolder() {
   std::call_once(once, [&] { remove_leftover_folders(folder); });
   std::string pattern = folder + "/tgc-" + std::to_string(::getpid()) + "-XXXXXX";
   if (!::mkdtemp(pattern.data())) throw Failure(std::string("cannot make a temporary folder: ") + std::strerror(errno));
-  path_ = std::move(pattern);  // moved: a copy could fail for lack of memory, and then the folder would never be
-                               // removed
+  path_ = std::move(pattern);  // a copy could fail for lack of memory
 }
 TemporaryFolder::~TemporaryFolder() {
-  // remove_all allocates: if memory ran out, a second attempt may have enough
+  // remove_all allocates, and a second attempt may have enough memory
   for (int attempts = 0; attempts < 2; attempts++) {
     try {
       std::error_code error;
@@ -48,7 +47,7 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 void remove_leftover_folders(const std::string& temporary_folder) {
-  constexpr time_t kAge = 3600;  // seconds; a newer folder may belong to a process of another container
+  constexpr time_t kAge = 3600;  // a newer folder may belong to a process of another container
   std::error_code error, ignored;
   for (fs::directory_iterator it(temporary_folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();

@@ -1,4 +1,3 @@
-// Temporary folders.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,14 +6,13 @@
 
 namespace tgc {
 
-// Returns the folder for temporary files: TMPDIR, else /tmp. Returns an error if it is not a folder.
+// TMPDIR, else /tmp. Returns an error if it is not a folder.
 Result<std::string> temporary_folder();
 
-// A temporary folder, removed with its contents by the destructor. Its name contains the process id: tgc-PID-XXXXXX.
-// The first one of a process also calls remove_leftover_folders.
+// The destructor removes the folder, whose name is tgc-PID-XXXXXX.
 class TemporaryFolder {
  public:
-  TemporaryFolder();  // throws Failure if the folder cannot be made
+  TemporaryFolder();  // throws Failure
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -25,8 +23,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Removes folders that killed processes left in `temporary_folder`: those of this user that have not changed for an
-// hour and whose process no longer exists.
+// Removes folders of processes that no longer exist: those of this user that have not changed for an hour.
 void remove_leftover_folders(const std::string& temporary_folder);
 
 }  // namespace tgc

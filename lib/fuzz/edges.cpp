@@ -12,10 +12,9 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kLoops[] = {2, 3, 4, 5, 8, 16, 17, 33};
-constexpr int64_t kMaxThreads = 120'000;  // maximum number of threads of a grid, so that REF is fast
-constexpr int kMaxBits = 62;              // maximum number of bits of an index
+constexpr int64_t kMaxThreads = 120'000;  // so that REF is fast
+constexpr int kMaxBits = 62;
 
-// Returns a number that differs from `n` by at most 3.
 int64_t number_near(int64_t n, RandomSource& c) { return n + int64_t(c.random_below(7)) - 3; }
 
 class EdgeKernelMaker {
@@ -40,16 +39,15 @@ class EdgeKernelMaker {
     if (loops_.size() > 1 && c_.one_in(2)) at = row_major_index(loops_).position;
     return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.random_below(6)) - 2) : at;
   }
-  // Returns a positive number of at most 2^most_bits + 3, often near a power of two at which an integer or float dtype
-  // ends, such as 2^31 or 2^24.
+  // Returns a positive number up to about 2^most_bits, often near a power of two at which an integer or float dtype
+  // ends.
   int64_t long_number(int most_bits) {
     static constexpr int kEnds[] = {16, 24, 31, 32, 53, 54, 60};
     int bits = c_.one_in(3) ? int(c_.random_below(size_t(most_bits))) : c_.random_item(kEnds);
     return std::max<int64_t>(1, number_near(int64_t(1) << std::min(bits, most_bits), c_));
   }
 
-  // Returns a comparison (<, >, >= or !=) of scale * index, sometimes plus a small number, with a multiple of `scale`
-  // or a number near one.
+  // Compares a multiple of an index, sometimes plus a small number, with a number near another multiple.
   UOp scaled_comparison() {
     UOp at = index();
     int64_t most = at.vmax().as_int().small_value() + 3;
@@ -86,7 +84,7 @@ class EdgeKernelMaker {
     return condition.where(g_.constant(dtypes::int32, int64_t(1)), g_.constant(dtypes::int32, int64_t(0)));
   }
 
-  // Returns an expression of small integers, in which about one constant in four is too large for the dtype.
+  // About one constant in four is too large for the dtype.
   UOp small_integers() {
     static constexpr Scalar kSmall[] = {Scalar::UInt8,  Scalar::UInt8, Scalar::Int8,  Scalar::UInt16,
                                         Scalar::UInt16, Scalar::Int16, Scalar::UInt32, Scalar::Int32};
@@ -101,7 +99,7 @@ class EdgeKernelMaker {
       default: return a / constant(d);
     }
   }
-  // Returns a constant near the dtype's maximum or a power of two, sometimes negated. One in four exceeds the maximum.
+  // Near the dtype's maximum or a power of two, sometimes negated. One in four exceeds the maximum.
   UOp constant(DType d) {
     int bits = int(d.bitsize()) - !dtypes::is_unsigned(d);
     int64_t most = (int64_t(1) << bits) - 1, v = most - int64_t(c_.random_below(4));
@@ -128,8 +126,7 @@ class EdgeKernelMaker {
   int64_t buffers_ = 0;
 };
 
-// Returns random sizes of a launch grid: at least one exceeds its limit, and their product is at most kMaxThreads.
-// Returns an empty list if no attempt gave such sizes.
+// At least one size exceeds its limit. Returns an empty list if no attempt gave such sizes.
 std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, RandomSource& c) {
   for (int tries = 0; tries < 256; tries++) {
     static constexpr size_t kDimensions[] = {1, 2, 2, 2, 3, 3};

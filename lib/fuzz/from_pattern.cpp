@@ -20,8 +20,7 @@ constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Int32, 
                                Scalar::UInt16,  Scalar::FP8E4M3, Scalar::FP8E5M2};
 constexpr int64_t kLoops[] = {1, 2, 3, 4, 7, 8, 16, 17, 32};
 constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 100, 127, 128, -1, -2, -3, -8};
-// integers near the limits of dtypes, near the largest integers that floats represent exactly, and near numbers in the
-// guards of rules
+// near the limits of dtypes and of float precision, and near numbers in the guards of rules
 constexpr int64_t kEdges[] = {255,
                               300,
                               65537,
@@ -51,15 +50,13 @@ class FromPattern {
     if (dtypes::is_float(d)) return g_.constant(d, c_.random_item(kFloats));
     if (dtypes::is_bool(d)) return g_.constant(d, c_.one_in(2));
     int64_t v = c_.random_item(kNumbers);
-    // sometimes a number of kEdges, or the previous such number plus 1
+    // sometimes a number of kEdges, or the previous one plus 1
     if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.random_item(kEdges);
     return g_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
   }
 
-  // ---- dtypes
-
-  // Returns a dtype that the pattern `p` allows for its node: `wanted` or, if `wanted` is not set, a random one.
-  // Returns nullopt if the pattern does not allow `wanted`, or if no dtype was found.
+  // Returns a dtype that the pattern allows: `wanted` or, if it is not set, a random one. Returns nullopt if none was
+  // found.
   std::optional<DType> dtype_of(const PatNode* p, std::optional<DType> wanted) {
     if (!p->dtypes.empty()) {
       if (wanted) return p->dtypes.contains(*wanted) ? wanted : std::nullopt;
@@ -71,8 +68,7 @@ class FromPattern {
     return wanted ? wanted : any_dtype();
   }
 
-  // Returns the dtype that a node must have to match `p`, because of its capture, ops or operands. If `p` lists dtypes,
-  // returns a random one of them. Returns nullopt if `p` does not restrict the dtype.
+  // Returns the dtype that the pattern requires, or nullopt.
   std::optional<DType> restricted(const PatNode* p) {
     if (p->capture >= 0 && bound_.contains(p->capture)) return bound_[p->capture].dtype();
     if (!p->dtypes.empty()) return dtype_of(p, std::nullopt);
@@ -86,8 +82,6 @@ class FromPattern {
       if (auto own = restricted(p->children[i])) return own;
     return std::nullopt;
   }
-
-  // ---- nodes of the pattern
 
   UOp make(const PatNode* p, DType d) {
     if (p->capture >= 0)
@@ -134,7 +128,7 @@ class FromPattern {
     bool is_comparison = ops::Comparison.contains(op);
     if (is_comparison && !dtypes::is_bool(d)) return {};
     if (children.size() > n) return {};
-    std::optional<DType> operand = d;  // dtype of the sources; for most ops, the dtype `d`
+    std::optional<DType> operand = d;
     if (is_comparison || n == 1) {
       for (const PatNode* child : children)
         if (auto own = restricted(child); own && (is_comparison || op == Op::CAST || op == Op::BITCAST)) operand = own;
@@ -172,8 +166,6 @@ class FromPattern {
     return at ? element(at, d) : UOp();
   }
 
-  // ---- random nodes, for the parts of a pattern that match any node
-
   UOp variable(DType d = dtypes::index) {
     std::string name = "n" + std::to_string(variables_++);
     return dtypes::is_bool(d) ? g_.variable(name, false, true, d)
@@ -207,9 +199,7 @@ class FromPattern {
     return element(at ? at : loops_[0], d);
   }
 
-  // Returns a load at index `at` from a new buffer of dtype `d` and of the needed size. If the index may be negative,
-  // adds a gate that excludes negative ones. Returns the empty UOp if the index is always negative, not bounded or too
-  // large, if it may be negative and has a gate already, or if `d` is the dtype of indices.
+  // Returns a load from a new buffer, with a gate if the index may be negative; the empty UOp if that is not possible.
   UOp element(UOp at, DType d) {
     UOp place = at.get_idx();
     Const low = place.vmin(), high = place.vmax();
@@ -227,11 +217,9 @@ class FromPattern {
     return low.is_integral() && high.is_integral() && -most < low.as_int() && high.as_int() < most;
   }
 
-  // ---- the kernel that stores the value
-
   UOp stored(UOp value) {
     for (UOp u : toposort(value))
-      if (u.is_invalid() && value.dtype().is(Scalar::Index)) {  // an index with a gate: load at this index
+      if (u.is_invalid() && value.dtype().is(Scalar::Index)) {
         UOp r = c_.random_item(loops_);
         value = element(r.lt(r.const_like(1)).where(r, value), dtypes::float32);
         break;
@@ -246,7 +234,7 @@ class FromPattern {
     }
     if (c_.one_in(5) && !dtypes::is_bool(value.dtype())) value = value + leaf(value.dtype());
     if (!value || !value.dtype().is_value()) return {};
-    for (UOp u : toposort(value))  // reject an index that overflows, because the kernel would have no meaning
+    for (UOp u : toposort(value))  // an index that overflows has no meaning
       if (u.dtype().is(Scalar::Index) && !u.is_invalid() && !fits(u)) return {};
     auto [at, size] = row_major_index(loops_);
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(int64_t(0)));
@@ -256,7 +244,7 @@ class FromPattern {
   Graph& g_;
   RandomSource& c_;
   std::vector<UOp> loops_;
-  std::map<int, UOp> bound_;  // maps a capture of the pattern to the node that it matches
+  std::map<int, UOp> bound_;  // by capture: the node that it matches
   int64_t next_axis_ = 0, next_buffer_ = 1, edge_ = 0;
   int variables_ = 0;
 };

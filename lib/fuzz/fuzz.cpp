@@ -27,16 +27,16 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxKept = 4000;     // maximum number of kept graphs, in which a rare rule applied
+constexpr size_t kMaxKept = 4000;
 constexpr uint64_t kRare = 3;
-// Time limits for one finding, in seconds of processor time, so that findings do not depend on the machine's load.
+// seconds of processor time, so that findings do not depend on the machine's load
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr double kSecondsBetweenStates = 60;
 constexpr const char* kFixedSetting = "ALLOW_HALF8";  // a setting that tinygrad reads only at startup
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file_name(rule)); }
 
-// Returns true if a constant is outside the range of its dtype. tinygrad's bounds do not truncate such a constant.
+// tinygrad's bounds do not truncate such a constant.
 bool has_wild_constant(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (!u.is(Op::CONST) || u.is_invalid() || !dtypes::is_int(u.dtype()) || u.dtype().is(Scalar::Index)) return false;
@@ -45,15 +45,15 @@ bool has_wild_constant(UOp root) {
   });
 }
 
-// Returns the kernel as the text of a JSON file, which every command can read as INPUT. Throws Failure.
+// Returns a JSON file that commands read as INPUT. Throws Failure.
 std::string json_of(const KernelText& kernel, const std::string& name) {
   InputGraph in =
       std::move(load_recorded_graph(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
-// Returns true if the two sides of the blamed rewrite differ only where one of them is NaN or infinite: the witness has
-// such a value. Bisect prefers a witness at which finite values differ.
+// Returns true if one side of the blamed rewrite is NaN or infinite. Bisect prefers a witness at which finite values
+// differ.
 bool differs_at_the_ends(const Verdict& verdict) {
   auto is_end = [&w = verdict.witness](const char* side) {
     return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
@@ -61,13 +61,12 @@ bool differs_at_the_ends(const Verdict& verdict) {
   return verdict.is_confirmed && (is_end("before") || is_end("after"));
 }
 
-// Returns the graph of a repro bundle, with the bundle's settings. Throws Failure.
 InputGraph bundled_graph(const std::string& text, const std::string& name) {
   InputGraph in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
   return std::move(load_recorded_graph(in.info.settings, InputKind::Repro, text, name).value_or_throw());
 }
 
-// One campaign. The functions of this class throw Failure.
+// The functions of this class throw Failure.
 class Campaign {
  public:
   Campaign(const Session& session, const FuzzSpec& spec, FuzzReport& report)
@@ -117,7 +116,6 @@ class Campaign {
         else session_.report_note(status.diag().text());
   }
 
-  // Returns the tinygrad process of the worker thread with the number `worker`; null without --tinygrad.
   TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
 
   void work(TinygradProcess* tinygrad) {
@@ -129,7 +127,7 @@ class Campaign {
     }
   }
 
-  // Returns the number of the graph to make next; nullopt if the campaign is over.
+  // Returns nullopt if the campaign is over.
   std::optional<uint64_t> next() {
     std::lock_guard guard(lock_);
     const uint64_t number = unfinished_.empty() ? next_ : unfinished_.back();
@@ -139,7 +137,7 @@ class Campaign {
     in_work_.insert(number);
     return number;
   }
-  // Marks a graph as finished, unless cancelled (a continued campaign makes it again). Saves the campaign if due.
+  // If cancelled, a continued campaign makes the graph again.
   void done_with(uint64_t number) {
     if (session_.is_cancelled()) return;
     std::unique_lock lock(lock_);
@@ -151,11 +149,10 @@ class Campaign {
     save();
   }
 
-  // ---- the state file
   bool is_kept() const { return !spec_.state_file.empty() && spec_.graph.empty(); }
   double seconds() const { return seconds_before_ + seconds_since(begin_); }
 
-  // Loads the campaign from the state file, and checks that the file can be written. Throws Failure.
+  // Also checks that the file can be written. Throws Failure.
   void continue_campaign() {
     if (!is_kept()) return;
     name_ = {spec_.seed, maker_.golden_digest()};
@@ -184,8 +181,6 @@ class Campaign {
     return state_to_json(state, name_);
   }
 
-  // ---- steering towards rules that rarely apply
-
   const Rule* rarely_hit_rule(RandomSource& chance) {
     std::lock_guard guard(lock_);
     const Rule* rule = chance.random_item(maker_.rules());
@@ -200,7 +195,7 @@ class Campaign {
     return rare_.empty() ? std::nullopt : std::optional(chance.random_item(rare_));
   }
 
-  // Counts the rules that applied in the graph `made`. If one of them is rare, keeps a kernel for mutations.
+  // If a rule is rare, keeps the kernel for mutations.
   void note(const std::map<std::string, uint64_t>& hits, const MadeGraph& made = {}) {
     bool is_rare = false;
     std::lock_guard guard(lock_);
@@ -213,7 +208,6 @@ class Campaign {
     if (auto text = text_of(*made.kernel)) rare_.push_back({made.recipe, std::move(*text)});
   }
 
-  // Adds to applied_rules_ each rule that applied, also those that made no new node.
   void note_rules() {
     for (const Rule* rule : maker_.rules())
       if (was_hit(*rule)) applied_rules_.insert(key_of(*rule));
@@ -227,7 +221,6 @@ class Campaign {
       else report_.never_applied_rules.push_back(rule);
   }
 
-  // ---- checking one graph
   void one(MadeGraph made, TinygradProcess* tinygrad) {
     CrashContext on(made.recipe.text() + ": " + command_for(made.recipe));
     if (made.tensor_graph) try_schedule(std::move(made), tinygrad);
@@ -248,7 +241,6 @@ class Campaign {
     if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared) compare(*tinygrad, made.recipe, text_of(*made.kernel));
   }
 
-  // Checks a tensor graph: logs the rewrites of its stages, then checks each kernel of its schedule.
   void try_schedule(MadeGraph made, TinygradProcess* tinygrad) {
     if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensor_graph));
     auto whole = Compilation::begin(std::move(*made.tensor_graph), {});
@@ -279,14 +271,13 @@ class Campaign {
       session_.report_progress(std::to_string(n) + " graphs, " + std::to_string(findings_.size()) + " findings");
   }
 
-  // ---- the option --tinygrad: tinygrad compiles the same graphs, and tgc must make the same texts of all stages
   static Result<KernelText> tensors_text(const InputGraph& tensors) {
     auto text = pyrender(tensors.root);
     if (!text) return text.diag();
     return KernelText{*text, changed_settings(tensors.graph->settings()), ""};
   }
 
-  // Throws Failure if the tinygrad process does not answer a simple question.
+  // Throws Failure if tinygrad does not answer a simple question.
   static void expect_answers(TinygradProcess& tinygrad) {
     const char* one = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0)\n"
                       "ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(UOp.const(dtypes.int, 1)).sink()\n";
@@ -313,7 +304,6 @@ class Campaign {
     session_.report_note(finding.line() + "; again: " + finding.repro_command);
   }
 
-  // ---- processing of a finding
   std::string command_for(const Recipe& recipe) const {
     std::string out = "tgc fuzz --seed=" + std::to_string(spec_.seed) + " --graph=" + shell_word(recipe.text());
     for (const std::string& file : spec_.golden_files) out += " --grow=" + shell_word(file);
@@ -321,13 +311,13 @@ class Campaign {
     return out + session_.overrides.other_options;
   }
 
-  // A finding and its key. Findings with the same key are counted as one finding.
+  // Findings with the same key count as one.
   struct KeyedFinding {
     FuzzFinding finding;
     std::string key;
   };
 
-  // Bisects a failing graph. If this finds nothing, but the failure is one of REF, bisects again as with --each-stage.
+  // If the first bisection finds nothing, but REF shows the failure, bisects again with --each-stage.
   KeyedFinding bisected_finding(const MadeGraph& made, const FuzzFailure& failure, const Session& quiet,
                                 RunOptions trial, const std::function<InputGraph()>& load) const {
     InputGraph in;
@@ -376,7 +366,7 @@ class Campaign {
     return {std::move(finding), std::move(key)};
   }
 
-  // Counts the finding. Returns true if it is the first finding with its key.
+  // Returns true if it is the first finding with its key.
   bool is_new(const KeyedFinding& n) {
     std::lock_guard guard(lock_);
     auto other = renamed_.find(n.key);
@@ -414,7 +404,7 @@ class Campaign {
     quiet.cancel = &limit;
     InputGraph in = load();
     ReduceReport reduced = reduce(quiet, in, trial, criterion_of(failure.symptom));
-    // if the refusal is not reproduced, the kernel may compute wrong values in REF: reduce that failure instead
+    // if the refusal is not reproduced, the kernel may compute wrong values in REF: reduce that failure
     if (!reduced.error.empty() && failure.symptom == "refused") {
       in = load();
       reduced = reduce(quiet, in, trial, criterion_of("wrong"));
@@ -426,7 +416,7 @@ class Campaign {
                                         .target = kernel.target,
                                         .settings = changed_settings(kernel.graph->settings())});
     } else if (n.finding.known_entry.empty() || n.finding.rule.empty()) {
-      // Bisect the reduced kernel again: it has fewer rewrites, so bisect finds the wrong rule more exactly.
+      // The reduced kernel has fewer rewrites, so bisect finds the wrong rule more exactly.
       auto load_small = [&] { return bundled_graph(text, name); };
       const Session one_job{.jobs = 1};
       auto small = catch_failures([&] { return bisected_finding(made, failure, one_job, plain, load_small); });
@@ -445,8 +435,8 @@ class Campaign {
     if (kept.known_entry.empty()) session_.report_note(kept.line() + "; again: " + kept.repro_command);
   }
 
-  // Moves the finding `before` to the key of `n`, the finding of the reduced kernel. Returns true if it is the first
-  // one with that key. If `before` is a known unsound rule, later findings with its key count for the new key.
+  // Moves `before` to the key of `n`, the finding of the reduced kernel. Returns true if it is the first one with that
+  // key. If `before` is known, later findings with its key count for the new key.
   bool move_to_key(const KeyedFinding& before, const KeyedFinding& n) {
     std::lock_guard guard(lock_);
     const size_t times = findings_.extract(before.key).mapped().num_graphs;
@@ -456,7 +446,6 @@ class Campaign {
     return inserted;
   }
 
-  // Writes `text`, the graph or repro bundle of a finding, to a file in FuzzSpec::folder, if a folder is set.
   void keep(FuzzFinding& finding, const std::string& text) const {
     if (spec_.folder.empty()) return;
     std::error_code error;
@@ -472,21 +461,21 @@ class Campaign {
   const GraphMaker maker_;
   KnownRules known_;
   std::vector<std::string> devices_;
-  std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // one per worker thread; empty without --tinygrad
-  CampaignName name_;  // seed and golden files; a state file must have the same
+  std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;
+  CampaignName name_;
   Clock::time_point begin_;
-  double seconds_before_ = 0;  // duration of the campaign's earlier runs
+  double seconds_before_ = 0;
   std::mutex saving_;  // protects the state file; must be locked before lock_
   std::mutex lock_;  // protects report_ and the members below
   Clock::time_point saved_;
   uint64_t next_ = 0;
-  std::vector<uint64_t> unfinished_;  // graphs that an earlier run began but did not finish; next() returns these first
+  std::vector<uint64_t> unfinished_;  // next() returns these first
   std::set<uint64_t> in_work_;
-  std::set<std::string> applied_rules_;  // the rules that applied, including rules that make no new node
-  std::map<std::string, uint64_t> counts_;  // by rule: number of graphs in which the rule applied
+  std::set<std::string> applied_rules_;
+  std::map<std::string, uint64_t> counts_;
   std::vector<Ancestor> rare_;
   std::map<std::string, FuzzFinding> findings_;
-  std::map<std::string, std::string> renamed_;  // maps the old key of a finding to its new key
+  std::map<std::string, std::string> renamed_;  // old key to new key
 };
 
 }  // namespace

@@ -14,10 +14,10 @@ int FuzzReport::exit_code() const {
 
 namespace {
 
-// Returns the rules that never applied, one line per file: "  passes/tensor/multi.cpp: flip-multi, pad-multi".
+// Returns one line per file: "  passes/tensor/multi.cpp: flip-multi, pad-multi".
 std::string never_hit_text(const std::vector<std::string>& rules) {
   std::map<std::string, std::string> by_file;
-  for (const std::string& rule : rules) {  // `rule` is "NAME FILE"
+  for (const std::string& rule : rules) {
     size_t space = rule.find(' ');
     std::string& names = by_file[rule.substr(space + 1)];
     names += (names.empty() ? "" : ", ") + rule.substr(0, space);

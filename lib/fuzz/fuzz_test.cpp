@@ -1,4 +1,3 @@
-// Tests campaigns and their state, generators, check_kernel(), recipes and known rules.
 #include "lib/fuzz/fuzz.h"
 
 #include <doctest/doctest.h>
@@ -51,8 +50,7 @@ TEST_CASE("algebra_kernel makes well-formed kernels, which mostly run, the same 
 }
 
 TEST_CASE("check_kernel counts no run on a device whose renderer lacks a type") {
-  // The kernel casts a bfloat16 to an index. The LLVM renderer of the device refuses this cast, so no device run
-  // counts.
+  // The LLVM renderer of the device refuses the cast of a bfloat16 to an index.
   const std::string text =
       "# tgc: {\"name\":\"k\",\"target\":\"CPU:LLVM\"}\n"
       "i = UOp.range(17, 0, AxisType.LOOP)\n"
@@ -66,8 +64,7 @@ TEST_CASE("check_kernel counts no run on a device whose renderer lacks a type") 
 }
 
 TEST_CASE("check_kernel accepts rounding that a later graph does by bit operations") {
-  // The kernel stores i ** (i * 9) in bfloat16. The stages make a logarithm of it, whose rounding error is multiplied
-  // by up to 63.
+  // A logarithm's rounding error is multiplied by up to 63.
   const std::string text =
       "i = UOp.range(8, 0, AxisType.LOOP)\n"
       "v = UOp(Ops.POW, dtypes.bfloat16, (i.cast(dtypes.bfloat16), (i*9).cast(dtypes.bfloat16)))\n"
@@ -140,7 +137,7 @@ TEST_CASE("check_kernel accepts a sum of halves in another order, and nothing wo
 
 TEST_CASE("check_kernel accepts threads with barriers while they are loops") {
   FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "AMD:LLVM:gfx1100"};
-  const char* text =  // a matrix-vector product, with the optimizations GROUP and LOCAL
+  const char* text =
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
       "r = UOp.range(16, 1, AxisType.REDUCE)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(16), (), 1).index(r)\n"
@@ -223,7 +220,6 @@ TEST_CASE("fuzz finds a seeded fault, reduces it and reports its rule") {
 }
 
 TEST_CASE("edge_kernel hits rules that go wrong at the limits of dtypes and floats") {
-  // maps a rule to the number of kernels with wrong results in which the rule applied
   std::map<std::string_view, size_t> wrong;
   for (uint64_t seed = 0; seed < 250; seed++) {
     RandomSource chance(seed), trial(seed);
@@ -344,8 +340,8 @@ TEST_CASE("parse_recipe reads what Recipe::text writes, and nothing else") {
 
 #ifndef __clang__  // clang evaluates arguments in another order, so the same seed makes other graphs
 TEST_CASE("fuzz names a finding by its reduced kernel, and separates differences in NaNs") {
-  // The graphs are from one campaign. Each has a known fault: in 68809, LLVM does not compile what a rule makes of
-  // bfloat16; in the other two, a rule changes only NaNs and infinities.
+  // Each graph has a known fault: in 68809, LLVM does not compile what a rule makes of bfloat16; in the others, a rule
+  // changes only NaNs and infinities.
   for (auto [graph, known] : {std::pair("68809", "bf16-to-float: Ops.CAST dtypes.float.vec("),
                               {"231097", "non-finite, mul-zero [zero]"},
                               {"201002/2462", "non-finite, mul-zero [zero]"}}) {
@@ -389,7 +385,6 @@ TEST_CASE("KnownRules matches rule, branch, message and condition") {
   auto known = KnownRules::read(test_path("known_unsound.md"));
   REQUIRE(known);
   CHECK(known->entry_of_finding({.rule = "lt-scaled"}) == "lt-scaled");
-  // the built-in tables have the rules of tgc and those of tinygrad
   CHECK(KnownRules::built_in_rules().entry_of_finding({.rule = "lt-scaled"}) == "lt-scaled");
   CHECK(KnownRules::built_in_rules().entry_of_finding({.rule = "uop/symbolic.py:165"}) == "uop/symbolic.py:165");
   CHECK(KnownRules::built_in_rules().entries().size() > known->entries().size());
@@ -406,7 +401,7 @@ TEST_CASE("KnownRules matches rule, branch, message and condition") {
   CHECK(known->entry_of_finding({.rule = "index-given-valid",
                                  .node = "Ops.INDEX dtypes.float\n  Ops.CMPLT dtypes.bool\n"
                                          "    Ops.CONST dtypes.index 0\n"}) == "");
-  const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // a bfloat16 load below another node, as bisect prints it
+  const std::string load = "\n  Ops.LOAD dtypes.bfloat16";
   CHECK(known->entry_of_finding({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float.vec(3)" + load + ".vec(3)"}) !=
         "");
   CHECK(known->entry_of_finding({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float" + load}) == "");

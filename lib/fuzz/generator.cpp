@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxElements = 4096;  // usual maximum number of elements of a buffer
+constexpr int64_t kMaxElements = 4096;
 constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,   9,   12,  15,  16,  17,
                               31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256};
 constexpr int64_t kDivisors[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 64, 100, 127, 128, 1000};
@@ -31,9 +31,8 @@ constexpr int64_t kEdges[] = {0,
                               (int64_t(1) << 24) + 1,
                               std::numeric_limits<int32_t>::max(),
                               std::numeric_limits<int32_t>::min()};
-const Int kLargest(int64_t(1) << 40);  // limit for values of indices: more than 32 bits, and sums fit 64 bits
+const Int kLargest(int64_t(1) << 40);  // limit for indices: more than 32 bits, and sums fit 64 bits
 
-// Returns the graph in which every use of the node `from` is replaced by `to`.
 UOp with(UOp root, UOp from, UOp to) {
   UOpMap<UOp> now(root.graph());
   for (UOp u : toposort(root)) {
@@ -84,8 +83,7 @@ class Algebra {
   UOp range(int64_t end, AxisType type) { return g_.range(end, next_axis_++, type); }
   UOp constant(int64_t v) { return g_.constant(dtypes::index, v); }
 
-  // Returns a number for which a rule's guard may give another answer than for its neighbors: a divisor, a multiple of
-  // one, a loop size, or a limit of a dtype, sometimes plus or minus 1 or negated.
+  // A divisor, a multiple of one, a loop size, or a limit of a dtype, sometimes plus or minus 1 or negated.
   int64_t number() {
     if (c_.one_in(8)) return c_.random_item(kEdges);
     int64_t d = divisors_.empty() || c_.one_in(3) ? c_.random_item(kDivisors) : c_.random_item(divisors_);
@@ -155,7 +153,7 @@ class Algebra {
   UOp stored_value(int depth) {
     switch (c_.random_below(6)) {
       case 0: return load(depth);
-      case 5: {  // c.where(a, b), where one load has the gate c or not c, and the other is any load
+      case 5: {  // one load has the gate of the WHERE or its negation
         UOp gate = condition(depth - 1), at = c_.random_item(terms_), other = load(depth - 1);
         bool is_read_first = c_.one_in(2);
         UOp wanted = (is_read_first ? gate : gate.logical_not()).where(at, g_.invalid());
@@ -189,13 +187,9 @@ class Algebra {
   int64_t next_axis_ = 0, next_buffer_ = 1;
 };
 
-// ---- mutations of other kernels
-
 bool is_index(UOp u) { return u.dtype().is(Scalar::Index) && u.dtype().count() == 1 && !u.is_invalid(); }
 
-// Lets each iteration store to its own element, and resizes every buffer so that it ends at the largest index at which
-// it is accessed. Returns the empty UOp if an index may be negative, if an index or a loop is too large or not bounded,
-// if a buffer is an image, or if a store has a gate or no INDEX.
+// Returns the empty UOp if indices or buffers do not permit this.
 UOp with_fitting_buffers(UOp root) {
   // Let each iteration store to its own element, because with a mutated loop size two iterations might share one.
   for (UOp end : toposort(root)) {
@@ -274,8 +268,6 @@ UOp changed(UOp u, RandomSource& c) {
 
 }  // namespace
 
-// ---- the functions of generator.h
-
 uint64_t RandomSource::next() {
   uint64_t z = random_state_ += 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
@@ -295,7 +287,7 @@ RowMajorIndex row_major_index(std::span<const UOp> loops) {
 
 bool is_kernel(UOp ast) {
   if (!is_sound(ast, Spec::Kernel)) return false;
-  // maps the node id of a buffer to the indices at which the AST stores to the buffer
+  // by node id of a buffer: the indices of its stores
   std::map<uint32_t, std::vector<UOp>> stored;
   std::vector<UOp> nodes = toposort(ast);
   for (UOp u : nodes)
@@ -394,7 +386,7 @@ UOp equivalent_kernel(UOp ast, RandomSource& chance) {
     AxisType type = u.arg().items().back().axis_type();
     UOp outer = g.range(size / by, axis, type), inner = g.range(by, axis + 1, type);
     UOp both = outer * Const(by) + inner;
-    UOpMap<UOp> now(g);  // maps each node to its new node; where the split loop ended, both new ones end
+    UOpMap<UOp> now(g);  // where the split loop ended, both new ones end
     for (UOp x : nodes) {
       std::vector<UOp> src;
       for (size_t i = 0; i < x.num_src(); i++) {

@@ -16,8 +16,8 @@ namespace {
 
 using Kind = FuzzOutcome::Kind;
 
-constexpr int64_t kMaxWork = 2'000'000;  // limit for iterations times nodes of a kernel, so that REF is fast
-constexpr double kMaxSeconds = 20;  // time limit for a run, in seconds; correct kernels take far less
+constexpr int64_t kMaxWork = 2'000'000;  // iterations times nodes, so that REF is fast
+constexpr double kMaxSeconds = 20;
 
 int64_t work_of(UOp root) {
   int64_t iterations = 1, nodes = 0;
@@ -31,7 +31,7 @@ int64_t work_of(UOp root) {
   return iterations * nodes;
 }
 
-// Returns true if an index may exceed 64 bits although its operands do not. In tinygrad, indices are unbounded.
+// Returns true if an index may exceed 64 bits although its operands do not.
 bool may_overflow(UOp root) {
   auto fits = [](UOp u) {
     auto is_within = [](Const c) { return c.is_integral() && c.as_int().is_small(); };
@@ -43,8 +43,7 @@ bool may_overflow(UOp root) {
   });
 }
 
-// Returns why the compiler of the renderer may store the list's vectors in another layout: LLVM stores vectors of bools
-// as bits, and clang pads vectors whose size is no power of two. Returns "" if the list has no such vector.
+// Returns why the renderer's compiler may store vectors in another layout, or "".
 std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
   for (UOp u : list) {
     if (!u.in({Op::LOAD, Op::STORE})) continue;
@@ -122,9 +121,8 @@ class KernelCheck {
     out_.failure = {device, symptom, message, rounding_ && rounding_->is_non_finite()};
   }
 
-  // Returns true if the arrays are as expected, rounding explains the differences, or REF lacks an instruction of the
-  // graph. Otherwise records the failure and returns false. `root` is the graph that was run or, if a linear list was
-  // run, the graph of which it was made. `what` names the run in messages.
+  // Returns true if the arrays are as expected, rounding explains the differences, or REF lacks an instruction;
+  // otherwise records the failure. `root` is the graph that was run, or of which the list was made.
   bool matches_expected(const Result<Arrays>& actual, UOp root, const std::string& device, const std::string& what) {
     auto message_has = [&](const char* text) { return actual.diag().message.find(text) != std::string::npos; };
     if (!actual && (message_has("REF has no instruction") || message_has("there is no tensor core"))) return true;
@@ -147,7 +145,7 @@ class KernelCheck {
     return true;
   }
 
-  // Returns `actual` plus, for expected arrays to which the graph does not store, the unchanged input arrays.
+  // Adds the unchanged inputs for expected arrays that the graph does not store.
   Arrays with_untouched(const Arrays& actual) const {
     Arrays out = copy_of(actual);
     for (const NamedArray& e : expected_)
@@ -156,8 +154,7 @@ class KernelCheck {
     return out;
   }
 
-  // Records the error of a stage: a failure if rewriting did not terminate or for an internal error; else, the stage
-  // refused the kernel. Returns false.
+  // An endless rewrite or internal error is a failure; otherwise, the stage refused the kernel. Returns false.
   bool record_refusal(const Diag& diag) {
     if (is_endless(diag)) fail("REF", "endless", diag.message);
     else if (diag.message.find("internal error") != std::string::npos) fail("REF", "refused", diag.message);
@@ -165,15 +162,13 @@ class KernelCheck {
     return false;
   }
 
-  // Returns true if REF cannot run the graph `root` after the stage `row`. From "final rewrite" on, WebGPU's buffers
-  // consist of words, the last of which may extend past the end of REF's array, and some tensor cores take packed
-  // operands.
+  // From "final rewrite" on, WebGPU's buffers consist of words, and some tensor cores take packed operands; REF may not
+  // run these.
   bool is_packed(const StageRow& row, UOp root) const {
     if (&row < &row_of(StageKind::FinalRules)) return false;
     return k_.target.starts_with("WEBGPU") || std::ranges::any_of(toposort(root), takes_other_operands);
   }
-  // Returns true if the dtype of operand A or of the result of a WMMA is not the dtype that the WMMA's arg states, for
-  // example because elements are packed into words.
+  // Returns true if operand A or the result has another dtype than the WMMA's arg states.
   static bool takes_other_operands(UOp u) {
     if (!u.is(Op::WMMA)) return false;
     int64_t held = 1;
@@ -204,14 +199,13 @@ class KernelCheck {
     if (!list || print_uops(*list) != listing) fail("REF", "wrong", "watched and unwatched differ");
   }
 
-  // Runs the stages before the linear list. Returns the resulting graph; the empty UOp if a stage refuses the graph.
+  // Returns the empty UOp if a stage refuses the graph.
   static UOp last_graph(Compilation& c) {
     while (c.next_row() && c.next_row()->is_graph_stage())
       if (!c.run_step()) return {};
     return c.current_graph();
   }
 
-  // Checks that a kernel of equivalent_kernel(), or this kernel with the setting NOOPT changed, gives the same arrays.
   void check_equivalent() {
     Settings settings = k_.graph->settings();
     UOp other = c_.one_in(2) ? UOp() : equivalent_kernel(k_.ast, c_);
@@ -236,7 +230,7 @@ class KernelCheck {
     const UOp last = last_graph(c);
     auto& list = c.list();
     if (!list || std::ranges::any_of(*list, [](UOp u) { return u.dtype().is_image(); })) return;
-    if (!c.source()) return;  // the renderer refused the list
+    if (!c.source()) return;
     auto kernel = Executable::make_for_device(*list, *place->target, *place->device);
     if (!kernel) return fail(device, "compile", "on " + device + ": " + kernel.diag().text());
     auto own = ref_.inputs_for_kernel(*kernel);
@@ -254,8 +248,8 @@ class KernelCheck {
   Arrays inputs_, expected_;
   VariableValues variables_;
   const ReferenceRunner ref_{inputs_, variables_, {.runs_in_process = true, .timeout_seconds = kMaxSeconds}};
-  std::optional<RoundingEffect> rounding_;  // computed on first use
-  bool has_undefined_ = false;  // the last run in REF had an undefined operation, whose result rules may change
+  std::optional<RoundingEffect> rounding_;
+  bool has_undefined_ = false;  // in the last run in REF; rules may change the result
 };
 
 }  // namespace

@@ -11,14 +11,13 @@
 namespace tgc {
 namespace {
 
-// Returns true if `text` contains `pattern`, in which each `*` matches any text.
+// `*` in `pattern` matches any text.
 bool has(std::string_view text, std::string_view pattern) {
   const size_t star = pattern.find('*'), at = text.find(pattern.substr(0, star));
   if (at == text.npos) return false;
   return star == pattern.npos || has(text.substr(at + star), pattern.substr(star + 1));
 }
 
-// Returns the text `tree`, of several lines, as one line with single spaces between words.
 std::string in_a_line(const std::string& tree) {
   std::istringstream words(tree);
   std::string out;
@@ -26,7 +25,7 @@ std::string in_a_line(const std::string& tree) {
   return out;
 }
 
-// Returns true if the finding satisfies the condition of an entry, such as "DEVECTORIZE=2" or "non-finite".
+// A condition is "non-finite" or, for example, "DEVECTORIZE=2".
 bool holds(const std::string& condition, const FindingTraits& finding) {
   if (condition == "non-finite") return finding.is_non_finite;
   size_t equals = condition.find('=');
@@ -34,8 +33,8 @@ bool holds(const std::string& condition, const FindingTraits& finding) {
   return it != finding.settings.end() && it->second == condition.substr(equals + 1);
 }
 
-// Returns true if the entry matches the finding by rule, branch and rewritten node, or by symptom and message
-// ("compile: invalid cast opcode"). The entry may begin with a condition ("non-finite, mul-fdiv").
+// Matches rule and node, or symptom and message ("compile: invalid cast opcode"). The entry may begin with a condition
+// ("non-finite, mul-fdiv").
 bool matches_entry(std::string entry, const FindingTraits& finding) {
   if (size_t comma = entry.find(", "); comma != entry.npos && comma < entry.find(": ")) {
     if (!holds(entry.substr(0, comma), finding)) return false;

@@ -1,4 +1,4 @@
-// Recognizes findings that are listed in a table of known unsound rules of tinygrad, such as testdata/known_unsound.md.
+// Recognizes findings that are listed in a table of known unsound rules, such as testdata/known_unsound.md.
 #pragma once
 #include <map>
 #include <string>
@@ -10,15 +10,14 @@
 
 namespace tgc {
 
-// The properties of a finding that the entries of a table can name.
 struct FindingTraits {
-  std::string rule;     // the blamed "RULE [BRANCH]", or "LLVM's PASS"; empty if no rule or pass is blamed
-  std::string symptom;  // the kind of failure, as in `tgc reduce --while`
-  std::string message;  // the message of the failure
-  std::string node = {};  // the rewritten node, as a tree of text lines
-  bool is_non_finite = false;      // true if in every differing element, one of the two values is NaN or infinite
-  bool has_wild_constant = false;  // true if the kernel has a constant outside the range of its dtype
-  std::map<std::string, std::string> settings;  // settings that differ from tinygrad's defaults
+  std::string rule;     // the blamed "RULE [BRANCH]", or "LLVM's PASS"
+  std::string symptom;  // as in `tgc reduce --while`
+  std::string message;
+  std::string node = {};  // the rewritten node, as a tree
+  bool is_non_finite = false;      // the two sides differ only where one is NaN or infinite
+  bool has_wild_constant = false;  // outside the range of its dtype
+  std::map<std::string, std::string> settings;  // those that differ from tinygrad's defaults
 };
 
 class KnownRules {
@@ -28,11 +27,11 @@ class KnownRules {
   // NODE is a part of the rewritten node as bisect prints it, in one line. MESSAGE is a part of the message. In both,
   // `*` matches any text.
   static Result<KnownRules> read(const std::string& path);
-  // Returns the entries of all tables testdata/known_unsound*.md, which are compiled into the program.
+  // Returns the entries of testdata/known_unsound*.md, which are compiled into the program.
   static KnownRules built_in_rules();
 
-  // Returns the first entry that matches the finding. If none matches and the kernel has a constant outside the range
-  // of its dtype, returns the entry for such constants. Else returns "".
+  // Returns the first matching entry, or else the entry for constants outside the range of their dtype if the finding
+  // has one; "" if there is none.
   std::string entry_of_finding(const FindingTraits& finding) const;
 
   const std::vector<std::string>& entries() const { return entries_; }

@@ -21,20 +21,18 @@ namespace tgc {
 namespace {
 
 constexpr double kBisectSeconds = 30;
-constexpr double kRunSeconds = 5;      // limit for the runs of one kernel; a kernel that takes longer is left out
-// Time limit in seconds for the compilation of one kernel. tinygrad takes less than a second for most small kernels,
-// but the linearizer of 0.14.0 takes 20 s for some.
+constexpr double kRunSeconds = 5;      // a kernel that takes longer is left out
+// the linearizer of tinygrad 0.14.0 takes 20 s for some kernels
 constexpr double kAnswerSeconds = 90;
 
-// The outcome of one kernel.
 struct Outcome {
   enum class Kind : uint8_t { Compared, Refused, LeftOut } kind = Kind::Compared;
   size_t runs = 0, device_runs = 0, rounding = 0;
   std::optional<FuzzFinding> finding = {};
-  std::string node = {};    // the rewritten node, for a finding with a rule
-  // for a finding without a rule: the known cause, or the part of the error that all findings with its cause share
+  std::string node = {};
+  // without a rule: the known cause, or the beginning of the error
   std::string cause = {};
-  std::string kernel = {};  // the AST of the finding's kernel as JSON
+  std::string kernel = {};
 };
 
 class LiveCampaign {
@@ -72,7 +70,6 @@ class LiveCampaign {
   }
 
  private:
-  // Generates a random kernel, as an input of the live pipeline.
   static InputGraph random_input(uint64_t seed, const std::string& name) {
     InputGraph in;
     in.graph = std::make_shared<Graph>();
@@ -103,9 +100,9 @@ class LiveCampaign {
       options.device.timeout_seconds = kRunSeconds;
       const auto begin = Clock::now();
       RunReport report = run_kernel(session_, *made, options);
-      // the campaign ends if a library is missing, such as that of a compiler
+      // a missing library, such as that of a compiler, ends the campaign
       if (report.error.starts_with("cannot load ")) throw Failure(report.error);
-      // the time limit ended the run before it could find out whether rounding explains a difference
+      // the time limit ended the run before rounding was examined
       const bool is_cut = !report.left_out_runs.empty();
       if (is_cut || (!report.error.empty() && seconds_since(begin) >= kRunSeconds))
         return Outcome{Outcome::Kind::LeftOut};
@@ -132,8 +129,8 @@ class LiveCampaign {
     return out;
   }
 
-  // Returns the finding that a run of a compiled kernel shows; nullopt if nothing is wrong, or if REF cannot run the
-  // AST. Sets `symptom` to the kind of failure if it is no wrong result, and `cause` to the known cause or the error.
+  // Returns nullopt if nothing is wrong, or if REF cannot run the AST. Sets `symptom` unless a result is wrong, and
+  // `cause` to the known cause or the beginning of the error.
   static std::optional<FuzzFinding> finding_of(const RunReport& report, const InputGraph& in, std::string& symptom,
                                                std::string& cause) {
     if (report.stage_difference && !report.stage_difference->stage.empty()) {
@@ -155,8 +152,7 @@ class LiveCampaign {
     if (!cause.empty()) out.message += "; " + cause;
     return out;
   }
-  // Returns the first array that differs, with its worst difference, in one line: "data0 int8 (8,): 2 of 8 differ, ...;
-  // [3]: 5, expected 4".
+  // Returns a text such as "data0 int8 (8,): 2 of 8 differ, ...; [3]: 5, expected 4".
   static std::string first_difference(const std::vector<Comparison>& arrays) {
     for (const Comparison& c : arrays)
       if (std::string text = c.text(); !c.has_passed())
@@ -164,14 +160,14 @@ class LiveCampaign {
                "]: " + c.worst_difference->actual + ", expected " + c.worst_difference->expected;
     return {};
   }
-  // Returns the stage that an error names, such as "after 'expander': ..."; "" if it names none.
+  // Returns "expander" for "after 'expander': ..."; "" if there is no stage.
   static std::string stage_in(const std::string& error) {
     if (!error.starts_with("after '")) return {};
     return error.substr(7, error.find('\'', 7) - 7);
   }
 
-  // Compiles kernel number `number` again and records its rewrites, bisects the recording, and adds the verdict to the
-  // finding. Sets `node` to the rewritten node.
+  // Compiles the kernel again with its rewrites, bisects it, and adds the verdict to the finding. Sets `node` to the
+  // rewritten node.
   void bisect_finding(FuzzFinding& finding, uint64_t number, const RunOptions& options, std::string& node) {
     Cancel limit(session_.cancel, kBisectSeconds);
     Session with_rewrites = session_;
@@ -195,8 +191,8 @@ class LiveCampaign {
     if (is_new) session_.report_note(name + ": tinygrad refuses it: " + error);
   }
 
-  // Adds an outcome to the report. The first finding of a culprit is also printed as a note, and its kernel is written
-  // to the folder of the spec. Called in the order of the kernels' numbers.
+  // Called in the order of the kernels' numbers. The first finding of a culprit is noted and written to
+  // FuzzSpec::folder.
   void count(uint64_t number, Outcome outcome) {
     report_.num_graphs_made++;
     (outcome.kind == Outcome::Kind::Refused   ? report_.num_refused
@@ -231,7 +227,7 @@ class LiveCampaign {
   FuzzReport& report_;
   std::mutex lock_;  // protects report_.refusal_counts
   KnownRules known_;
-  std::map<std::string, FuzzFinding> findings_;  // key: the known entry, else the rule, else the cause, else the stage
+  std::map<std::string, FuzzFinding> findings_;  // by known entry, else rule, else cause, else verdict and stage
 };
 
 }  // namespace

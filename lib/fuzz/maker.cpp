@@ -21,18 +21,15 @@ constexpr const char* kTargets[] = {
     "CPU:LLVM", "CPU:CLANG",        "CPU:LLVM",         "CPU:CLANG",        "CUDA:CUDA:sm_80",  "CUDA:PTX:sm_80",
     "CUDA:CUDA:sm_89", "AMD:HIP:gfx1100", "AMD:HIP:gfx942", "AMD:LLVM:gfx1100", "AMD:LLVM:gfx942", "AMD:LLVM:gfx1201",
     "METAL",    "CL",               "CL:INTEL",         "WEBGPU",           "QCOM"};
-// Targets whose launch limits a small kernel can exceed. WEBGPU is listed three times, so that it is chosen more often.
+// Targets whose launch limits a small kernel can exceed.
 constexpr const char* kTargetsWithLimits[] = {"WEBGPU", "WEBGPU", "WEBGPU", "CUDA:PTX:sm_80"};
-// Settings that change which rules apply. One in four kernels that are not of a schedule gets one of these settings.
 constexpr std::pair<const char*, const char*> kSettings[] = {
     {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
     {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "1"},
     {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
-// Settings that change which rules for tensor graphs apply. Half of the new and mutated tensor graphs get one of these
-// settings.
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
-// Limit for the nodes of a kernel of a golden file or schedule. Tensor graphs may have ten times as many.
+// Limit for kernels. Golden tensor graphs may have ten times as many nodes.
 constexpr int64_t kMaxNodes = 220;
 
 Settings settings_of(const GoldenSettings& recorded) {
@@ -63,7 +60,6 @@ Result<KernelText> text_of(const FuzzKernel& kernel) {
 GraphMaker::GraphMaker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) {
   for (const std::string& file : grow) read_golden_file(file);
   for (const CatalogRule& r : catalog_rules())
-    // the rules of lib/spec only check
     if (!short_file_name(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);
   find_targets();
 }
@@ -75,7 +71,7 @@ void GraphMaker::read_golden_file(const std::string& file) {
     if (record->num_nodes < (has_tensor_graphs ? 10 : 1) * kMaxNodes)
       (has_tensor_graphs ? tensor_graphs_ : golden_kernels_)
           .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
-  // A truncated file would give other graphs than the complete file.
+  // A truncated file would give other graphs.
   if (reader.truncation_error()) throw Failure(*reader.truncation_error());
 }
 
@@ -102,7 +98,7 @@ void GraphMaker::find_targets() {
   }
 }
 
-// Returns the name of the rule; "NAME#2" if it is the second rule with this name.
+// Returns "NAME#2" for the second rule with this name.
 std::string GraphMaker::name_of(const Rule& rule) const {
   size_t nth = 1;
   for (const Rule* r : rules_) {
@@ -126,8 +122,6 @@ RandomSource GraphMaker::random_source_for(const Recipe& recipe) const {
   const Recipe::Step& s = recipe.steps[0];
   return random_source_of(s.number, 1 + s.kernel.value_or(0));
 }
-
-// ---- making a graph
 
 MadeGraph GraphMaker::make_graph(uint64_t number, const MakerSteering& steering) const {
   CrashContext making("graph " + std::to_string(number) + " of seed " + std::to_string(seed_) + ", as it was made");
@@ -178,11 +172,8 @@ MadeGraph GraphMaker::kernel_of_schedule(Compilation& whole, uint64_t number, si
   return out;
 }
 
-// ---- making a kernel
-
 std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chance, const MakerSteering& steering,
                                              Recipe& recipe) const {
-  // the first kernels are the unchanged golden kernels
   if (number < golden_kernels_.size()) return grow_kernel(golden_kernels_[number], chance, true);
   std::optional<FuzzKernel> out;
   size_t kind = chance.random_below(12);
@@ -225,8 +216,8 @@ std::optional<FuzzKernel> GraphMaker::grow_kernel(const KernelText& parent, Rand
   return out;
 }
 
-// Makes a kernel from the pattern of a rule. If kTargets has targets whose stages have this rule, sets out.target to
-// one of them. Tries several rules; returns the empty UOp if none of them gives a kernel.
+// Tries several rules. Sets out.target to a target whose stages have the rule, if there is one. Returns the empty UOp
+// if no rule gives a kernel.
 UOp GraphMaker::kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerSteering& steering,
                                  Recipe& recipe) const {
   RandomSource choice(chance.next());
@@ -249,8 +240,6 @@ UOp GraphMaker::make_grid_kernel(FuzzKernel& out, RandomSource& chance) const {
   auto target = parse_target(out.target, out.graph->settings());
   return target ? grid_kernel(*out.graph, chance, *target) : UOp();
 }
-
-// ---- making a tensor graph: the graph `parent` unchanged, or a mutated golden graph, or a new graph
 
 std::optional<InputGraph> GraphMaker::make_tensor_graph(const KernelText* parent, RandomSource& chance) const {
   bool is_unchanged = parent;
@@ -275,11 +264,9 @@ std::optional<InputGraph> GraphMaker::make_tensor_graph(const KernelText* parent
   return std::move(*out);
 }
 
-// ---- recipes, settings, and the comparison with tinygrad
-
 namespace {
 
-// Removes the number at the beginning of `text` and returns it; nullopt if `text` does not begin with a number.
+// Returns nullopt if `text` does not begin with a number.
 std::optional<uint64_t> take_number(std::string_view& text) {
   uint64_t n = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);

@@ -7,10 +7,9 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMutantNodes = 4000;  // maximum number of nodes of a graph into which a subgraph is inserted
+constexpr size_t kMutantNodes = 4000;  // no subgraph is inserted into a larger graph
 
-// Returns entry `i` modulo the table's size of a table of args that are likely to expose bugs: limits of integer types
-// and sizes, special floats, and args that are not numbers.
+// Args that are likely to expose bugs; `i` is taken modulo their number.
 Arg edge_value(Graph& g, size_t i) {
   static const Const kNumbers[] = {
       int64_t(0), int64_t(1), int64_t(-1), int64_t(2), int64_t(3), int64_t(7), int64_t(16), int64_t(31), int64_t(32),
@@ -42,7 +41,6 @@ Arg edge_value(Graph& g, size_t i) {
   }
 }
 
-// Returns a scalar, vector or pointer dtype for the number `i`.
 DType any_dtype(size_t i) {
   static constexpr int kCounts[] = {1, 1, 1, 2, 3, 4, 8, 16, 128};
   static constexpr int64_t kSizes[] = {-1, 0, 1, 4, 1000, int64_t(1) << 31, int64_t(1) << 62};
@@ -56,7 +54,7 @@ DType any_dtype(size_t i) {
   return out.ptr(kSizes[i % std::size(kSizes)], AddrSpace(i / std::size(kSizes) % 3));
 }
 
-// Returns `d` with its scalar type replaced by `s`. Keeps the vector length and the pointer; an image becomes a scalar.
+// An image becomes a scalar.
 DType with_scalar(DType d, Scalar s) {
   DType value = dtypes::of(s);
   if (d.is_image()) return value;
@@ -64,8 +62,7 @@ DType with_scalar(DType d, Scalar s) {
   return d.is_ptr() ? value.ptr(d.size(), d.addrspace()) : value;
 }
 
-// Returns op number `i`, modulo the size of the group, of the group of ops that contains `op`, such as the unary ops.
-// If `op` is in no group, the group is all ops.
+// Returns an op of the group that contains `op`; if there is none, any op. `i` is taken modulo their number.
 Op similar_op(Op op, size_t i) {
   for (OpSet set : {ops::Unary, ops::Binary, ops::Ternary, ops::Movement, ops::Defines, OpSet{Op::CAST, Op::BITCAST},
                     OpSet{Op::LOAD, Op::INDEX, Op::STORE, Op::AFTER}, OpSet{Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR},
@@ -99,7 +96,7 @@ class Mutator {
 
  private:
   UOp other() const { return nodes_[s_.other_position % nodes_.size()]; }
-  // Returns node number `i` of the nodes whose op is in `ops`, modulo their number; the empty UOp if there are none.
+  // `i` is taken modulo the number of nodes. Returns the empty UOp if there are none.
   UOp pick(OpSet ops, size_t i) const {
     std::vector<UOp> found;
     for (UOp u : nodes_)
@@ -125,7 +122,7 @@ class Mutator {
       case 3: return u.with_dtype(with_scalar(u.dtype(), Scalar(s_.value_choice % kNumScalars)));
       case 4: return u.with_arg(edge_value(g_, s_.value_choice));
       case 5: return u.with_arg(other().arg());
-      case 6:  // change an item of a tuple
+      case 6:
         if (u.arg().is_tuple() && !u.arg().items().empty()) {
           std::vector<Arg> items(u.arg().items().begin(), u.arg().items().end());
           items[s_.slot_index % items.size()] = edge_value(g_, s_.value_choice);
@@ -148,11 +145,11 @@ class Mutator {
         if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other_position); r && r.num_src())
           return with_source(u, g_.node(r.op(), r.dtype(), size_const(r.src(0).dtype()), r.arg()));
         return u;
-      case 14:  // change the size of a range
+      case 14:
         if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other_position); r && r.num_src())
           return at_ = position(r), r.with_src(std::vector<UOp>{size_const(r.src(0).dtype())});
         return u;
-      case 15:  // insert a subgraph of another graph
+      case 15:
         if (UOp part = nodes_.size() < kMutantNodes ? donated_subgraph() : UOp()) return with_source(u, part);
         return u;
       case 16: return source_of(u);
@@ -162,7 +159,7 @@ class Mutator {
         if (u.dtype().is_ptr() && !u.dtype().is_image())
           return u.with_dtype(u.dtype().base().ptr(edge_size(), u.dtype().addrspace()));
         return with_source(u, other());
-      case 20: return with_source(u, u);  // use a copy of the node as its source (nodes are immutable)
+      case 20: return with_source(u, u);  // a new node with the old one as a source
       case 21: return u.replace({.op = other().op(), .dtype = other().dtype()});
       case 22: return src.assign(1 + s_.value_choice % 40, other()), u.with_src(src);
       default: return with_source(u, source_of(other()));
@@ -184,7 +181,6 @@ class Mutator {
     return below[s_.value_choice % below.size()];
   }
 
-  // Replaces the node at position at_ by `now`. Rebuilds all nodes that depend on the replaced node.
   void replace_node(UOp now) {
     UOpMap<UOp> is(g_);
     for (size_t i = 0; i < nodes_.size(); i++) {

@@ -33,21 +33,19 @@ Settings fixed_settings() {
 }
 
 struct Ran {
-  std::string problem;              // message of the failed check; empty if no check failed
+  std::string problem;
   bool refused = false;
   // the graph after each stage as JSON, because pyrender cannot write all graphs between expander and devectorize
   std::vector<std::string> stages;
-  std::string list;                 // the linear list as print_uops text, or the error if `refused`
+  std::string list;                 // print_uops text, or the error if `refused`
 };
 
-// Returns how the graph violates the spec; an empty text if it satisfies the spec.
 std::string well_formed(UOp root, Spec spec, std::string_view stage) {
   auto violation = verify_graph(root, spec);
   return violation ? "after '" + std::string(stage) + "': " + violation->text() + "\n" : "";
 }
 
-// Reads a graph from `text`, the result of stage number `resume_after` (-1: the AST), runs the later stages, and checks
-// the result of each against its spec.
+// Resumes from the result of stage number `resume_after` (-1: the AST).
 Ran run(InputKind kind, const std::string& text, const Target& target, int resume_after, bool with_texts) {
   Ran out;
   auto in = load_text(fixed_settings(), kind, text, "fuzz");
@@ -115,7 +113,7 @@ TEST_CASE("random kernels pass all stages well-formed, and resuming after a stag
     CHECK(all.problem == "");
     refused += all.refused;
     if (all.refused) {
-      CHECK(all.list.find("stage '") == 0);  // the error must name the stage
+      CHECK(all.list.find("stage '") == 0);
       continue;
     }
     int at = int(seed % all.stages.size());

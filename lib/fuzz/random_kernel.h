@@ -1,6 +1,4 @@
-// RandomKernel: generates well-formed random kernel ASTs from a seed, for `tgc fuzz` and tests. The ASTs resemble those
-// of tinygrad's scheduler: loads at affine or wrapped indices, some with a condition; arithmetic in many dtypes;
-// reductions; one or two stores; sometimes a variable.
+// RandomKernel: generates random kernel ASTs with arithmetic in many dtypes.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -21,8 +19,7 @@ class RandomKernel {
   }
 
  private:
-  // ---- random numbers
-  uint64_t next() {  // the splitmix64 generator
+  uint64_t next() {
     uint64_t z = random_state_ += 0x9E3779B97F4A7C15ull;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ z >> 27) * 0x94D049BB133111EBull;
@@ -33,7 +30,6 @@ class RandomKernel {
   template <class T>
   T random_item(std::initializer_list<T> choices) { return choices.begin()[draw_below(choices.size())]; }
 
-  // ---- loops
   UOp new_range(AxisType type) {
     if (chance(24))
       return graph_.range(graph_.variable("i", 1, random_item({7, 16, 32})), std::vector<Arg>{next_axis_++, type});
@@ -46,8 +42,7 @@ class RandomKernel {
   }
   UOp index_const(int64_t value) { return graph_.constant(dtypes::index, value); }
 
-  // Returns the row-major index over `ranges`, of which the last is the innermost. Sets `size` to the number of
-  // iterations.
+  // The row-major index over `ranges`, the innermost last. Sets `size` to the number of iterations.
   UOp position(const std::vector<UOp>& ranges, int64_t& size) {
     UOp out;
     size = 1;
@@ -59,7 +54,6 @@ class RandomKernel {
     return out ? out : index_const(0);
   }
 
-  // ---- values
   DType number() {
     return random_item({dtypes::float32, dtypes::float32, dtypes::float32, dtypes::int32, dtypes::float16,
                         dtypes::int32, dtypes::uint8, dtypes::bfloat16, dtypes::int64, dtypes::uint32, dtypes::bool_,
@@ -130,7 +124,6 @@ class RandomKernel {
     return value(dtype, ranges, depth).alu(random_item({Op::CMPLT, Op::CMPNE}), value(dtype, ranges, depth));
   }
 
-  // ---- kernels
   UOp store() {
     auto out = new_ranges(draw_below(4), AxisType::LOOP);
     DType dtype = number();

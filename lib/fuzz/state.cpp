@@ -11,7 +11,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The counts of FuzzReport in a state file, with their names in JSON; for reading and writing.
 constexpr std::pair<const char*, size_t FuzzReport::*> kCounts[] = {
     {"made", &FuzzReport::num_graphs_made},         {"graphs", &FuzzReport::num_compared},
     {"compiled", &FuzzReport::num_compiled}, {"refused", &FuzzReport::num_refused},
@@ -36,8 +35,7 @@ Ancestor ancestor_of(const Json& from) {
           {from.at("ast"), from.at("settings").get<GoldenSettings>(), from.at("target")}};
 }
 
-// Reads the state of the campaign `of` from JSON. Throws Failure for the state of another campaign; for a missing or
-// wrong member, throws the JSON parser's exception.
+// Throws Failure for another campaign's state, and the JSON parser's exception for a missing or wrong member.
 CampaignState state_of(const Json& from, const std::string& path, const CampaignName& of) {
   const Json& campaign = from.at("campaign");
   if (CampaignName its{campaign.at("seed"), campaign.at("goldens")}; its != of)

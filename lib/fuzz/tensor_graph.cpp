@@ -15,7 +15,6 @@ constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 12, 16};
 constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Float32, Scalar::Int32, Scalar::Float16,
                                Scalar::UInt8,   Scalar::Bool,    Scalar::Int64};
 
-// Builds a random tensor graph: first a few tensors, then tensors that are each computed from one or two earlier ones.
 class Tensors {
  public:
   Tensors(Graph& graph, RandomSource& chance) : g_(graph), c_(chance) {
@@ -34,7 +33,6 @@ class Tensors {
   }
 
  private:
-  // ---- devices
   Arg one_device() { return g_.str("CPU"); }
   Arg several_devices() {
     std::vector<Arg> names;
@@ -43,7 +41,6 @@ class Tensors {
   }
   bool is_on_many(UOp u) const { return device_of(u).is_tuple(); }
 
-  // ---- the first tensors
   UOp index(int64_t v) { return g_.constant(dtypes::index, v); }
   ShapeVec shape() {
     ShapeVec out;
@@ -85,7 +82,6 @@ class Tensors {
     return is_on_many(out) && c_.one_in(2) ? sharded(out) : out;
   }
 
-  // Returns a part of a file (device DISK) as a tensor, bitcast to dtype `d` and copied to the CPU.
   UOp from_file(DType d) {
     UOp u = buffer(dtypes::uint8, ShapeVec{int64_t(64 * d.itemsize())}, g_.str(file_));
     int64_t begin = int64_t(c_.random_below(3)) * 8 * int64_t(d.itemsize());
@@ -99,7 +95,6 @@ class Tensors {
     return g_.node(Op::COPY, u.dtype(), {u, device_node(g_, one_device())});
   }
 
-  // ---- steps that make a tensor from others
   static UOp contiguous(UOp u) { return u.graph().node(Op::CONTIGUOUS, u.dtype(), u); }
   UOp permuted(UOp u) {
     std::vector<int64_t> order;
@@ -148,7 +143,6 @@ class Tensors {
     return d == u.dtype() ? u.neg() : as_bits ? u.bitcast(d) : u.cast(d);
   }
 
-  // Combines a tensor elementwise with another tensor of the same shape, with a new buffer, or with a constant.
   UOp binary(UOp u) {
     static constexpr Op kOps[] = {Op::ADD, Op::MUL, Op::MAX, Op::ADD};
     auto goes_with = [&](UOp v) {
@@ -239,8 +233,8 @@ class Tensors {
   }
   UOp copied(UOp u, Arg device) { return copy_to_device(u, device); }
 
-  // Assigns a tensor to a new buffer, or sometimes to a contiguous copy of itself. The assigned value may read the
-  // buffer that is assigned to. Returns the empty UOp if the shape is not fixed, or has no elements.
+  // Sometimes assigns the tensor to a contiguous copy of itself. Returns the empty UOp if the shape is not fixed, or
+  // has no elements.
   UOp assigned(UOp u) {
     ShapeVec shape(shape_of(u).begin(), shape_of(u).end());
     bool is_fixed = std::ranges::all_of(shape, [](Sint s) { return s.is_int() && s.as_int() > Int(0); });
@@ -259,8 +253,7 @@ class Tensors {
     return target.assign(u);
   }
 
-  // Shortens an axis to its first n elements, where n is a variable. Returns the empty UOp for a short or symbolic
-  // axis.
+  // Shortens an axis to n elements, where n is a variable. Returns the empty UOp for a short or symbolic axis.
   UOp shortened(UOp u) {
     size_t axis = any_axis(u);
     std::vector<std::pair<Sint, Sint>> pairs;
@@ -270,9 +263,7 @@ class Tensors {
     return shrink(u, pairs);
   }
 
-  // Stores a tensor in an image buffer, as tinygrad does for convolutions with IMAGE=2, and adds the square of the
-  // image to the outputs. Sometimes gives the image a wrong shape. Returns the empty UOp, because the image is no
-  // operand.
+  // An image buffer as for IMAGE=2, sometimes of a wrong shape. Returns the empty UOp, because the image is no operand.
   UOp as_image(UOp u) {
     Sint size = prod(shape_of(u));
     if (!u.dtype().is(Scalar::Float32) || !size.is_int()) return {};
@@ -284,8 +275,7 @@ class Tensors {
     return {};
   }
 
-  // Sums a tensor over its first axis in a loop around whole kernels (AxisType::OUTER), one slice in each iteration.
-  // Returns the empty UOp if the tensor has no such axis of fixed length, is sharded, or has no float dtype.
+  // Sums over the first axis in a loop around whole kernels. Returns the empty UOp if that is not possible.
   UOp sum_in_outer_loop(UOp u) {
     Sint size = shape_of(u)[0];
     bool can = size.is_int() && size.as_int() > Int(1) && !axis_of(u) && dtypes::is_float(u.dtype());
@@ -297,7 +287,6 @@ class Tensors {
     return shrink(u, pairs).reduce(turn, Op::ADD);
   }
 
-  // ---- tensors on several devices
   UOp sharded(UOp u) {
     Shape shape = shape_of(u);
     for (size_t axis = 0; axis < shape.size(); axis++)
@@ -322,9 +311,9 @@ class Tensors {
 
   Graph& g_;
   RandomSource& c_;
-  std::vector<const char*> several_;  // names of the devices of sharded tensors; empty if there are none
+  std::vector<const char*> several_;
   std::string file_;
-  UOp size_;  // a variable that has a value (BIND), for use in shapes; empty if all sizes are constant
+  UOp size_;  // a variable that has a value (BIND), for shapes
   std::vector<UOp> made_, outputs_;
   int64_t number_ = 1;
 };

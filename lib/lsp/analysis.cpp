@@ -14,14 +14,14 @@ namespace tgc {
 
 namespace {
 
-// Returns the offset of the byte at a line and column, both counted from 1; that of the text's end if there is none.
+// Line and column are counted from 1. Returns the text's end if there is no such byte.
 size_t byte_of(std::string_view text, uint32_t line, uint32_t column) {
   size_t at = 0;
   for (; line > 1 && at != text.npos; line--) at = text.find('\n', at) + 1 ? text.find('\n', at) + 1 : text.npos;
   return std::min(at == text.npos ? text.size() : at + (column ? column - 1 : 0), text.size());
 }
 
-// Returns the offset behind the word that begins at `at`; if no word begins there, the offset behind one character.
+// Returns the offset behind the word at `at`; if there is none, behind one character.
 size_t end_of_word(std::string_view text, size_t at) {
   auto is_word = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || uint8_t(c) >= 0x80;
@@ -46,7 +46,7 @@ class Analyzer {
     const bool is_list = !read->list.empty();
     out_.order = is_list ? std::move(read->list) : toposort(read->root);
     out_.is_tensor_graph = is_tensor_ || (section_.record == Section::kNoRecord && looks_like_tensor_graph(read->root));
-    // Notes say which facts the text omits. Show none for a listing, because all listings omit the same facts.
+    // Notes say which facts the text omits. All listings omit the same facts.
     if (out_.kind != InputKind::Uops)
       for (const std::string& note : report.notes) add(first_statement(), false, note);
     auto pipeline = recorded_pipeline({.graph = out_.graph, .root = out_.order.back(), .info = out_.info});
@@ -93,7 +93,7 @@ class Analyzer {
     return {d.begin, std::min(d.end, end_of_line(out_.text, d.begin))};
   }
 
-  // Returns the range of the statement that defines `node`; if it has no statement, the rest of the line at its place.
+  // Returns the statement that defines `node`; else the rest of the line at its place.
   Range range_of(UOp node) const {
     auto it = std::ranges::find(out_.nodes, node, &NodeAt::node);
     const size_t at = it == out_.nodes.end() ? place_of(places_, node.id()) : it->offset;
@@ -150,7 +150,7 @@ std::shared_ptr<const Analysis> analyze(std::string text, const Section& section
 
 namespace {
 
-// Calls on_name(begin, end) for each name in a Python text that is not in a string or comment, and not behind a dot.
+// Skips strings, comments, and names behind a dot.
 template <class OnName>
 void for_each_name(std::string_view text, size_t begin, size_t end, OnName&& on_name) {
   for (size_t at = begin; at < end;) {
@@ -166,7 +166,7 @@ void for_each_name(std::string_view text, size_t begin, size_t end, OnName&& on_
   }
 }
 
-// Finds the definitions of names in a pyrender text, statements "c12 = ..." and functions "def k0():", and their uses.
+// Finds definitions ("c12 = ...", "def k0():") and uses in a pyrender text.
 class Statements {
  public:
   Statements(std::string_view text, Links& out) : text_(text), out_(out), scopes_(1) {}
@@ -182,7 +182,7 @@ class Statements {
 
  private:
   struct Scope {
-    size_t function = 0;  // index of the function's definition; unused for the outermost scope
+    size_t function = 0;
     std::map<std::string_view, size_t> names = {};
   };
 
@@ -228,7 +228,7 @@ class Statements {
   std::vector<Scope> scopes_;
 };
 
-// Finds the definitions ("x5:=UOp(...)" defines x5) and the uses of names in a repr.
+// "x5:=UOp(...)" defines x5.
 void find_in_repr(std::string_view text, Links& out) {
   std::map<std::string_view, size_t> names;
   for_each_name(text, 0, text.size(), [&](size_t at, size_t stop) {
@@ -243,8 +243,8 @@ void find_in_repr(std::string_view text, Links& out) {
   });
 }
 
-// Calls on_number(begin, end, value) for each number of a list in brackets, whose first element is at `at`. Skips
-// quoted values. Returns the offset of the closing bracket, or `end` if there is none before.
+// Calls on_number(begin, end, value) for the numbers, outside of quotes, from `at` to a closing bracket. Returns the
+// offset of the bracket, or `end`.
 template <class OnNumber>
 size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& on_number) {
   while (at < end && text[at] != ']') {
@@ -260,13 +260,13 @@ size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& 
   return at;
 }
 
-// Removes uses of nodes that the text does not define. To be called at the end: a use may precede its definition.
+// To be called at the end: a use may precede its definition.
 void erase_undefined(Links& out) {
   std::erase_if(out.links, [&](const Link& link) { return link.target >= out.definitions.size(); });
 }
 
-// Finds the nodes and their uses in a listing, with lines "  12 Ops.ADD : RANGES DTYPE [3, '4', 7] ARG". A source that
-// is a constant is shown by its value, in quotes.
+// Lines are "  12 Ops.ADD : RANGES DTYPE [3, '4', 7] ARG". A source that is a constant is shown by its value, in
+// quotes.
 void find_in_listing(std::string_view text, Links& out) {
   for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
     end = end_of_line(text, begin);
@@ -284,8 +284,7 @@ void find_in_listing(std::string_view text, Links& out) {
   erase_undefined(out);
 }
 
-// Finds the nodes and their uses in JSON. An object with the key "op" is a node; "src":[0,2], "list":[0,2] and
-// {"uop":3} use nodes.
+// An object with the key "op" is a node; "src":[0,2], "list":[0,2] and {"uop":3} use nodes.
 class JsonLinks {
  public:
   JsonLinks(std::string_view text, Links& out) : text_(text), out_(out) {}
@@ -305,11 +304,11 @@ class JsonLinks {
  private:
   static constexpr size_t kNone = SIZE_MAX;
   struct Object {
-    size_t begin;  // the byte at which the object begins
-    size_t node;   // the index of the object's definition; kNone if it is no node
+    size_t begin;
+    size_t node;   // kNone if the object is no node
   };
 
-  // Reads the string at `at`, and the value of a key that names nodes. Returns the offset at which to continue.
+  // Returns the offset at which to continue.
   size_t string(size_t at) {
     const size_t end = string_end(text_, at);
     if (end >= text_.size() || text_[end] != ':') return end;
@@ -331,7 +330,7 @@ class JsonLinks {
 
   std::string_view text_;
   Links& out_;
-  std::vector<Object> open_;  // the objects that contain the current byte, the outermost first
+  std::vector<Object> open_;
 };
 
 }  // namespace

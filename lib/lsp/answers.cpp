@@ -16,7 +16,6 @@ namespace {
 constexpr size_t kMostProblems = 1000;
 enum SymbolKind { kModule = 2, kField = 8, kFunction = 12, kVariable = 13 };
 
-
 struct Symbol {
   std::string name, detail;
   SymbolKind kind;
@@ -130,18 +129,15 @@ void write_lenses(JsonWriter& json, const OpenDocument& text, const std::string&
   });
 }
 
-// ---- the text that an editor shows for a node under the mouse
-
 namespace {
 
-constexpr size_t kLongest = 400;  // maximum number of bytes of one fact; a longer fact is truncated
+constexpr size_t kLongest = 400;
 
 std::string cut(std::string text) {
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
   return visible(text);
 }
 
-// Returns `text` as code in Markdown, on one line, and truncated if it is long.
 std::string code(const std::string& text) {
   std::string out = cut(text);
   std::ranges::replace(out, '\n', ' ');
@@ -152,7 +148,7 @@ std::string fact(std::string_view name, const std::string& value) {
   return "- " + std::string(name) + ": " + value + "\n";
 }
 
-// Returns facts about a node, such as its shape and its bounds, as Markdown. Leaves out facts that cannot be computed.
+// Leaves out facts that cannot be computed.
 std::string facts(const Analysis& a, UOp u) {
   std::string out;
   auto add = [&](auto&& make) {

@@ -1,4 +1,3 @@
-// Computes completions, and the edits of a renaming.
 #include <algorithm>
 #include <ranges>
 
@@ -11,7 +10,6 @@ namespace tgc {
 
 namespace {
 
-// The ops and members of enums of all releases of tinygrad that tgc knows.
 constexpr std::string_view kOps[] = {
 #define RELEASE(name)
 #define OP(name) #name,
@@ -81,8 +79,7 @@ class Completer {
         add({std::string(op), Completion::Kind::Op});
   }
 
-  // Adds the members whose names begin with `qualifier`, such as "dtypes." and, if it is longer, with `only`. Their
-  // labels are the names without the qualifier.
+  // The labels lack `qualifier`, such as "dtypes.".
   void members(std::string_view qualifier, std::string_view only = "") {
     if (qualifier == "Ops.") return ops();
     for (std::string_view name : kMembers)
@@ -91,10 +88,9 @@ class Completer {
              name.starts_with("dtypes.") ? Completion::Kind::Type : Completion::Kind::Op});
   }
 
-  // Adds the names that are defined before the completed place and visible there: inside a function, the names of this
-  // function, and elsewhere those outside of functions.
+  // Adds the names that are defined before the completed place, and visible there.
   void names() {
-    std::vector<const Definition*> functions;  // the functions that contain the current definition, the outermost first
+    std::vector<const Definition*> functions;
     std::vector<std::vector<const Definition*>> visible(1);
     auto leave_functions = [&](size_t at) {
       for (; !functions.empty() && functions.back()->end < at; functions.pop_back()) visible.pop_back();
@@ -175,7 +171,7 @@ Result<Unit> check_renaming(const Analysis& a, const std::vector<std::pair<size_
   if (!std::ranges::equal(links.links, a.links.links, {}, &Link::target, &Link::target) ||
       links.definitions.size() != a.links.definitions.size())
     return Diag{shown + " has another meaning in this text"};
-  if (a.order.empty()) return Unit{};  // the text was unreadable before: there is no graph to compare with
+  if (a.order.empty()) return Unit{};  // there is no graph to compare with
   ReadReport report{.producer = a.producer};
   std::vector<NodeAt> nodes;
   auto read = read_graph_with_nodes(*a.graph, a.kind, text, {}, report, nodes);

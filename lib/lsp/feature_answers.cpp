@@ -1,4 +1,3 @@
-// Writes the server's capabilities, and the answers about tokens, folds, shapes, completions, highlights and renaming.
 #include <algorithm>
 
 #include "lib/lsp/answers.h"
@@ -22,8 +21,7 @@ void write_edit(JsonWriter& json, const OpenDocument& text, const ReadSection& r
   });
 }
 
-// Calls write(section, read section) for each section that overlaps the bytes `begin` to `end` of the document. Does
-// nothing for a recording.
+// Does nothing for a recording.
 template <class Write>
 void for_each_section(OpenDocument& text, size_t begin, size_t end, Write&& write) {
   const std::vector<Section>& list = text.sections().sections;
@@ -31,8 +29,7 @@ void for_each_section(OpenDocument& text, size_t begin, size_t end, Write&& writ
     if (list[i].begin < end && list[i].end >= begin) write(list[i], text.section(i));
 }
 
-// Converts increasing byte offsets to positions. Faster than Document::position(), because it counts from the previous
-// position instead of the beginning of the line.
+// next() must be called with increasing offsets.
 class PositionsInOrder {
  public:
   explicit PositionsInOrder(const Document& document) : document_(document) {}

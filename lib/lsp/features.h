@@ -1,6 +1,5 @@
-// Computes what an editor shows for a section besides problems, links and hover texts: tokens to color, parts to fold,
-// shapes beside nodes, completions, and the edits of a renaming. All positions are bytes of the section's text; an
-// `end` is the byte behind the last one, except in a Fold.
+// Computes what an editor shows for a section. Positions are bytes of the section's text; an `end` is the byte behind
+// the last one, except in a Fold.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,7 +11,7 @@
 
 namespace tgc {
 
-// A part of a text that an editor colors. X(enumerator, name of the token type in the protocol)
+// X(enumerator, name of the token type in the protocol)
 #define TGC_TOKEN_KINDS(X)                                                                                   \
   X(Comment, "comment") X(String, "string") X(Number, "number") X(Keyword, "keyword") X(Variable, "variable") \
   X(Function, "function") X(Method, "method") X(Property, "property") X(Op, "enumMember") X(Type, "type")     \
@@ -23,53 +22,47 @@ struct Token {
     TGC_TOKEN_KINDS(X)
 #undef X
   };
-  size_t begin, end;  // both on one line
+  size_t begin, end;
   Kind kind;
-  bool is_definition = false;  // true if the token is the name that a definition defines
+  bool is_definition = false;
 };
-// Returns the tokens of a text, in order. Skips text that is no token, also in damaged texts.
+// Returns tokens in order; skips text that is no token.
 std::vector<Token> tokens_of_text(const Analysis& analysis);
 
-// A part of several lines that an editor can hide.
 struct Fold {
-  size_t begin, end;  // a byte on the first line, and one on the last line (for a definition, at its end)
+  size_t begin, end;  // a byte on the first line, and one on the last line
   bool is_comment = false;
 };
-// Returns the parts of several lines that can be folded: functions, comments, brackets and, in a listing, loops and
-// conditional parts. If several of them begin on one line, returns only the longest.
+// If several parts begin on one line, returns the longest.
 std::vector<Fold> folds_of_text(const Analysis& analysis);
 
-// A text that an editor shows at the byte `at` between the characters of the document (an inlay hint).
 struct Hint {
   size_t at;
   std::string text;
 };
-// Returns the shapes of the nodes that are defined between `begin` and `end`. Pointers, whose dtype has the size, and
-// nodes without a shape or with the shape () have no hint. Returns none if the graph is not well formed.
+// Returns the shapes of nodes that are defined between `begin` and `end`, except of pointers and scalars. Returns none
+// if the graph is not well formed.
 std::vector<Hint> shape_hints(const Analysis& analysis, size_t begin, size_t end);
 
 struct Completion {
   enum class Kind : uint8_t { Name, Function, Op, Type, Class };
   std::string label;
   Kind kind;
-  std::string detail = {};  // for a named node: its op and dtype
+  std::string detail = {};
 };
 struct Completions {
-  size_t begin, end;  // the bytes that a completion replaces
+  size_t begin, end;
   std::vector<Completion> completions;
-  bool is_incomplete = false;  // true if there are more completions than the list has
+  bool is_incomplete = false;
 };
-// Returns completions of the word at byte `at`. In a pyrender text or repr: after "Ops.", "dtypes." or another enum,
-// its members; else the names that are defined before, the nearest first, and names of classes. In JSON: ops after
-// "op":" and dtypes after "dtype":". If the release of the graph is known, returns only its ops and members. Returns
-// none in a comment or string of a text that is not JSON.
+// Completes the word at byte `at`. Names are listed the nearest first. If the release of the graph is known, returns
+// only its ops and members.
 Completions completions_at(const Analysis& analysis, size_t at);
 
-// Returns the bytes of the name at byte `at` in its definition, then in its uses. Fails if there is no name that can be
-// renamed: nodes of listings and JSON have numbers instead of names.
+// Returns the definition, then the uses. Fails if no name that can be renamed is there.
 Result<std::vector<std::pair<size_t, size_t>>> renamed_places(const Analysis& analysis, size_t at);
-// Fails if `name` is not a name, if the text has that name already, or if after renaming `places` to `name`, the text
-// would be another graph or none. For a text that is unreadable before, compares only its definitions and uses.
+// Fails if `name` is no name or in use, or if the text would be another graph. For an unreadable text, compares only
+// definitions and uses.
 Result<Unit> check_renaming(const Analysis& analysis, const std::vector<std::pair<size_t, size_t>>& places,
                             std::string_view name);
 

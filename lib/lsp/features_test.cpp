@@ -26,7 +26,7 @@ std::shared_ptr<const Analysis> read(std::string text) {
   return analyze(text, Section{0, text.size()}, "tinygrad 0.12.0", true);
 }
 
-// Returns the labels of the completions at the place of the mark `at` in the text, from which the mark is removed.
+// `at` marks the place, and is removed from the text.
 std::vector<std::string> labels(std::string text, std::string_view at = "|") {
   const size_t place = text.find(at);
   text.erase(place, at.size());

@@ -13,7 +13,7 @@ namespace tgc {
 
 namespace {
 
-constexpr size_t kMostOutput = size_t{1} << 24;  // maximum number of bytes of output; later output is dropped
+constexpr size_t kMostOutput = size_t{1} << 24;  // bytes; later output is dropped
 
 }  // namespace
 

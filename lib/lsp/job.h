@@ -9,26 +9,24 @@
 
 namespace tgc {
 
-// A tgc command that runs as a child process.
 class Job {
  public:
-  // Starts the program at the path words[0] with the arguments after it, in the folder `folder`, without standard
-  // input. Fails if the process cannot be started.
+  // Starts words[0] with the words after it as arguments, in `folder`, without standard input.
   static Result<Job> start(const std::vector<std::string>& words, const std::string& folder);
   Job(Job&& other) noexcept;
   Job& operator=(Job&&) = delete;
-  ~Job();  // if the process has not ended, kills it and the processes that it started
+  ~Job();  // kills the process group if the process has not ended
 
-  int output() const { return descriptor_; }  // a file descriptor; when it is readable, call read()
-  // Reads the available output. Once the process has closed its output, waits for its end, and returns its exit code,
-  // or 128 + the number of the signal that killed it. Returns nullopt before.
+  int output() const { return descriptor_; }  // when readable, call read()
+  // Once the output is closed, waits for the end of the process, and returns its exit code, or 128 + the number of the
+  // signal that killed it. Returns nullopt before.
   std::optional<int> read();
-  const std::string& text() const { return output_text_; }  // standard output and error so far (truncated if long)
+  const std::string& text() const { return output_text_; }  // truncated if long
 
  private:
   Job(pid_t pid, int fd) : process_id_(pid), descriptor_(fd) {}
 
-  pid_t process_id_;  // the process; 0 if it has ended
+  pid_t process_id_;  // 0 if it has ended
   int descriptor_;
   std::string output_text_;
 };

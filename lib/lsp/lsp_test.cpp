@@ -24,7 +24,6 @@ constexpr const char* kKernel =
     "c14 = c0.index(c6, ptr=True).store(c8.index(c6)).end(c2, c5)\n"
     "ast = c14.sink()\n";
 
-// A server, and the messages that it has sent.
 struct Session {
   std::vector<std::string> sent;
   LspServer server{[this](const std::string& json) { sent.push_back(json); }, "/bin/echo"};
@@ -32,7 +31,6 @@ struct Session {
   explicit Session(bool begin = true) {
     if (begin) ask(R"({"id":1,"method":"initialize","params":{}})");
   }
-  // Sends a message and returns what the server sent last; "" if it sent nothing.
   std::string ask(const std::string& message) {
     const size_t before = sent.size();
     server.receive_message(message);
@@ -51,7 +49,6 @@ struct Session {
                R"(","params":{"textDocument":{"uri":"u"},"position":{"line":)" + std::to_string(line) +
                ",\"character\":" + std::to_string(character) + "}" + more + "}}");
   }
-  // Runs a command and returns its answer.
   std::string run(const std::string& arguments) {
     std::string out = ask(R"({"id":"job","method":"workspace/executeCommand","params":)" + arguments + "}");
     while (!server.job_outputs().empty()) {

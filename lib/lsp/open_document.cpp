@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-constexpr size_t kMostRead = 32;  // maximum number of sections in memory; larger texts are searched section by section
+constexpr size_t kMostRead = 32;  // larger texts are searched section by section
 
 OpenDocument::OpenDocument(std::string text, int64_t version) : document_(std::move(text)), version_(version) {
   begin_reading();
@@ -66,7 +66,6 @@ std::string OpenDocument::input_spec(size_t number) const {
 
 namespace {
 
-// Returns the number of UTF-16 code units of the character whose first byte is `c`; 0 if `c` is a later byte.
 int utf16_units(char c) { return (uint8_t(c) & 0xC0) == 0x80 ? 0 : uint8_t(c) >= 0xF0 ? 2 : 1; }
 
 }  // namespace

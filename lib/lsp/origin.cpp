@@ -17,14 +17,12 @@
 namespace tgc {
 namespace {
 
-// Follows the origins of nodes through the trace of a kernel, and answers the question at the kernel's end, before the
-// graph is freed.
+// Answers at the kernel's end, before the graph is freed.
 class OriginConsumer : public Provenance {
  public:
   explicit OriginConsumer(const OriginQuestion& question) : question_(question) {}
   void end_kernel() override { answer(); }
   void abandon_kernel() override { answer(); }
-  // Returns OriginAnswer::text, followed by the places on lines of their own.
   std::string answer_text() const { return text_ + places_; }
 
  private:

@@ -1,5 +1,4 @@
-// find_origin() finds the rule that made a node of a recorded stage: for a recording of 0.12.0, by compiling the graph
-// again with tgc's own pipeline; for one of another release, from the recorded rewrites.
+// Finds the rule that made a node of a recorded stage.
 #pragma once
 #include <functional>
 #include <future>
@@ -15,37 +14,32 @@
 namespace tgc {
 
 struct OriginQuestion {
-  std::string stage;     // the stage whose result has the node
-  size_t position = 0;   // the node's index in the toposort of that result
-  size_t num_nodes = 0;  // the number of nodes of that result
-  std::string op;        // name of the node's op
-  std::string producer;  // the release that made the recording, such as "tinygrad 0.14.0"
+  std::string stage;
+  size_t position = 0;   // in the toposort of the stage's result
+  size_t num_nodes = 0;
+  std::string op;
+  std::string producer;  // such as "tinygrad 0.14.0"
 };
 
 struct OriginAnswer {
-  // the rule with its file, line and stage, as Markdown; "no rule: ..." if the node comes from the AST without a rule;
-  // "" if the rule is unknown
+  // the rule, as Markdown; "no rule: ..." if the node comes from the AST; "" if the rule is unknown
   std::string text;
-  std::vector<std::string> places;  // the file and line of the rule in tinygrad and in tgc, each as "FILE:LINE"
+  std::vector<std::string> places;  // in tinygrad and in tgc, each as "FILE:LINE"
 };
 
-// Returns the rule that made a node. `file` is a recording with one record. Because the recording is not trusted, a
-// worker process does this; returns an empty answer if the worker fails or takes more than `seconds`. May be called
-// from any thread.
+// `file` is a recording with one record. Because it is not trusted, a worker process reads it; the answer is empty if
+// the worker fails or takes more than `seconds`. May be called from any thread.
 OriginAnswer find_origin(const std::string& file, const OriginQuestion& question, double seconds);
 
-// Finds origins in threads, so that the server can answer other messages.
 class OriginFinder {
  public:
   OriginFinder();
-  // Returns the future answer to a question. If the same position of the same section was not asked about before,
-  // starts a thread that searches for the answer, or returns nullopt if too many threads are searching. `section`
-  // identifies the section and the version of the text. `write` writes the recording to a file, which is removed later,
-  // and returns its path. Waits a few milliseconds, in case the answer is ready soon.
+  // Returns nullopt if the question is new and too many searches are running. `section` identifies the section and the
+  // version of the text. `write` writes the recording to a file, which is removed later, and returns its path.
   std::optional<std::shared_future<OriginAnswer>> find_answer(const std::string& section,
                                                               const OriginQuestion& question,
                                                               const std::function<std::string()>& write);
-  // Returns a file descriptor that becomes readable when an answer is ready. clear_origins() makes it unreadable again.
+  // Becomes readable when an answer is ready; clear_origins() makes it unreadable again.
   int ready_descriptor() const { return ready_pipe_->read_end(); }
   void clear_origins();
 
@@ -54,9 +48,9 @@ class OriginFinder {
     std::string section;
     size_t position;
     std::shared_future<OriginAnswer> answer;
-    std::jthread thread;  // searches for the answer
+    std::jthread thread;
   };
-  std::shared_ptr<Pipe> ready_pipe_;  // shared with the threads
+  std::shared_ptr<Pipe> ready_pipe_;
   std::vector<Origin> origins_;
 };
 

@@ -1,4 +1,3 @@
-// Functions that find names, strings and lines in the text of a graph, which may be damaged.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -9,7 +8,6 @@ inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 inline bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
 
-// Returns the offset behind the name that begins at `at`.
 inline size_t name_end(std::string_view text, size_t at) {
   while (at < text.size() && is_name_char(text[at])) at++;
   return at;
@@ -17,15 +15,15 @@ inline size_t name_end(std::string_view text, size_t at) {
 
 inline size_t end_of_line(std::string_view text, size_t at) { return std::min(text.find('\n', at), text.size()); }
 
-// Returns the offset behind the Python string that begins with the quote at `at`; if the string is not closed, the
-// offset behind its line. A backslash before the end of a line continues the string.
+// Returns the offset behind the Python string whose quote is at `at`, or behind its line if the string is not closed. A
+// backslash continues the string on the next line.
 inline size_t string_end(std::string_view text, size_t at) {
   const char quote_char = text[at++];
   while (at < text.size() && text[at] != quote_char && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
   return std::min(at + 1, text.size());
 }
 
-// Returns `end`, moved back over spaces and line ends, but not before `begin`.
+// Moves `end` back over spaces and line ends, but not before `begin`.
 inline size_t end_before_blanks(std::string_view text, size_t begin, size_t end) {
   while (end > begin && (text[end - 1] == ' ' || text[end - 1] == '\r' || text[end - 1] == '\n')) end--;
   return end;

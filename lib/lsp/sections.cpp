@@ -8,7 +8,6 @@
 namespace tgc {
 namespace {
 
-// Finds the graphs in the line of one record, without decoding their JSON strings.
 class RecordScan {
  public:
   RecordScan(std::string_view line, size_t begin, Sections& out) : in_(line), begin_(begin), out_(out) {}
@@ -37,7 +36,7 @@ class RecordScan {
   }
 
  private:
-  // Skips the next JSON value of the record. Adds a section for it if it is a string that is not empty.
+  // Skips the next JSON value; adds a section if it is a string that is not empty.
   void add(Section::Part part, std::string name) {
     const bool is_text = in_.peek() == JsonScanner::Type::String;
     const size_t at = begin_ + in_.position();
@@ -123,7 +122,7 @@ SectionText::SectionText(std::string_view document, const Section& section) {
     const size_t escape = std::min(raw.find('\\', at), raw.size());
     document_text_ += raw.substr(at, escape - at);
     if (escape == raw.size()) break;
-    // "\u1234" has six bytes; a character beyond U+FFFF is written as two of them
+    // "\u1234" has six bytes; a character beyond U+FFFF has two of them
     size_t end = escape + (raw.substr(escape, 2) == "\\u" ? 6 : 2);
     if (raw.substr(escape, 3) == "\\ud" || raw.substr(escape, 3) == "\\uD")
       if (raw.substr(end, 2) == "\\u") end += 6;

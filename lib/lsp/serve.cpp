@@ -1,5 +1,3 @@
-// Splits the client's bytes into messages, and runs the server's loop: it answers messages first, then reads the output
-// of jobs, then calls do_work().
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -20,7 +18,7 @@ int serve_lsp(int in, int out, const std::string& program) {
   LspServer server(
       [&](const std::string& json) { is_connected &= is_connected && write_all(out, frame_message(json)) == 0; },
       program);
-  ::fcntl(out, F_SETPIPE_SZ, 1 << 20);  // with a larger pipe, large answers need fewer process switches
+  ::fcntl(out, F_SETPIPE_SZ, 1 << 20);  // large answers need fewer process switches
   MessageReader reader;
   while (is_connected) {
     while (auto message = reader.next_message()) {
@@ -49,7 +47,7 @@ namespace {
 
 constexpr size_t kLongestHeader = 1 << 13;
 
-// Returns the Content-Length of a header; nullopt if it is missing, no number, or too large.
+// Returns nullopt if the Content-Length is missing, no number, or too large.
 std::optional<size_t> content_length(std::string_view header) {
   constexpr std::string_view kName = "content-length:";
   for (std::string_view line : lines_of(header)) {
@@ -81,7 +79,7 @@ std::optional<std::string> MessageReader::next_message() {
   size_t end = left.substr(0, kLongestHeader).find("\r\n\r\n");
   if (end == left.npos) {
     if (left.size() < kLongestHeader) return std::nullopt;
-    next_byte_ += kLongestHeader;  // no header is that long: skip these bytes
+    next_byte_ += kLongestHeader;
     return "";
   }
   const auto length = content_length(left.substr(0, end + 2));

@@ -7,20 +7,17 @@
 
 namespace tgc {
 
-// Splits the bytes that a client sends into messages.
 class MessageReader {
  public:
   void add_bytes(std::string_view bytes);
-  // Returns the next whole message. Returns an empty text for a damaged header, which is skipped, and nullopt if more
-  // bytes are needed.
+  // Returns an empty text for an unusable header, which is skipped, and nullopt if more bytes are needed.
   std::optional<std::string> next_message();
 
  private:
   std::string buffer_;
-  size_t next_byte_ = 0;  // the first byte of buffer_ that next_message() has not returned
+  size_t next_byte_ = 0;
 };
 
-// Returns the message `json` with its header.
 std::string frame_message(std::string_view json);
 
 }  // namespace tgc

@@ -30,7 +30,6 @@ enum Error { kParseError = -32700, kInvalidRequest = -32600, kNoMethod = -32601,
 constexpr size_t kMostJobs = 4;
 constexpr const char* kSearching = "(tgc is looking for it: ask again)";
 
-// Returns the id of a request as JSON text; "null" if it is no integer or string.
 std::string id_text(const Json& id) {
   if (id.is_number_integer()) return id.is_number_unsigned() ? std::to_string(id.get<uint64_t>())
                                                              : std::to_string(id.get<int64_t>());
@@ -43,8 +42,7 @@ TextPosition position_of(const Json& position) {
   return {position.at("line").get<int64_t>(), position.at("character").get<int64_t>()};
 }
 
-// Returns the folders in which sources of rules are searched: the editor's option `tinygrad`, the first folders of the
-// workspace, and its root. `params` are the parameters of `initialize`.
+// The editor's option `tinygrad`, the first folders of the workspace, and its root.
 std::vector<std::string> source_folders(const Json& params) {
   std::vector<std::string> out;
   auto add = [&](const char* pointer, bool is_uri) {
@@ -66,14 +64,12 @@ struct LspServer::Impl {
   using Send = std::function<void(const std::string& json)>;
   Impl(Send send, std::string program) : send_(std::move(send)), program_(std::move(program)) {}
 
-  // ---- messages
-
   void receive(std::string_view text) {
     const Json message = Json::parse(text, nullptr, false);
     if (message.is_discarded()) return send_error("null", kParseError, "the message is not JSON");
     if (!message.is_object()) return send_error("null", kInvalidRequest, "the message is not an object");
     const auto id = message.find("id"), method = message.find("method");
-    if (method == message.end() && id != message.end()) return;  // an answer of the client, which is ignored
+    if (method == message.end() && id != message.end()) return;  // an answer of the client
     const std::string id_json = id == message.end() ? "" : id_text(*id);
     if (method == message.end() || !method->is_string())
       return send_error(id_json.empty() ? "null" : id_json, kInvalidRequest, "the message has no method");
@@ -131,8 +127,6 @@ struct LspServer::Impl {
     return it->second;
   }
 
-  // ---- notifications
-
   void notified(const std::string& method, const Json& params) {
     if (method == "$/cancelRequest") return cancel(id_text(params.at("id")));
     if (!method.starts_with("textDocument/did")) return;
@@ -163,7 +157,7 @@ struct LspServer::Impl {
     if (!text.has_work() || !text.sections().errors.empty()) publish(uri, &text);
   }
 
-  // Sends the problems of a text; for a closed text (null), an empty list, so that the editor removes its problems.
+  // For a closed text (null), sends an empty list, so that the editor removes its problems.
   void publish(const std::string& uri, OpenDocument* text) {
     notify("textDocument/publishDiagnostics", [&](JsonWriter& json) {
       json.member("uri", uri);
@@ -173,8 +167,6 @@ struct LspServer::Impl {
       else json.array([] {});
     });
   }
-
-  // ---- requests
 
   void initialize(const Json& params, const std::string& id) {
     is_initialized_ = true;
@@ -190,10 +182,9 @@ struct LspServer::Impl {
     });
   }
 
-  // A position in a section.
   struct SectionPosition {
-    const ReadSection* read = nullptr;  // the section; null if the position is outside of all sections
-    size_t index = 0, at = 0;           // the index of the section, and the byte offset in its text
+    const ReadSection* read = nullptr;  // null if the position is outside of all sections
+    size_t index = 0, at = 0;           // `at`: byte offset in the section's text
   };
   SectionPosition section_position(OpenDocument& text, const Json& params) {
     const size_t offset = text.document().offset(position_of(params.at("position")));
@@ -264,7 +255,7 @@ struct LspServer::Impl {
     answer(id, [&](JsonWriter& json) { write_folds(json, text); });
   }
 
-  // Returns the byte range of the parameter "range"; without it, that of the whole text.
+  // Without the parameter "range", returns the whole text.
   static std::pair<size_t, size_t> range_of(const OpenDocument& text, const Json& params) {
     const auto range = params.find("range");
     if (range == params.end()) return {0, text.document().text().size()};
@@ -287,7 +278,7 @@ struct LspServer::Impl {
     answer(id, [&](JsonWriter& json) { write_completions(json, text, *at.read, found); });
   }
 
-  // Answers with the range of the name at the position, or with null if there is no name that can be renamed.
+  // Answers with null if the name cannot be renamed.
   void prepare_rename(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const SectionPosition at = section_position(text, params);
     auto places = at.read ? renamed_places(*at.read->analysis, at.at) : Diag{"no graph is here"};
@@ -309,8 +300,7 @@ struct LspServer::Impl {
   }
 
   using Origin = std::optional<std::shared_future<OriginAnswer>>;
-  // Returns the future answer which rule made `node` in section `index`, and starts the search if necessary. Returns
-  // nullopt if the section is not the result of a recorded stage, or if too many searches are running.
+  // Starts the search for the rule if necessary. Returns nullopt if that is not possible.
   Origin origin(const OpenDocument& text, const std::string& uri, size_t index, const Analysis& a, UOp node) {
     const Section& s = text.sections().sections[index];
     const auto at = std::ranges::find(a.order, node);
@@ -323,7 +313,7 @@ struct LspServer::Impl {
     });
   }
 
-  // Answers with the source location of the rule that made the node at the position, once the rule is found.
+  // Answers once the rule is found.
   void rule_source(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
     const UOp node = at.read ? at.read->analysis->node_at(at.at) : UOp();
@@ -344,12 +334,10 @@ struct LspServer::Impl {
     answer(id, [&](JsonWriter& json) { write_rule_sources(json, rule.places, folders_); });
   }
 
-  // ---- commands, which run tgc in a child process
-
   struct RunningJob {
     std::string id;
     const LspCommand* command;
-    std::string page;  // path of the page that the command `view` writes; empty for other commands
+    std::string page;
     Job job;
   };
 
@@ -364,8 +352,7 @@ struct LspServer::Impl {
     return path;
   }
 
-  // Runs a command of tgc on a graph of an open text. The text is written to a file and cannot influence the command
-  // line, so that it cannot decide what is run.
+  // The text is written to a file, so that it cannot influence the command line.
   void execute(const Json& params, const std::string& id) {
     const std::string name = params.at("command").get<std::string>();
     const auto command = std::ranges::find(kLspCommands, name, &LspCommand::name);
@@ -429,8 +416,6 @@ struct LspServer::Impl {
     send_error(id, kCancelled, "cancelled");
   }
 
-  // ---- sending
-
   template <class Write>
   void answer(const std::string& id, Write&& write) {
     send_(json_object([&](JsonWriter& json) {
@@ -457,15 +442,15 @@ struct LspServer::Impl {
   std::optional<int> exit_code;
   bool is_initialized_ = false, is_shut_down_ = false, shows_documents_ = false;
   std::map<std::string, OpenDocument> texts_;
-  std::optional<TemporaryFolder> folder_;  // for inputs and results of commands; removed at the end
+  std::optional<TemporaryFolder> folder_;
   OriginFinder origins_;                   // declared after folder_, because its threads read files there
   std::list<RunningJob> jobs_;
   struct Question {
-    std::string id;  // the id of the request for a rule's source
+    std::string id;
     std::shared_future<OriginAnswer> answer;
   };
   std::vector<Question> questions_;
-  std::vector<std::string> folders_;  // the folders in which sources of rules are searched
+  std::vector<std::string> folders_;
   size_t files_ = 0;
 };
 

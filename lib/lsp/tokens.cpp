@@ -1,4 +1,3 @@
-// Computes the tokens of a text, the parts that can be folded, and the hints with shapes.
 #include <algorithm>
 #include <map>
 
@@ -19,12 +18,12 @@ class Lexer {
   }
 
   std::vector<Token> tokens;
-  std::vector<Fold> brackets;  // from each opening bracket to its closing one, outside of strings and comments
+  std::vector<Fold> brackets;
 
  private:
   using Kind = Token::Kind;
 
-  // Adds the token at `at`, if one begins there. Returns the offset at which to continue.
+  // Returns the offset at which to continue.
   size_t token(size_t at) {
     const char c = text_[at];
     if (c == '\n') starts_line_ = true;
@@ -32,7 +31,7 @@ class Lexer {
     const bool is_first = std::exchange(starts_line_, false);
     if (c == '#' && !is_json(kind_) && (is_first || kind_ != InputKind::Uops))
       return add(at, end_before_blanks(text_, at, end_of_line(text_, at)), Kind::Comment);
-    if (c == '\x1b') return std::min(text_.find('m', at), text_.size() - 1) + 1;  // skip a listing's escape code
+    if (c == '\x1b') return std::min(text_.find('m', at), text_.size() - 1) + 1;  // a listing's escape code
     if (c == '\'' || c == '"') return is_json(kind_) ? json_string(at) : add(at, string_end(text_, at), Kind::String);
     if (is_digit(c)) return number(at);
     if (is_name_start(c)) return name(at);
@@ -50,8 +49,7 @@ class Lexer {
     return end;
   }
 
-  // is_definition() returns true if the name of a definition begins at `at`, is_link() if a use of a name does. The
-  // arguments of successive calls must increase.
+  // is_definition() and is_link() must be called with increasing offsets.
   bool is_definition(size_t at) {
     const auto& all = links_.definitions;
     while (definition_ < all.size() && all[definition_].name_begin < at) definition_++;
@@ -78,7 +76,7 @@ class Lexer {
     return add(at, end, value.starts_with("dtypes.") ? Kind::Type : is_member ? Kind::Op : Kind::String);
   }
 
-  // Returns the part of `text` before its first dot if it names one of these enums, else "".
+  // Returns the part of `text` before its first dot if that is one of these enums, else "".
   static std::string_view enum_name(std::string_view text) {
     const std::string_view name = text.substr(0, std::min(text.find('.'), text.size()));
     const bool is_enum = name == "Ops" || name == "AxisType" || name == "AddrSpace" || name == "OptOps";
@@ -111,14 +109,13 @@ class Lexer {
   std::string_view text_;
   InputKind kind_;
   const Links& links_;
-  std::vector<size_t> open_;  // the offsets of the brackets that are not closed yet
-  size_t definition_ = 0, link_ = 0;  // indices of the next definition and the next use, in the order of the text
+  std::vector<size_t> open_;
+  size_t definition_ = 0, link_ = 0;
   bool starts_line_ = true;
 };
 
-// Adds the loops and conditional parts of a listing: from a RANGE or IF to the node that ends it.
 void add_loops(const Analysis& a, std::vector<Fold>& out) {
-  std::map<uint32_t, size_t> begins;  // by node id of a RANGE or IF: the first byte of its line
+  std::map<uint32_t, size_t> begins;
   for (const Definition& d : a.links.definitions) {
     const UOp node = a.node_of(d);
     if (!node) continue;
@@ -147,8 +144,7 @@ std::vector<Fold> folds_of_text(const Analysis& a) {
   std::ranges::stable_sort(out, [](const Fold& x, const Fold& y) {
     return x.begin != y.begin ? x.begin < y.begin : x.end > y.end;
   });
-  // Editors fold only one part per line: of the parts that begin on a line, keep the first, which is the longest. Drop
-  // parts of a single line.
+  // Editors fold one part per line: keep the first, which is the longest.
   size_t line_end = 0;
   std::erase_if(out, [&](const Fold& f) {
     const size_t end = end_of_line(a.text, f.begin);
@@ -164,12 +160,12 @@ std::vector<Hint> shape_hints(const Analysis& a, size_t begin, size_t end) {
   auto add = [&](UOp node, size_t at) {
     auto text = catch_failures([&]() -> std::string {
       const auto shape = shape_or_none(node);
-      // no hint for a pointer, because its dtype shows the size
+      // the dtype of a pointer shows the size
       return shape && !shape->empty() && !node.dtype().is_ptr() ? str(*shape) : "";
     });
     if (text && !text->empty()) out.push_back({at, *text});
   };
-  if (a.kind == InputKind::Repr) {  // use the nodes, because most nodes of a repr have no name
+  if (a.kind == InputKind::Repr) {  // most nodes of a repr have no name
     for (const NodeAt& n : a.nodes)
       if (n.offset >= begin && n.offset < end)
         add(n.node, end_before_blanks(a.text, n.offset, end_of_line(a.text, n.offset)));

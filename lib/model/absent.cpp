@@ -1,4 +1,4 @@
-// The functions of lib/model for builds without TGC_ONNX. Each of them fails, with an error that names TGC_ONNX.
+// Implements lib/model in builds without TGC_ONNX: each function fails with an error that names TGC_ONNX.
 #include "lib/model/conformance.h"
 #include "lib/support/version.h"
 

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the files PREFIX0.pb, PREFIX1.pb, ... of a data set in order, up to the first number without a file.
+// Returns PREFIX0.pb, PREFIX1.pb, ... up to the first number without a file.
 std::vector<std::string> numbered_files(const fs::path& folder, const std::string& prefix) {
   std::vector<std::string> out;
   for (int i = 0; fs::exists(folder / (prefix + std::to_string(i) + ".pb")); i++)
@@ -24,15 +24,14 @@ void adopt_bfloat16(onnx::ValueProto& value, const onnx::TypeProto& type) {
     value.tensor.type = onnx::Type::BFloat16;
 }
 
-// Appends the numeric tensors that a value contains to `out`, in order.
 void collect_tensors(const Value& v, Tensors& out) {
   if (v.is_tensor()) out.push_back(v.tensor());
   if (v.is_sequence())
     for (auto& item : v.items()) collect_tensors(item, out);
 }
 
-// Compares outputs with their expected values. compare() returns the first difference, or "". `arrays` has the elements
-// of all numeric tensors in the outputs, in the order of the calls of compare().
+// `arrays` has the outputs' numeric tensors, in the order of the calls of compare(), which returns the first
+// difference, or "".
 class ValueComparison {
  public:
   ValueComparison(const std::vector<Array>& arrays, const ToleranceOptions& tolerance)

@@ -20,15 +20,12 @@ int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string
 using FunctionName = std::pair<std::string_view, std::string_view>;
 FunctionName full_name(const onnx::FunctionProto& f) { return {f.name, f.domain}; }
 
-// Returns the model-local function that `node` calls; null if there is none. Uses binary search, because
-// make_from_proto() sorts the functions by name. If several functions have the name, returns the first one.
+// Returns null if `node` calls no model-local function. make_from_proto() has sorted the functions.
 const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
   FunctionName wanted(node.op, node.domain);
   auto found = std::ranges::lower_bound(model.functions, wanted, {}, full_name);
   return found != model.functions.end() && full_name(*found) == wanted ? &*found : nullptr;
 }
-
-// ---- checks of a model that is opened -------------------------------------------------------------------------------
 
 class Checker {
  public:
@@ -48,7 +45,6 @@ class Checker {
   }
 
  private:
-  // The names of the values that a graph's nodes can use: those of the graph, and of the graphs around it (`outer`).
   struct Names {
     std::set<std::string_view> own;
     const Names* outer;
@@ -76,8 +72,7 @@ class Checker {
       if (!names.contains(o.name)) trouble("no node defines the output '" + o.name + "'");
   }
 
-  // Checks that the nodes are in topological order, that their ops are supported, and that no value is defined twice.
-  // Adds their outputs to `names`.
+  // Adds the outputs to `names`.
   void nodes(const std::vector<onnx::NodeProto>& list, Names& names,
              const std::map<std::string, int64_t>& opsets, int depth) {
     std::set<std::string_view> made_here, later;
@@ -119,7 +114,7 @@ class Checker {
 
   const onnx::ModelProto& model_;
   std::vector<std::string> troubles_;
-  size_t more_ = 0;  // number of errors that are not in troubles_, because there are too many
+  size_t more_ = 0;
 };
 
 }  // namespace
@@ -216,8 +211,8 @@ Result<ModelOutputs> OnnxModel::build_graph(Graph& graph, const std::map<std::st
   return out;
 }
 
-// How an op treats inputs of narrow types (onnx.h:is_narrow_type). Refused: building the node fails. Kept: its outputs
-// have the same narrow type. Handled: the op's function has code for narrow types.
+// What an op does with inputs of narrow types (onnx.h:is_narrow_type): fail, give the type to its outputs, or handle
+// them in its function.
 enum class Narrow : uint8_t { Refused, Kept, Handled };
 
 Narrow narrow_use(std::string_view op) {
@@ -227,8 +222,6 @@ Narrow narrow_use(std::string_view op) {
                "Scan", "Shape",    "OptionalGetElement", "OptionalHasElement", "QuantizeLinear", "Size"};
   return kKept.contains(op) ? Narrow::Kept : kHandled.contains(op) ? Narrow::Handled : Narrow::Refused;
 }
-
-// ---- building -------------------------------------------------------------------------------------------------------
 
 const Value* ModelBuilder::find_value(const std::string& name) const {
   for (auto it = scopes_.rbegin(); it != scopes_.rend(); ++it)
@@ -306,7 +299,7 @@ Values ModelBuilder::run_graph(const onnx::GraphProto& graph, const std::map<std
   return run_nodes(graph.nodes, outputs, current_opsets_ ? *current_opsets_ : model_.opsets);
 }
 
-// Runs the nodes in the innermost scope, then closes the scope. Returns the values named `outputs`.
+// Closes the innermost scope.
 Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs,
                                const std::map<std::string, int64_t>& opsets) {
   check_limit(Limit::ModelDepth, ++nesting_depth_);
@@ -384,7 +377,7 @@ Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onn
       return false;
     });
   }
-  auto scopes = std::exchange(scopes_, {});  // hide all values of the caller: a function can use only its own inputs
+  auto scopes = std::exchange(scopes_, {});  // a function cannot use the caller's values
   scopes_.emplace_back();
   for (size_t i = 0; i < inputs.size() && i < function.inputs.size(); i++)
     scopes_.back()[function.inputs[i]] = inputs[i];

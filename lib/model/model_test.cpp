@@ -16,8 +16,6 @@
 namespace tgc {
 namespace {
 
-// ---- functions that encode protobuf messages
-
 std::string varint(uint64_t v) {
   std::string out;
   for (; v > 127; v >>= 7) out += char(v | 128);
@@ -68,15 +66,13 @@ std::vector<float> values_of(const Tensor& t) {
 
 Tensor row(Graph& g, std::vector<double> values) { return Tensor::from_values(g, values); }
 
-// ---- tensors
-
 TEST_CASE("tensors: dtype promotion and broadcasting follow tinygrad") {
   Graph g;
   Tensor f = row(g, {1, 2, 3}), i = Tensor::from_values(g, Ints{10, 20}).reshape({2, 1});
   CHECK((f + i).dtype() == dtypes::float32);
   CHECK((f + i).shape() == Ints{2, 3});
-  CHECK((i + 1).dtype() == dtypes::int64);       // an integer constant takes the dtype of the tensor
-  CHECK((i + 1.5).dtype() == dtypes::float32);   // a float constant makes an integer tensor float32
+  CHECK((i + 1).dtype() == dtypes::int64);
+  CHECK((i + 1.5).dtype() == dtypes::float32);
   CHECK((i / 2).dtype() == dtypes::float32);
   CHECK(f.lt(Const(2)).dtype() == dtypes::bool_);
   CHECK(values_of(f + i) == std::vector<float>{11, 12, 13, 21, 22, 23});
@@ -110,8 +106,6 @@ TEST_CASE("tensors: conv2d gives known values") {
   CHECK(values_of(x.conv2d(w, {}, 1, {2, 2}, {1, 1}, {0, 0, 0, 0})) == std::vector<float>{5, 9, 21, 25});
   CHECK(x.conv2d(w, {}, 1, {1, 1}, {2, 2}, {1, 1, 1, 1}).shape() == Ints{1, 1, 4, 4});
 }
-
-// ---- models
 
 TEST_CASE("models: a model is read, its sizes are bound, and its graph is built") {
   std::string graph = node("Add", {"x", "w"}, {"h"}) + node("ReduceSum", {"h"}, {"y"}, attribute("keepdims", 0)) +
@@ -155,7 +149,7 @@ TEST_CASE("models: undefined values, values defined twice and wrong node order a
 TEST_CASE("models: truncated and corrupted files give errors") {
   std::string good = model_of(node("Add", {"x", "w"}, {"y"}) + bytes(5, tensor("w", {2}, 1, bytes(9, floats({1, 2})))) +
                               value_info(11, "x", {"2"}) + value_info(12, "y", {}));
-  auto attempt = [](const std::string& data) {  // reads and builds the model; must not crash
+  auto attempt = [](const std::string& data) {
     auto model = load(data);
     if (!model) return;
     auto inputs = model->inputs({});

@@ -1,5 +1,4 @@
-// Reads the ONNX file format: the protobuf messages of onnx.proto3. Files are memory-mapped; reading a model does not
-// copy the raw data of its tensors. op.h declares the ops.
+// Reads ONNX files (protobuf messages of onnx.proto3) without copying the raw data of tensors.
 #pragma once
 #include <map>
 #include <memory>
@@ -14,7 +13,6 @@
 
 namespace tgc::onnx {
 
-// Read-only bytes: a memory-mapped file, or an owned string.
 class Bytes {
  public:
   static Result<std::shared_ptr<const Bytes>> map_file(const std::string& path);
@@ -36,50 +34,47 @@ enum class Type : int32_t {
   Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64,
   Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4, Float4E2M1
 };
-std::string name_of(Type type);              // returns ONNX's name ("FLOAT16"); "type 99" for unknown types
-// Returns the dtype of a tensor's elements, or nullopt if there is none, as for strings. For a narrow type, this is a
-// wider dtype that represents each element exactly.
+std::string name_of(Type type);              // ONNX's name, such as "FLOAT16"; "type 99" for unknown types
+// Returns the dtype in which elements are kept, a wider one for a narrow type; nullopt if there is none.
 std::optional<DType> dtype_of(Type type);
 Type type_of(DType dtype);                   // the type, not narrow, whose elements have this dtype; else Undefined
-// Returns true for the types of four bits and the 8-bit floats.
+// Returns true for the 4-bit types and the 8-bit floats.
 bool is_narrow_type(Type type);
 
-// The format of a narrow float type.
 struct NarrowFloat {
-  int mantissa, bias;  // number of mantissa bits, and the exponent's bias
-  double max_finite;   // largest finite value
+  int mantissa, bias;  // `mantissa` in bits
+  double max_finite;
   // Which bit patterns are infinity or NaN. Ieee: those with the largest exponent. Nan: those whose bits except the
   // sign are all set are NaN. NegativeZeroIsNan: the bits of -0 are NaN. None: all are finite numbers.
   enum class Special : uint8_t { Ieee, Nan, NegativeZeroIsNan, None } special;
   int num_bits = 8;
 };
-std::optional<NarrowFloat> narrow_float(Type type);  // nullopt if the type is no narrow float
+std::optional<NarrowFloat> narrow_float(Type type);
 
 struct TensorProto {
   std::string name;
   Type type = Type::Undefined;
   std::vector<int64_t> dims;
   std::optional<std::string_view> raw_data = {};
-  std::vector<std::string_view> floats, doubles;  // little-endian bytes of the elements, in chunks
+  std::vector<std::string_view> floats, doubles;  // little-endian bytes, in chunks
   std::vector<int64_t> ints;                      // elements of int32_data, int64_data or uint64_data
   std::vector<std::string_view> strings;
   bool is_external = false;
   std::string location;
   int64_t offset = 0;
   std::optional<int64_t> length = {};
-  std::shared_ptr<const Bytes> file = {};         // owns the bytes to which the string_views refer
-  // Returns the number of elements. Throws Failure for a negative size, and for more than 2^46 elements.
+  std::shared_ptr<const Bytes> file = {};         // owns what the string_views refer to
+  // Throws Failure for a negative size, and for more than 2^46 elements.
   int64_t num_elements() const;
 };
 
-// The content of a conformance case's input or output file: a TensorProto, SequenceProto or OptionalProto.
+// A TensorProto, SequenceProto or OptionalProto.
 struct ValueProto {
   enum class Kind : uint8_t { None, Tensor, Sequence } kind = Kind::None;
   TensorProto tensor;
   std::vector<ValueProto> items;
 };
 
-// TypeProto: a tensor type, or a sequence or optional type.
 struct TypeProto {
   enum class Kind : uint8_t { None, Tensor, Sequence, Optional, Other } kind = Kind::None;
   Type element_type = Type::Undefined;
@@ -114,7 +109,7 @@ struct Attribute {
   std::shared_ptr<TensorProto> t;
   std::shared_ptr<GraphProto> g;
   std::shared_ptr<tgc::onnx::TypeProto> type;
-  std::string reference;  // in a model-local function: the attribute of the calling node that has the value; else empty
+  std::string reference;  // in a model-local function: the attribute of the calling node that has the value
 };
 
 struct NodeProto {
@@ -123,7 +118,7 @@ struct NodeProto {
   std::vector<Attribute> attributes;
 
   const Attribute* attribute(std::string_view name) const;
-  std::string label() const;  // returns "OP 'NAME'", for messages; if unnamed, the first output's name
+  std::string label() const;  // "[DOMAIN.]OP 'NAME'"; an unnamed node has its first output's name
 };
 
 struct GraphProto {
@@ -133,7 +128,6 @@ struct GraphProto {
   std::vector<ValueInfo> inputs, outputs;
 };
 
-// A function that a model defines, and that its nodes call like an op.
 struct FunctionProto {
   std::string name, domain;
   std::vector<std::string> inputs, outputs;
@@ -145,31 +139,30 @@ struct ModelProto {
   int64_t ir_version = 0;
   std::string producer;
   GraphProto graph;
-  std::map<std::string, int64_t> opsets;  // opset version by domain
+  std::map<std::string, int64_t> opsets;
   std::vector<FunctionProto> functions;
-  std::string path;                       // path of the model's file; "" if it was not read from a file
+  std::string path;
 };
 
-// Parse a model or a value from a file or from bytes. The error for malformed data names the byte position.
+// Fail if the file cannot be read, or if the data are malformed.
 Result<ModelProto> read_model_file(const std::string& path);
 Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path = "");
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
 
-// Returns true if the bytes look like the start of a ModelProto.
+// Looks only at the first bytes.
 bool looks_like_model(std::string_view bytes);
 
-// The elements of a tensor in row-major order. The bytes may be unaligned, because they are usually a view of the file.
+// Elements in row-major order, which may be unaligned.
 struct TensorBytes {
   const uint8_t* data = nullptr;
-  size_t size = 0;  // number of bytes
+  size_t size = 0;
   std::shared_ptr<const void> owner = {};
-  bool is_mapped = false;  // true if the bytes are pages of a mapped file
+  bool is_mapped = false;
 };
-// Returns the elements of a tensor. Throws Failure for an unsupported type, for data that do not fit the shape, and for
-// external data that cannot be read or are outside of `folder`, also through symbolic links.
+// Throws Failure if the data cannot be read, do not fit the shape, or are external and outside of `folder`.
 TensorBytes bytes_of(const TensorProto& tensor, const std::string& folder);
 
-// Copies the elements of a tensor into an array. Throws Failure as bytes_of() does.
+// Throws Failure as bytes_of() does.
 Array array_of(const TensorProto& tensor, const std::string& folder = "");
 
 }  // namespace tgc::onnx

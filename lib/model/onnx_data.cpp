@@ -1,4 +1,3 @@
-// Maps files (Bytes), describes ONNX's element types, and reads the elements of tensors.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,8 +56,6 @@ namespace {
 
 using Special = NarrowFloat::Special;
 
-// ONNX's name of a Type and, if elements of the type can be in an Array, their dtype there. The table is indexed by
-// Type.
 struct TypeRow {
   const char* name;
   std::optional<DType> dtype = {};
@@ -90,7 +87,6 @@ constexpr TypeRow kTypes[] = {
     {"INT4", dtypes::int8},
     {"FLOAT4E2M1", dtypes::float16, NarrowFloat{1, 1, 6, Special::None, 4}}};
 
-// Returns the number that `bits` represents in the format `f`.
 double narrow_float_value(const NarrowFloat& f, int bits) {
   int sign = bits >> (f.num_bits - 1), rest = bits & ((1 << (f.num_bits - 1)) - 1), exponent = rest >> f.mantissa,
       fraction = rest & ((1 << f.mantissa) - 1), most = (1 << (f.num_bits - 1 - f.mantissa)) - 1;
@@ -137,8 +133,7 @@ int64_t TensorProto::num_elements() const {
 
 namespace {
 
-// Returns the path of external data. Throws Failure if the path is absolute, leads out of the model's folder (with
-// symbolic links resolved), or names a folder, FIFO or device.
+// Throws Failure for a path that is absolute or, with symbolic links resolved, outside of the model's folder.
 std::string external_path(const TensorProto& t, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -157,7 +152,7 @@ std::string external_path(const TensorProto& t, const std::string& folder) {
   return at.string();
 }
 
-// Maps an external file. The mapping lives as long as a tensor uses it.
+// Maps a file once per thread, while a tensor uses it.
 std::shared_ptr<const Bytes> external_file(const std::string& path) {
   static thread_local std::map<std::string, std::weak_ptr<const Bytes>> open;
   if (auto bytes = open[path].lock()) return bytes;
@@ -176,15 +171,13 @@ void append(std::string& out, const std::vector<From>& values) {
 
 bool is_four_bits(Type type) { return type >= Type::UInt4 && type <= Type::Float4E2M1; }
 
-// Returns the number of bytes that a tensor's elements take in a file. Two four-bit elements share a byte.
 size_t bytes_in_file(const TensorProto& t) {
   auto count = size_t(t.num_elements());
   if (is_four_bits(t.type)) return (count + 1) / 2;
   return is_narrow_type(t.type) ? count : count * size_t(dtype_of(t.type)->itemsize());
 }
 
-// Converts the elements of a tensor of a narrow type from their form in a file to the wider dtype (dtype_of). Two
-// four-bit elements share a byte: the first one is in its low bits.
+// Of two four-bit elements in a byte, the first one is in the low bits.
 std::shared_ptr<std::string> widened(const TensorProto& t, std::string_view packed) {
   auto out = std::make_shared<std::string>();
   auto format = narrow_float(t.type);
@@ -196,8 +189,7 @@ std::shared_ptr<std::string> widened(const TensorProto& t, std::string_view pack
   return out;
 }
 
-// Returns the elements of the typed fields (float_data, int32_data, ...) as bytes. int32_data has integers of at most
-// 32 bits, and the bits of floats of at most 16 bits.
+// int32_data also has the bits of floats of at most 16 bits.
 std::string typed_data(const TensorProto& t, DType dtype) {
   std::string out;
   for (auto chunk : t.floats) out += chunk;

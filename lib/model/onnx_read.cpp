@@ -1,4 +1,4 @@
-// Parses ONNX messages. Field numbers are those of onnx.proto3.
+// Field numbers are those of onnx.proto3.
 #include <algorithm>
 
 #include "lib/model/onnx.h"
@@ -7,7 +7,7 @@
 namespace tgc::onnx {
 namespace {
 
-constexpr int kMaxDepth = 64;  // maximum nesting of graphs, sequences and types
+constexpr int kMaxDepth = 64;
 
 class Reader {
  public:
@@ -253,7 +253,6 @@ class Reader {
   int nesting_depth_ = 0;
 };
 
-// Calls `read` with a Reader of `bytes`, and returns the result. Adds the file name `path` to errors.
 template <class Read>
 auto read_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path, Read read) {
   auto out = catch_failures([&] {
@@ -291,7 +290,7 @@ Result<ValueProto> read_value(const std::string& path, const TypeProto& type) {
 }
 
 bool looks_like_model(std::string_view bytes) {
-  // A model begins with the field ir_version, a small number, and then one of the fields that may follow it.
+  // Models usually begin with the field ir_version, a small number.
   return bytes.size() > 4 && bytes[0] == 8 && uint8_t(bytes[1]) < 64 &&
          (bytes[2] == 0x12 || bytes[2] == 0x3A || bytes[2] == 0x42 || bytes[2] == 0x1A || bytes[2] == 0x22);
 }

@@ -159,8 +159,6 @@ DType OpCall::dtype_of(int64_t type) const {
   return *d;
 }
 
-// ---- the table ------------------------------------------------------------------------------------------------------
-
 bool OpDef::has_attribute(std::string_view attribute) const {
   for (std::string_view rest = attributes; !rest.empty();) {
     auto end = std::min(rest.find(' '), rest.size());
@@ -194,8 +192,6 @@ const OpDef* find_op(std::string_view domain, std::string_view name, int64_t ver
   return best;
 }
 
-// ---- conversion to narrow types
-
 Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate) {
   using Special = onnx::NarrowFloat::Special;
   auto format = onnx::narrow_float(type);
@@ -205,8 +201,7 @@ Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate) {
     return (type == onnx::Type::Int4 ? (low + 8).bitwise_and(low.number(15)) - 8 : low.bitwise_and(low.number(15)))
         .cast(dtype);
   }
-  // `step` is the distance between neighbouring numbers of the narrow format at x, a power of two. Its bits as a
-  // float32 are computed from the exponent's bits of x.
+  // `step` is the distance between neighbouring numbers of the narrow format at x, a power of two.
   Tensor wide = x.cast(dtypes::float32);
   auto bitcast = [](const Tensor& t, DType to) { return Tensor(t.graph().node(Op::BITCAST, to, t.uop())); };
   Tensor bits = bitcast(wide, dtypes::int32), exponent = bits.bitwise_and(bits.number(0x7F800000));

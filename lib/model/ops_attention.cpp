@@ -1,4 +1,3 @@
-// Attention and rotary position embedding of ai.onnx 23.
 #include <cmath>
 
 #include "lib/model/op.h"
@@ -6,7 +5,7 @@
 namespace tgc {
 namespace {
 
-// Pads the last axis of `mask` to `keys` elements. The added elements exclude their keys (false or -inf).
+// The added elements (false or -inf) exclude their keys.
 Tensor padded_mask(const Tensor& mask, int64_t keys) {
   int64_t missing = keys - mask.size(-1);
   if (missing < 0 || mask.ndim() > 4) throw Failure("its mask does not fit its keys");
@@ -14,8 +13,7 @@ Tensor padded_mask(const Tensor& mask, int64_t keys) {
   return missing == 0 ? mask : mask.pad_axis(-1, 0, missing, Const(-HUGE_VAL));
 }
 
-// Returns a tensor that is true for the keys that a query may use; None if it may use all. Ignores a `mask` of numbers.
-// With is_causal, query i may use the `past` keys of the cache, and the keys up to i.
+// True for the keys that a query may use; None if it may use all. Ignores a `mask` of numbers.
 Tensor attention_mask(OpCall& c, const Tensor& mask, int64_t queries, int64_t keys, int64_t past) {
   Tensor out;
   if (mask && dtypes::is_bool(mask.dtype())) out = padded_mask(mask, keys);
@@ -24,7 +22,7 @@ Tensor attention_mask(OpCall& c, const Tensor& mask, int64_t queries, int64_t ke
   return out ? out & causal : causal;
 }
 
-// Returns a matrix product. Floats of two bytes are multiplied and summed in float32, and then rounded.
+// Computes in float32 or a wider dtype.
 Tensor product_of(const Tensor& a, const Tensor& b) {
   DType wide = least_upper_dtype({a.dtype(), dtypes::float32});
   return a.cast(wide).matmul(b.cast(wide)).cast(a.dtype());
@@ -77,7 +75,7 @@ Values attention(OpCall& c) {
   return {y, present_key, present_value, shown};
 }
 
-// Rotates pairs of elements of each head by an angle. Inputs 1 and 2 have the cosines and sines for each position.
+// Inputs 1 and 2 have the cosines and sines for each position.
 Values rotary_embedding(OpCall& c) {
   Tensor x = c.tensor(0), cos = c.tensor(1), sin = c.tensor(2);
   Ints own = x.shape();

@@ -1,4 +1,3 @@
-// Ops of the com.microsoft domain that exporters of transformer models use.
 #include <cmath>
 
 #include "lib/model/op.h"
@@ -15,7 +14,7 @@ Values fast_gelu(OpCall& c) {
   return {(c.has_input(1) ? x + c.tensor(1) : x).gelu()};
 }
 
-// Normalizes the sum of two tensors and an optional bias over its last axis. The fourth output is the sum.
+// The fourth output is the sum that is normalized.
 Values skip_layer_normalization(OpCall& c) {
   Tensor sum = c.tensor(0) + c.tensor(1);
   if (c.has_input(4)) sum = sum + c.tensor(4);
@@ -23,7 +22,6 @@ Values skip_layer_normalization(OpCall& c) {
   return {c.has_input(3) ? y + c.tensor(3) : y, Value(), Value(), sum};
 }
 
-// Sums the embeddings of words, positions and segments and normalizes the sum.
 Values embed_layer_normalization(OpCall& c) {
   if (c.has_input(7) || c.attr_int("mask_index_type", 0)) throw Failure("a mask is not supported");
   Tensor ids = c.tensor(0), words = c.tensor(2), places = c.tensor(3);
@@ -41,8 +39,8 @@ Values embed_layer_normalization(OpCall& c) {
   return {y, Value(), sum};
 }
 
-// Returns a mask with four axes that is true for the keys that attention may use. `mask` has 2 to 4 axes, or it is a
-// vector: the number of keys of each batch, or the ends of the batches' ranges of keys, followed by the begins.
+// True for the keys that attention may use. A vector `mask` has the number of keys of each batch, or the ends of the
+// batches' ranges, followed by the begins.
 Tensor key_mask(OpCall& c, const Tensor& mask, int64_t batch, int64_t keys) {
   Tensor out;
   if (mask.ndim() > 1) {

@@ -1,5 +1,3 @@
-// Control flow, sequences and optionals. Loops are unrolled: their trip counts and conditions are computed while the
-// graph is built.
 #include <algorithm>
 
 #include "lib/model/model.h"
@@ -7,7 +5,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxTrips = 100000;  // maximum number of iterations of a Loop
+constexpr int64_t kMaxTrips = 100000;
 
 bool same_kind(const Values& a, const Values& b) {
   for (size_t i = 0; i < a.size(); i++) {
@@ -73,8 +71,6 @@ Values loop(OpCall& c) {
   return carried;
 }
 
-// The layout of a Scan: the numbers of state values, which each step passes to the next one, of scanned inputs (sliced
-// along in_axes) and of outputs (stacked along out_axes).
 struct ScanSpec {
   size_t state, scans, outputs;
   Ints in_axes, out_axes, in_reverse, out_reverse;
@@ -106,7 +102,7 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
 
 Values scan(OpCall& c) {
   auto& body = c.attr_graph("body");
-  // index of the first state; before opset 9, input 0 is the sequence lengths
+  // before opset 9, input 0 is the sequence lengths
   size_t first = c.opset_version() < 9 ? 1 : 0;
   ScanSpec s;
   s.scans = size_t(c.attr_int("num_scan_inputs"));
@@ -141,8 +137,6 @@ Values scan(OpCall& c) {
   for (auto& list : batches) out.push_back(Tensor::stack(list));
   return out;
 }
-
-// ---- sequences
 
 int64_t position(OpCall& c, size_t input, int64_t size, bool end_too) {
   if (!c.has_input(input)) return end_too ? size : size - 1;
@@ -215,8 +209,6 @@ Values sequence_map(OpCall& c) {
   for (auto& items : collected) out.push_back(Value::sequence(items));
   return out;
 }
-
-// ---- optionals
 
 Values optional_has_element(OpCall& c) { return {Tensor::constant(c.graph(), c.has_input(0), dtypes::bool_)}; }
 

@@ -1,12 +1,10 @@
-// Ops that gather elements at indices, and that scatter elements to indices.
-
 #include "lib/model/model.h"
 #include "lib/model/realize.h"
 
 namespace tgc {
 namespace {
 
-// Replaces negative indices, which count from the end of an axis of size `n`, by the indices of the same elements.
+// Negative indices count from the end of an axis of size `n`.
 Tensor wrapped(const Tensor& indices, int64_t n) {
   return indices.lt(Const(0)).where(Const(n), Const(0)).cast(indices.dtype()) + indices;
 }
@@ -15,7 +13,7 @@ Values gather(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
   c.check_range(1, -n, n - 1, "index");
-  // If the indices are few and their values are known, concatenate slices of x.
+  // few, known indices: concatenate slices of x
   if (indices.numel() > 0 && indices.numel() < 9 && c.builder().is_known(indices)) {
     Ints own = x.shape();
     Ints to = concat({Ints(own.begin(), own.begin() + axis), indices.shape(), Ints(own.begin() + axis + 1, own.end())});
@@ -40,8 +38,7 @@ Values gather_elements(OpCall& c) {
   return {x.gather(axis, wrapped(c.tensor(1), x.size(axis)))};
 }
 
-// Input 1 has index tuples. If their values are known without a kernel, checks them against the sizes of the axes of
-// `x` from `first` on. Throws Failure if an index is out of range.
+// Checks known index tuples of input 1 against the axes of `x` from `first` on.
 void check_tuples(OpCall& c, const Tensor& x, int64_t first) {
   auto values = available_value(c.tensor(1));
   if (!values) return;
@@ -54,7 +51,6 @@ void check_tuples(OpCall& c, const Tensor& x, int64_t first) {
   }
 }
 
-// `indices` has index tuples along its last axis. Returns an index tensor for each element of the tuples.
 std::vector<Tensor::Index> index_columns(const Tensor& indices) {
   std::vector<Tensor::Index> out;
   for (auto& column : indices.split_by(1, -1)) out.push_back(column.squeeze(-1));
@@ -82,7 +78,7 @@ Values gather_nd(OpCall& c) {
                             Ints(ys.begin() + indices.ndim() - 1, ys.end())}))};
 }
 
-// Returns tinygrad's name of the reduction that the node's attribute names; "" for "none".
+// Returns tinygrad's name of the attribute's reduction; "" for "none".
 std::string_view reduction_of(OpCall& c) {
   static const std::map<std::string, std::string_view> kNames{
       {"none", ""}, {"add", "sum"}, {"mul", "prod"}, {"min", "amin"}, {"max", "amax"}};

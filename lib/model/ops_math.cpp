@@ -1,4 +1,3 @@
-// Elementwise ops: arithmetic, trigonometry, activations, comparisons, logic, casts.
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -8,14 +7,13 @@
 namespace tgc {
 namespace {
 
-// Returns f(x). Computes f in float32 if x has a smaller float dtype, because several roundings would lose precision.
+// Computes in float32 if x has a smaller float dtype, because several roundings would lose precision.
 template <class F>
 Tensor in_float32(const Tensor& x, F f) {
   bool narrow = x.is_floating_point() && x.dtype().itemsize() < 4;
   return narrow ? f(x.cast(dtypes::float32)) : f(x);
 }
 
-// Returns f of the node's first input, in the dtype of this input.
 template <class F>
 Tensor same(OpCall& c, F f) {
   return in_float32(c.tensor(0), f).cast(c.tensor(0).dtype());
@@ -32,7 +30,6 @@ Values binary(OpCall& c) {
   return {(c.tensor(0).*F)(c.tensor(1))};
 }
 
-// Folds all inputs with the binary method F, from left to right.
 template <Tensor (Tensor::*F)(Tensor) const>
 Values fold(OpCall& c) {
   Tensor out;
@@ -40,8 +37,7 @@ Values fold(OpCall& c) {
   return {out};
 }
 
-// Returns the second operand y. Before opset 7, the attribute `axis` names the axis of x with which the first axis of y
-// is aligned for broadcasting.
+// Before opset 7, the attribute `axis` aligns the first axis of the second operand with an axis of the first.
 Tensor legacy_operand(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (c.attr_int("broadcast", 0) == 0 || !c.attr("axis")) return y;
@@ -52,14 +48,12 @@ Tensor legacy_operand(OpCall& c) {
 
 Tensor pow_of(Tensor x, Tensor y) {
   if (x.is_floating_point()) return x.pow(y.cast(x.dtype()));
-  // Compute integer powers in double precision, which has 53 bits, and truncate fractions. A result very near to an
-  // integer is taken as this integer, because pow() rounds.
+  // A result very near to an integer is taken as this integer, because pow() rounds.
   Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64)), near = p.round();
   return ((p - near).abs().le(near.abs() * 0x1p-40).where(near, p.trunc())).cast(x.dtype());
 }
 
-// Returns the remainder with the sign of x (fmod) or of y. A quotient of floats may be rounded up to an integer, which
-// makes the remainder wrong by one divisor: one more step corrects the remainder.
+// A quotient of floats may be rounded up to an integer, so one more step corrects the remainder.
 Tensor mod_of(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   bool fmod = c.attr_flag("fmod", false);
@@ -90,9 +84,6 @@ Tensor shift(OpCall& c) {
   return power.eq(Const(0)).where(Const(0), x.idiv(power.maximum(Const(1))));
 }
 
-// ---- casts, and the slope of PRelu. A cast from or to strings is computed while the graph is built, so its input
-// must have known values.
-
 double number_of(const std::string& text) {
   char* end = nullptr;
   double v = std::strtod(text.c_str(), &end);
@@ -100,8 +91,7 @@ double number_of(const std::string& text) {
   return v;
 }
 
-// Returns element `i` of `a` as text, in numpy's format. A float has the fewest digits from which it can be read back,
-// as a float64 if it is one, else as a float32.
+// A float has the fewest digits with which it can be read back, as a float32 unless it is a float64.
 std::string text_of(const Array& a, int64_t i) {
   double v = element_as_double(a, i);
   if (!dtypes::is_float(a.dtype())) return element_text(a, i);
@@ -149,7 +139,6 @@ Tensor prelu_slope(const Tensor& x, Tensor slope) {
 std::span<const OpDef> math_ops() {
   // clang-format off
   static const OpDef kOps[] = {
-    // ---- arithmetic, exponentials, rounding, minimum and maximum
     {"Add", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) + legacy_operand(c)}; }},
     {"Sub", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) - legacy_operand(c)}; }},
     {"Mul", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) * legacy_operand(c)}; }},
@@ -171,7 +160,6 @@ std::span<const OpDef> math_ops() {
     {"Min", 1, "consumed_inputs", fold<&Tensor::minimum>},
     {"Sum", 1, "consumed_inputs", fold<&Tensor::add>},
     {"Mean", 1, "consumed_inputs", [](OpCall& c) -> Values { return {fold<&Tensor::add>(c)[0].tensor() / Const(int64_t(c.num_inputs()))}; }},
-    // ---- trigonometry, and Erf
     {"Sin", 7, "", unary<&Tensor::sin>},
     {"Cos", 7, "", unary<&Tensor::cos>},
     {"Tan", 7, "", unary<&Tensor::tan>},
@@ -185,7 +173,6 @@ std::span<const OpDef> math_ops() {
     {"Acosh", 9, "", unary<&Tensor::acosh>},
     {"Atanh", 9, "", unary<&Tensor::atanh>},
     {"Erf", 9, "", unary<&Tensor::erf>},
-    // ---- activations, and Clip
     {"Relu", 1, "consumed_inputs", unary<&Tensor::relu>},
     {"Sigmoid", 1, "consumed_inputs", unary<&Tensor::sigmoid>},
     {"HardSwish", 14, "", unary<&Tensor::hardswish>},
@@ -230,7 +217,6 @@ std::span<const OpDef> math_ops() {
        return {low || high ? c.tensor(0).clamp(low, high) : c.tensor(0)};
      }},
     {"Clip", 11, "", [](OpCall& c) -> Values { return {c.tensor(0).clamp(c.tensor_or_none(1), c.tensor_or_none(2))}; }},
-    // ---- comparisons
     {"Less", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).lt(legacy_operand(c))}; }},
     {"LessOrEqual", 12, "", [](OpCall& c) -> Values { return {c.tensor(0).le(c.tensor(1))}; }},
     {"Greater", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).gt(legacy_operand(c))}; }},
@@ -239,7 +225,6 @@ std::span<const OpDef> math_ops() {
     {"IsNaN", 9, "", unary<&Tensor::isnan>},
     {"IsInf", 10, "detect_negative detect_positive",
      [](OpCall& c) -> Values { return {c.tensor(0).isinf(c.attr_flag("detect_positive", true), c.attr_flag("detect_negative", true))}; }},
-    // ---- logic, bits, and Where
     {"Not", 1, "", unary<&Tensor::logical_not>},
     {"And", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c)).where(c.tensor(0), Const(false))}; }},
     {"Or", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c)).where(c.tensor(0), Const(true))}; }},
@@ -250,7 +235,6 @@ std::span<const OpDef> math_ops() {
     {"BitwiseNot", 18, "", unary<&Tensor::bitwise_not>},
     {"BitShift", 11, "direction", [](OpCall& c) -> Values { return {shift(c)}; }},
     {"Where", 9, "", [](OpCall& c) -> Values { return {c.tensor(0).where(c.tensor(1), c.tensor(2))}; }},
-    // ---- casts
     {"Cast", 6, "to saturate", [](OpCall& c) -> Values { return cast_to(c, onnx::Type(int32_t(c.attr_int("to")))); }},
     {"CastLike", 15, "saturate", [](OpCall& c) -> Values { return cast_to(c, c.type(1)); }},
   };

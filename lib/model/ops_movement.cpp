@@ -1,4 +1,3 @@
-// Ops that create, reshape, join, slice, pad, reorder and mask tensors.
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// Returns a list of integers that is an attribute in old opsets and an input in newer ones; nullopt if it is missing.
+// The list is an attribute in old opsets, and an input in newer ones.
 std::optional<Ints> list_of(OpCall& c, std::string_view attribute, size_t input) {
   if (c.attr(attribute)) return c.attr_ints(attribute);
   return c.ints_or_none(input);
@@ -18,8 +17,6 @@ Ints reversed_axes(int64_t rank) {
   std::iota(out.rbegin(), out.rend(), 0);
   return out;
 }
-
-// ---- new tensors
 
 Values constant(OpCall& c) {
   Graph& g = c.graph();
@@ -64,8 +61,6 @@ Values shape(OpCall& c) {
   int64_t start = place(c.attr_int("start", 0)), end = std::max(start, place(c.attr_int("end", rank)));
   return {Tensor::from_values(c.graph(), Ints(own.begin() + start, own.begin() + end))};
 }
-
-// ---- shapes
 
 Values reshape(OpCall& c) {
   Tensor x = c.tensor(0);
@@ -130,8 +125,6 @@ Values tile(OpCall& c) {
   int64_t times = c.integer(1);
   return {x.repeat(vector_shape(x.ndim(), x.resolve_dim(c.integer(2)), times))};
 }
-
-// ---- slices and padding
 
 Values slice(OpCall& c) {
   Tensor x = c.tensor(0);
@@ -201,8 +194,6 @@ Values center_crop_pad(OpCall& c) {
   return {x.shrink(cut).pad(padding)};
 }
 
-// ---- blocks of images, reversed sequences, triangles
-
 Tensor image(OpCall& c) {
   Tensor x = c.tensor(0);
   if (x.ndim() != 4) throw Failure("its input has " + std::to_string(x.ndim()) + " axes, four are needed");
@@ -230,7 +221,6 @@ Values space_to_depth(OpCall& c) {
   return {x.reshape({n, ch, h / b, b, w / b, b}).permute({0, 3, 5, 1, 2, 4}).reshape({n, ch * b * b, h / b, w / b})};
 }
 
-// Reverses the first lengths[b] elements along the time axis of each batch b.
 Values reverse_sequence(OpCall& c) {
   Tensor x = c.tensor(0), lengths = c.tensor(1);
   int64_t batch = x.resolve_dim(c.attr_int("batch_axis", 1)), time = x.resolve_dim(c.attr_int("time_axis", 0));

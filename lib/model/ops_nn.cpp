@@ -1,4 +1,3 @@
-// Convolution, pooling, Col2Im, matrix products, determinants, normalization, dropout and loss functions.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -19,8 +18,7 @@ Ints last_axis_first(const Ints& pads) {
   return out;
 }
 
-// Splits the total padding of each axis into ONNX pads. Of an odd total, SAME_UPPER puts the larger part after the
-// axis, every other mode before it.
+// Of an odd total, SAME_UPPER puts the larger part after the axis, other modes before it.
 Ints auto_pad(const Ints& total, const std::string& mode) {
   Ints out;
   for (int64_t p : total) out.push_back(mode == "SAME_UPPER" ? p / 2 : p - p / 2);
@@ -37,9 +35,8 @@ std::string auto_pad_mode(OpCall& c) {
   return c.attr_choice("auto_pad", "NOTSET", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""});
 }
 
-// The sliding windows of a convolution or pooling node.
 struct Window {
-  Ints kernel, stride, dilation, pads;  // `pads` has the padding before and after each axis, the last axis first
+  Ints kernel, stride, dilation, pads;  // `pads`: before and after each axis, last axis first
 
   Window(OpCall& c, const Tensor& x, const Ints& kernel_shape) : kernel(kernel_shape) {
     size_t n = kernel.size();
@@ -69,7 +66,7 @@ struct Window {
     pads = last_axis_first(given);
   }
 
-  // Throws Failure if a window can consist of padding only, which has no average or maximum.
+  // A window of padding only has no average or maximum.
   void refuse_empty_windows() const {
     for (size_t i = 0; i < pads.size(); i++) {
       size_t d = kernel.size() - 1 - i / 2;
@@ -152,7 +149,7 @@ Values max_pool(OpCall& c) {
   if (c.num_outputs() < 2) return {values};
   Ints xs = x.shape(), spatial(xs.begin() + 2, xs.end());
   indices = indices.cast(dtypes::int64);
-  if (c.attr_flag("storage_order", false)) {  // convert the indices to column-major order
+  if (c.attr_flag("storage_order", false)) {
     Tensor columns = indices.zeros_like();
     int64_t from = product(spatial), to = 1;
     for (int64_t size : spatial) {
@@ -203,7 +200,6 @@ Values max_unpool(OpCall& c) {
   Tensor in_plane = indices % Const(product(plane));
   Tensor y = x.max_unpool2d(in_plane, plane);
   if (out_plane == plane) return {y};
-  // The requested output shape differs from the inferred one, so convert the indices to its row lengths.
   Tensor moved = in_plane.zeros_like();
   int64_t from = product(plane), at = product(out_plane);
   Tensor rest = in_plane;
@@ -223,8 +219,7 @@ Values global_lp_pool(OpCall& c) {
   return {x.abs().pow(Const(p)).sum(spatial_axes(x), true).pow(Const(1 / p))};
 }
 
-// Col2Im, the inverse of im2col: each column of the input is a block of the image; adds each block to the image at its
-// position. Computed as a transposed convolution in which each element of the kernel has its own channel.
+// A transposed convolution in which each element of the kernel has its own channel.
 Values col2im(OpCall& c) {
   Tensor x = c.tensor(0);
   Ints image = c.ints(1), block = c.ints(2);
@@ -253,8 +248,6 @@ Values col2im(OpCall& c) {
               .conv_transpose2d(weights, {}, channels, stride, dilation, last_axis_first(pads), extra)};
 }
 
-// ---- products and determinants
-
 Values gemm(OpCall& c) {
   Tensor a = c.tensor(0), b = c.tensor(1);
   if (a.ndim() != 2 || b.ndim() != 2)
@@ -275,7 +268,7 @@ Values einsum(OpCall& c) {
   return {Tensor::einsum(c.attr_string("equation", ""), c.tensors())};
 }
 
-// Returns the determinants of n x n matrices, by Laplace expansion along the first row.
+// Laplace expansion along the first row.
 Tensor determinant(const Tensor& x, int64_t n) {
   if (n == 1) return x.slice_axis(-1, {0, 1}).slice_axis(-2, {0, 1}).squeeze(-1).squeeze(-1);
   Tensor out;
@@ -297,8 +290,6 @@ Values det(OpCall& c) {
   if (n == 0 || x.size(-2) != n || n > 6) throw Failure("determinants of square matrices up to 6 by 6 are supported");
   return {determinant(x, n)};
 }
-
-// ---- normalization
 
 Values batch_normalization(OpCall& c) {
   Tensor x = c.tensor(0), scale = c.tensor(1), bias = c.tensor(2), mean = c.tensor(3), var = c.tensor(4);
@@ -423,12 +414,9 @@ std::span<const OpDef> nn_ops() {
   return kOps;
 }
 
-// ---- loss functions
-
 namespace {
 
-// Returns the negative log likelihood loss (tensor.py:nll_loss). A label equal to the attribute ignore_index has weight
-// 0, and need not be the number of a class.
+// tensor.py:nll_loss. A label equal to ignore_index has weight 0, and need not be a class.
 Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const Tensor& weight) {
   if (labels.ndim() < 1 || log_probabilities.ndim() != labels.ndim() + 1)
     throw Failure("its labels do not fit its scores");

@@ -1,4 +1,3 @@
-// Ops that quantize numbers with a scale and a zero point, dequantize them, or compute with quantized integers.
 #include "lib/model/op.h"
 #include "lib/model/realize.h"
 
@@ -7,8 +6,7 @@ namespace {
 
 Tensor clamp_cast(const Tensor& x, DType to) { return x.clamp(dtypes::min(to), dtypes::max(to)).cast(to); }
 
-// Broadcasts a scale or a zero point to the shape of a tensor. The scale or zero point has one value, one value for
-// each slice along `axis`, or one value for each block of `block` slices.
+// Broadcasts one value, one for each slice along `axis`, or one for each block of `block` elements along `axis`.
 struct Spread {
   Ints shape;
   int64_t axis, block;
@@ -36,17 +34,15 @@ struct Spread {
   }
 };
 
-// Returns x / y, rounded from a quotient in double precision. tinygrad divides by multiplying with the reciprocal,
-// which can be wrong by one unit in the last place, so that a quotient halfway between two integers is rounded to the
-// wrong one. On METAL and WEBGPU, which have no doubles, returns tinygrad's division.
+// Divides in double precision: tinygrad's product with the reciprocal may round halfway cases to the wrong integer.
+// METAL and WEBGPU have no doubles.
 Tensor quotient(const Tensor& x, const Tensor& y) {
   const std::string& device = tensor_state(x.graph()).device;
   if (device == "METAL" || device == "WEBGPU") return x / y;
   return (x.cast(dtypes::float64) / y.cast(dtypes::float64)).cast(least_upper_dtype({x.dtype(), y.dtype()}));
 }
 
-// Converts `steps`, values that were divided by the scale, to `to`: rounds to integers (ties to even), adds the zero
-// point (may be None), and clamps.
+// Ties go to even. `zero` may be None.
 Tensor quantized(const Tensor& steps, const Tensor& zero, onnx::Type to) {
   Tensor y = steps.cast(dtypes::float32).round();
   if (zero) y = y + zero.cast(dtypes::float32);
@@ -90,8 +86,7 @@ Values dequantize_linear(OpCall& c) {
   return {(steps * spread(scale)).cast(to)};
 }
 
-// Quantizes to UINT8, with a scale and a zero point with which 8 bits represent the range of all values and 0. Returns
-// the quantized tensor, the scale and the zero point.
+// The quantized range includes 0.
 Values dynamic_quantize_linear(OpCall& c) {
   Tensor x = c.tensor(0), low = x.min().minimum(Const(0));
   Tensor range = x.max().maximum(Const(0)) - low;
@@ -100,15 +95,12 @@ Values dynamic_quantize_linear(OpCall& c) {
   return {quantized(quotient(x, scale), zero, onnx::Type::UInt8), scale, zero};
 }
 
-// ---- integer products
-
 Tensor centered(OpCall& c, size_t input, std::optional<size_t> zero) {
   Tensor x = c.tensor(input).cast(dtypes::int32);
   return zero && c.has_input(*zero) ? x - c.tensor(*zero).cast(dtypes::int32) : x;
 }
 
-// Return `v` reshaped so that it broadcasts. `v` has one value, or one for each row of a matrix (per_row) or for each
-// slice of `like` along `axis` (per_channel).
+// `v` has one value, or one for each row of a matrix.
 Tensor per_row(const Tensor& v) {
   if (v.numel() == 1) return v.reshape({});
   return v.ndim() == 1 ? v.unsqueeze(-1) : v;
@@ -137,9 +129,8 @@ Values matmul_integer(OpCall& c) {
   return {a.matmul(centered(c, 1, 3))};
 }
 
-// Converts integers with the scale `scale` to the output's scale and zero point. Divides the scales first, as
-// onnxruntime and onnx's reference evaluator do, because the order of roundings decides results halfway between two
-// integers.
+// Divides the scales first, as onnxruntime and onnx's reference evaluator do: the order of roundings decides halfway
+// cases.
 Tensor requantize(const Tensor& x, const Tensor& scale, const Tensor& out_scale, const Tensor& out_zero) {
   return quantized(x.cast(dtypes::float32) * quotient(scale, out_scale), out_zero, onnx::type_of(out_zero.dtype()));
 }
@@ -156,8 +147,6 @@ Values qlinear_matmul(OpCall& c) {
   Tensor y = minus_rows(centered(c, 0, {}), c.tensor(2).cast(dtypes::int32)).matmul(centered(c, 3, 5));
   return {requantize(y, per_row(c.tensor(1)) * c.tensor(4), per_row(c.tensor(6)), per_row(c.tensor(7)))};
 }
-
-// ---- com.microsoft
 
 Values qlinear_add(OpCall& c) {
   Tensor sum = centered(c, 0, 2) * c.tensor(1) + centered(c, 3, 5) * c.tensor(4), zero = c.tensor(7);

@@ -1,4 +1,3 @@
-// Recurrent layers RNN, GRU and LSTM, unrolled over the sequence; forward, reverse or bidirectional.
 #include <algorithm>
 
 #include "lib/model/op.h"
@@ -12,7 +11,6 @@ std::string lower_case(std::string_view name) {
   return out;
 }
 
-// Applies an ONNX activation function, given by its lower-case name, with its optional parameters.
 Tensor activate(const std::string& name, std::optional<double> alpha, std::optional<double> beta, const Tensor& x) {
   if (name == "tanh") return x.tanh();
   if (name == "sigmoid") return x.sigmoid();
@@ -28,9 +26,8 @@ Tensor activate(const std::string& name, std::optional<double> alpha, std::optio
   throw Failure("no activation is called '" + name + "'");
 }
 
-// Builds a recurrent layer of one of the three cell types. The node's first inputs are X, W, R, B, sequence_lens and
-// initial_h. The weights W and R have a block of rows for each of the `gates` gates. `usual` are the default
-// activations.
+// The node's first inputs are X, W, R, B, sequence_lens and initial_h. W and R have a block of rows for each gate.
+// `usual` are the default activations.
 class Recurrent {
  public:
   Recurrent(OpCall& c, int64_t gates, std::vector<std::string> usual) : c_(c), gates_(gates), usual_(std::move(usual)) {
@@ -55,8 +52,7 @@ class Recurrent {
     if (all) lengths_.clear();
   }
 
-  // Unrolls the layer, and returns the node's outputs. cell(step, state) returns the next `states` state tensors, of
-  // which the first is the output of the step.
+  // cell(step, state) returns the next `states` state tensors, of which the first is the output of the step.
   template <class Cell>
   Values run(size_t states, Cell cell) {
     std::vector<Tensors> outputs(static_cast<size_t>(steps_)), last(states);
@@ -87,7 +83,6 @@ class Recurrent {
     return out;
   }
 
-  // One time step in one direction, with its input x, and the weights and biases of all gates.
   struct Step {
     Recurrent& net;
     Tensor x, w, r, b;
@@ -98,7 +93,6 @@ class Recurrent {
     Tensor both(const Tensor& h, int64_t gate) const { return input(gate) + recurrent(h, gate); }
     Tensor f(size_t which, const Tensor& v) const { return net.activation(which, net.clipped(v)); }
     Tensor unclipped(size_t which, const Tensor& v) const { return net.activation(which, v); }
-    // Returns the part for gate `which` of the node's input number `input`.
     Tensor block(size_t input, int64_t which) const { return rows(net.part(input), which); }
 
    private:
@@ -111,7 +105,7 @@ class Recurrent {
  private:
   friend struct Step;
 
-  // Returns the slice of an input for the current direction.
+  // Returns the slice for the current direction.
   Tensor part(size_t input) const {
     Tensor t = c_.tensor(input);
     if (t.size(0) != directions_)
@@ -131,7 +125,7 @@ class Recurrent {
     return out;
   }
 
-  // For sequences that have ended before step `t`, sets the state to that before the step, and the output to 0.
+  // Sequences that have ended before step `t` keep their state; their output is 0.
   void hold_finished(int64_t t, const Tensors& before, Tensors& after, Tensor& output) const {
     Ints running;
     for (int64_t n : lengths_) running.push_back(t < n);
@@ -150,7 +144,7 @@ class Recurrent {
     size_t at = names ? size_t(direction_) * usual_.size() + which : which;
     if (names && at >= names->strings.size())
       throw Failure("it names " + std::to_string(names->strings.size()) + " activations");
-    // The attribute has elements only for activations with this parameter (`takers`), so count only these.
+    // The attribute has elements only for activations with this parameter (`takers`).
     auto parameter = [&](std::string_view attribute, std::initializer_list<std::string_view> takers) {
       const onnx::Attribute* list = c_.attr(attribute);
       size_t index = 0;
@@ -170,7 +164,7 @@ class Recurrent {
   int64_t directions_ = 1, direction_ = 0, steps_ = 0, batch_ = 0, hidden_ = 0;
   bool reverse_first_ = false, batch_first_ = false;
   Tensor x_;
-  Ints lengths_;  // length of each sequence; empty if all have the full length
+  Ints lengths_;  // empty if all have the full length
 };
 
 using Step = Recurrent::Step;
@@ -181,7 +175,7 @@ Values rnn(OpCall& c) {
   });
 }
 
-// GRU. The weights have one block of rows for each of the gates update, reset and hidden, in that order.
+// The gates of the weights are update, reset and hidden.
 Values gru(OpCall& c) {
   bool reset_after = c.attr_flag("linear_before_reset", false);
   return Recurrent(c, 3, {"sigmoid", "tanh"}).run(1, [&](const Step& s, const Tensors& state) -> Tensors {
@@ -193,7 +187,7 @@ Values gru(OpCall& c) {
   });
 }
 
-// LSTM. The weights have one block of rows for each of the gates input, output, forget and cell, in that order.
+// The gates of the weights are input, output, forget and cell.
 Values lstm(OpCall& c) {
   bool coupled = c.attr_flag("input_forget", false), peepholes = c.has_input(7);
   return Recurrent(c, 4, {"sigmoid", "tanh", "tanh"}).run(2, [&](const Step& s, const Tensors& state) -> Tensors {

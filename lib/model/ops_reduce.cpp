@@ -1,4 +1,3 @@
-// Reductions, softmax and related ops, scans, sorting, and ops that count and select elements.
 #include <algorithm>
 #include <set>
 
@@ -7,8 +6,7 @@
 namespace tgc {
 namespace {
 
-// The axes of a reduction, which are an attribute in old opsets and an input in new ones. A node without axes reduces
-// all axes or, with noop_with_empty_axes, no axis.
+// Without axes, a node reduces all axes or, with noop_with_empty_axes, no axis.
 struct Reduction {
   Axes axes;
   bool keepdims, nothing;
@@ -40,15 +38,14 @@ Tensor reduce_min(const Tensor& x, const Axes& axes, bool keep) { return x.min(a
 Tensor reduce_prod(const Tensor& x, const Axes& axes, bool keep) { return x.prod(axes, keep); }
 Tensor reduce_sum_square(const Tensor& x, const Axes& axes, bool keep) { return x.square().sum(axes, keep); }
 Tensor reduce_l1(const Tensor& x, const Axes& axes, bool keep) { return x.abs().sum(axes, keep); }
-// Returns x; float16 and bfloat16 as float32, so that sums do not overflow.
+// A sum of float16 may overflow.
 Tensor widened(const Tensor& x) {
   bool narrow = x.dtype() == dtypes::float16 || x.dtype() == dtypes::bfloat16;
   return x.cast(narrow ? dtypes::float32 : x.dtype());
 }
 Tensor reduce_l2(const Tensor& x, const Axes& axes, bool keep) { return widened(x).square().sum(axes, keep).sqrt(); }
 Tensor reduce_log_sum(const Tensor& x, const Axes& axes, bool keep) { return widened(x).sum(axes, keep).log(); }
-// Returns log(sum(exp(x))). Subtracts the maximum first, so that exp() does not overflow; but not an infinite maximum,
-// because inf - inf is NaN.
+// Subtracts a finite maximum, so that exp() does not overflow.
 Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) {
   Tensor wide = x.is_floating_point() ? widened(x) : x.cast(dtypes::float64);
   auto greatest = [&](bool keep_axes) {
@@ -58,8 +55,7 @@ Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) {
   return (wide - greatest(true)).exp().sum(axes, keep).log() + greatest(keep);
 }
 
-// Returns numbers that compare in the opposite order, so that a minimum becomes a maximum: -x for floats; ~x for
-// integers, because unsigned integers and the least signed integer have no negative.
+// ~x, because unsigned integers and the least signed integer have no negative.
 Tensor reversed_order(const Tensor& x) { return x.is_floating_point() ? -x : x.bitwise_not(); }
 
 Values arg_max(OpCall& c, Tensor x) {
@@ -70,7 +66,7 @@ Values arg_max(OpCall& c, Tensor x) {
   return {x.argmax(axis, keep).cast(dtypes::int64)};
 }
 
-// Softmax or LogSoftmax before opset 13: the tensor is flattened to a matrix whose rows are the axes before `axis`.
+// Before opset 13, the tensor is flattened to a matrix whose rows are the axes before `axis`.
 template <Tensor (Tensor::*F)(int64_t) const>
 Values over_matrix(OpCall& c) {
   Tensor x = c.tensor(0);
@@ -120,7 +116,7 @@ Values one_hot(OpCall& c) {
   return {indices.unsqueeze(axis).one_hot_along_dim(depth, axis).where(values.select(1), values.select(0))};
 }
 
-// Returns the indices of the nonzero elements. Their number depends on the values, which are computed during the build.
+// The size of the output depends on values, which are computed during the build.
 Values non_zero(OpCall& c) {
   Array x = c.array(0);
   auto rank = int64_t(x.shape().size());
@@ -150,9 +146,6 @@ Values compress(OpCall& c) {
   return {x.getitem(indices)};
 }
 
-// Returns the distinct slices along an axis (without `axis`, the distinct elements), the index of the first occurrence
-// of each, for each input slice the index of its distinct slice, and how often each distinct slice occurs. How many
-// there are depends on the values, which are computed during the build.
 Values unique(OpCall& c) {
   Tensor x = c.attr("axis") ? c.tensor(0) : c.tensor(0).flatten();
   int64_t axis = c.attr("axis") ? x.resolve_dim(c.attr_int("axis")) : 0, n = x.size(axis);

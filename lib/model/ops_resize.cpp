@@ -1,5 +1,4 @@
-// Resize and Upsample. The sizes and scales are known while the graph is built, so the source coordinates and the
-// weights of the source elements are computed on the host, in double precision.
+// Source coordinates and weights are computed on the host, in double precision.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +10,7 @@ namespace {
 struct ResizeAxis {
   int64_t axis, from, to;
   double scale, roi_start = 0, roi_end = 1;
-  bool changes = true;         // false if the result has exactly the elements of the source
+  bool changes = true;
   double length = double(to);  // size of the result, before it was rounded to an integer
 };
 
@@ -21,7 +20,6 @@ struct ResizeStyle {
   bool exclude_outside = false, antialias = false;
 };
 
-// Returns the source coordinate of the result's element i along one axis.
 double source_coordinate(const ResizeAxis& a, const std::string& how, double i) {
   auto last = double(a.from - 1);
   if (how == "half_pixel") return (i + 0.5) / a.scale - 0.5;
@@ -46,8 +44,7 @@ double nearest_coordinate(double at, const std::string& how) {
   throw Failure("its nearest_mode is '" + how + "'");
 }
 
-// Returns the weight of a source element at `distance` from the source coordinate. The caller divides the weights by
-// their sum.
+// The caller divides the weights by their sum.
 double weight_at(const ResizeStyle& style, double distance) {
   double d = std::fabs(distance), a = style.cubic_a;
   if (style.mode == "linear") return std::max(0.0, 1 - d);
@@ -55,17 +52,15 @@ double weight_at(const ResizeStyle& style, double distance) {
   return d < 2 ? a * (d * d * d - 5 * d * d + 8 * d - 4) : 0;
 }
 
-// For each element along an axis of the result, the source elements of which it is the weighted sum, with their
-// weights. All elements have the same number of source elements.
 struct Taps {
-  std::vector<Ints> index;  // index[t][i] is the source element number t of the result's element i
-  std::vector<std::vector<double>> weights;  // the same shape; empty if the result is a copy
+  std::vector<Ints> index;  // index[t][i]: source element number t of the result's element i
+  std::vector<std::vector<double>> weights;  // the same shape; empty in mode nearest
 };
 
 Taps taps_of(const ResizeAxis& a, const ResizeStyle& style) {
   bool nearest = style.mode == "nearest";
   if (!nearest && style.mode != "linear" && style.mode != "cubic") throw Failure("its mode is '" + style.mode + "'");
-  // With antialias, the filter is stretched for a smaller result, so that an element averages more source elements.
+  // With antialias, the filter is stretched for a smaller result.
   double stretch = style.antialias ? std::min(a.scale, 1.0) : 1, reach = (style.mode == "cubic" ? 2 : 1) / stretch;
   auto count = nearest ? 1 : 2 * int64_t(std::ceil(reach));
   Taps out{std::vector<Ints>(size_t(count)), std::vector<std::vector<double>>(nearest ? 0 : size_t(count))};
@@ -85,12 +80,10 @@ Taps taps_of(const ResizeAxis& a, const ResizeStyle& style) {
   return out;
 }
 
-// Broadcasts the vector `v` to `shape`; its elements lie along `axis`.
 Tensor along(const Tensor& v, int64_t axis, const Ints& shape) {
   return v.reshape(vector_shape(int64_t(shape.size()), axis, v.numel())).expand(shape);
 }
 
-// Returns the weighted sums of source elements along one axis. Uses a matrix product if a sum has many source elements.
 Tensor weighted_along(OpCall& c, const Tensor& x, const ResizeAxis& a, const Taps& taps) {
   constexpr size_t kMostGathers = 4;
   if (taps.index.size() > kMostGathers) {
@@ -140,13 +133,11 @@ Tensor resized(OpCall& c, const Tensor& input, const std::vector<ResizeAxis>& ax
   return x.cast(to);
 }
 
-// The requested sizes and scales of the resized axes.
 struct Target {
   Ints sizes;
   std::vector<double> scales;
 };
 
-// Returns the whole part of `size`. Throws Failure for a negative, too large or undefined size.
 int64_t size_of(double size) {
   if (!(size >= 0 && size < 0x1p48)) throw Failure("its scales make an axis of " + std::to_string(size) + " elements");
   return int64_t(size);
@@ -220,7 +211,6 @@ Values resize(OpCall& c) {
   return {resize_to(c, c.tensor(0), scales, c.has_input(3) ? c.ints(3) : Ints(), roi, style)};
 }
 
-// Builds Resize of opset 10 and Upsample, which use the asymmetric coordinate transformation.
 Values resize_old(OpCall& c) {
   std::vector<double> scales = c.has_input(1)           ? c.numbers(1)
                                : c.attr("scales") ? c.attr("scales")->floats

@@ -1,5 +1,3 @@
-// Ops that sample images or regions of them: GridSample, DeformConv, RoiAlign, MaxRoiPool; and AffineGrid and
-// NonMaxSuppression.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +20,7 @@ Tensors cubic_weights(const Tensor& t) {
   return {far(t + 1), near(t), near(-(t - 1)), far(-(t - 2))};
 }
 
-// Samples images (n, channels, sizes...) at points. Each axis of an image has a tensor of coordinates (n, points).
+// Samples images (n, channels, sizes...) at points. Each image axis has a tensor of coordinates (n, points).
 class Sampler {
  public:
   Sampler(Tensor x, std::string padding, bool align) : x_(x), padding_(std::move(padding)), align_(align) {
@@ -30,7 +28,7 @@ class Sampler {
       throw Failure("its padding_mode is '" + padding_ + "'");
   }
 
-  // Returns the samples as (n, channels, points). `mode` is nearest, linear or cubic.
+  // Returns a tensor of shape (n, channels, points).
   Tensor sample(const Tensors& coordinates, const std::string& mode) const {
     std::vector<Axis> axes;
     for (size_t d = 0; d < coordinates.size(); d++) {
@@ -44,7 +42,7 @@ class Sampler {
     return interpolated(axes, {});
   }
 
-  // Converts coordinates in [-1, 1] to element coordinates.
+  // Converts from coordinates in [-1, 1].
   Tensor element_coordinates(const Tensor& at, size_t d) const {
     auto n = double(size(d));
     return align_ ? (at + 1) / 2 * (n - 1) : ((at + 1) * n - 1) / 2;
@@ -52,8 +50,8 @@ class Sampler {
 
  private:
   struct Axis {
-    Tensor at;        // for each point: the index of the element to which the offset `first` is added
-    int64_t first;    // the offset from `at` of the first element that has a weight
+    Tensor at;
+    int64_t first;
     Tensors weights;  // weights of the elements from `first` on; empty if the sample is the element at `at`
   };
 
@@ -81,7 +79,6 @@ class Sampler {
     return out;
   }
 
-  // Returns the elements at integer coordinates. Outside of the image, the padding mode decides: `zeros` gives 0.
   Tensor elements(const Tensors& at) const {
     Tensor exists, index;
     for (size_t d = 0; d < at.size(); d++) {
@@ -120,7 +117,6 @@ Values grid_sample(OpCall& c) {
   return {s.sample(at, mode).cast(image.dtype()).reshape(to)};
 }
 
-// Builds a convolution in which each kernel element reads the image at its place plus a fractional offset.
 Values deform_conv(OpCall& c) {
   Tensor x = c.tensor(0), w = c.tensor(1), offset = c.tensor(2);
   if (x.ndim() != 4 || w.ndim() != 4 || offset.ndim() != 4) throw Failure("images of two dimensions are supported");
@@ -175,16 +171,13 @@ Values affine_grid(OpCall& c) {
   return {base.matmul(theta.transpose(1, 2)).reshape(concat({{size[0]}, spatial, {axes}}))};
 }
 
-// ---- RoiAlign and MaxRoiPool
-
-// Returns the coordinates of `count` samples in each of `bins` bins along one axis, as (regions, bins * count).
+// Returns coordinates of shape (regions, bins * count).
 Tensor samples(OpCall& c, const Tensor& start, const Tensor& size, int64_t bins, int64_t count) {
   Tensor i = Tensor::arange(c.graph(), bins * count).reshape({1, -1});
   return start + (i + 0.5) / double(count) * (size / double(bins));
 }
 
-// The two elements next to each sample along one axis, and their weights (0 if the sample is more than one element
-// outside the image).
+// The weights are 0 for a sample more than one element outside the image.
 struct Neighbours {
   Tensor low, high, low_weight, high_weight;
   Neighbours(const Tensor& at, int64_t size) {
@@ -250,8 +243,7 @@ Values roi_align(OpCall& c) {
   return {Tensor::cat_all(out, 0)};
 }
 
-// MaxRoiPool. Builds a maximum for each bin of a region, because bins have different sizes and may overlap by one
-// element. The corners of the regions, which include the last row and column, must be known while the graph is built.
+// Bins differ in size and may overlap.
 Values max_roi_pool(OpCall& c) {
   Tensor x = c.tensor(0), rois = c.tensor(1);
   Ints bins = c.attr_ints("pooled_shape");
@@ -264,7 +256,7 @@ Values max_roi_pool(OpCall& c) {
     const double* region = &regions[size_t(5 * i)];
     auto image = int64_t(region[0]);
     if (image < 0 || image >= x.size(0)) throw Failure("region " + std::to_string(i) + " is of an image out of range");
-    // Returns the begin and end of a bin along an axis of the image, 2 or 3. Computes in float32, as onnxruntime does.
+    // Computes in float32, as onnxruntime does.
     auto bounds = [&](int64_t axis, int64_t bin) {
       auto corner = [&](size_t at) { return std::round(float(region[at]) * scale); };
       float first = corner(axis == 2 ? 2 : 1), last = corner(axis == 2 ? 4 : 3), limit = float(x.size(axis)),
@@ -286,8 +278,6 @@ Values max_roi_pool(OpCall& c) {
   if (out.empty()) return {Tensor::full(c.graph(), {0, x.size(1), bins[0], bins[1]}, 0.0, x.dtype())};
   return {Tensor::stack(out).reshape({rois.size(0), bins[0], bins[1], x.size(1)}).permute({0, 3, 1, 2})};
 }
-
-// ---- NonMaxSuppression: the number of boxes kept depends on the values, which are computed during the build
 
 struct Box {
   double y0, x0, y1, x1;

@@ -1,4 +1,3 @@
-// Signal processing: windows, Fourier transforms (as products with cosine and sine matrices), mel filters.
 #include <cmath>
 #include <numbers>
 
@@ -32,8 +31,7 @@ Tensor waves(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dty
 double cosine(double x) { return std::cos(x); }
 double sine(double x) { return std::sin(x); }
 
-// Returns the Fourier transform (or the inverse one) of x along axis -2, with `bins` frequencies. The last axis of x
-// has the real part, or the real and the imaginary part.
+// Transforms along axis -2. The last axis of x has the real part, or the real and the imaginary part.
 Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool inverse) {
   int64_t n = x.size(-2);
   Tensor re = x.slice_axis(-1, {0, 1}).squeeze(-1),
@@ -46,8 +44,7 @@ Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool 
   return inverse ? out / double(length) : out;
 }
 
-// Inverse of a one-sided DFT: x has the frequencies from 0 to length / 2 along axis -2 of a real signal of `length`
-// elements.
+// Along axis -2, x has the frequencies from 0 to length / 2 of a real signal.
 Tensor inverse_of_one_side(OpCall& c, const Tensor& x, int64_t length) {
   int64_t bins = x.size(-2);
   Tensor cos = waves<cosine>(c, bins, length, length, x.dtype()), sin = waves<sine>(c, bins, length, length, x.dtype());
@@ -96,7 +93,6 @@ Values stft(OpCall& c) {
 double mel_of(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
 double hertz_of(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
 
-// Returns triangular filters, evenly spaced on the mel scale, as (spectrogram bins, mel bins).
 Values mel_weight_matrix(OpCall& c) {
   int64_t bins = c.integer(0), length = c.integer(1);
   auto rate = double(c.integer(2));

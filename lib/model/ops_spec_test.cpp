@@ -13,7 +13,6 @@ namespace {
 
 using onnx::Type;
 
-// Runs one node of opset 23 and returns its first output.
 Value run(Graph& g, const std::string& op, const Values& inputs, std::vector<onnx::Attribute> attributes = {}) {
   onnx::ModelProto model{.ir_version = 10, .opsets = {{"", 23}}};
   onnx::NodeProto node{.op = op, .outputs = {"y"}, .attributes = std::move(attributes)};
@@ -27,7 +26,6 @@ Value run(Graph& g, const std::string& op, const Values& inputs, std::vector<onn
   return opened.build_graph(g, named).value_or_throw().values[0];
 }
 
-// Returns a tensor of a narrow type whose elements are `bytes`, in the form in which a file has them.
 Value narrow(Graph& g, Type type, const Ints& shape, const std::string& bytes) {
   onnx::ModelProto model;
   onnx::TensorProto t{.name = "w", .type = type, .dims = shape, .raw_data = bytes};

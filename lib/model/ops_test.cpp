@@ -1,4 +1,3 @@
-// Tests of single ops that the ONNX conformance cases hardly cover.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -12,7 +11,6 @@ onnx::Attribute attribute(std::string name, std::vector<std::string> strings) {
   return {.name = std::move(name), .kind = onnx::Attribute::Kind::Strings, .strings = std::move(strings)};
 }
 
-// Runs one node of an op, in its newest version.
 Values run(Graph& g, std::string op, Values inputs, std::vector<onnx::Attribute> attributes = {},
            std::string domain = "") {
   onnx::ModelProto model;

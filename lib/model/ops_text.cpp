@@ -1,5 +1,4 @@
-// Ops on strings, which are computed on the host while the graph is built. LabelEncoder and TfIdfVectorizer also take
-// numbers.
+// Strings are processed on the host while the graph is built.
 #include <algorithm>
 #include <regex>
 #include <unordered_map>
@@ -11,8 +10,7 @@
 namespace tgc {
 namespace {
 
-// Changes the case of ASCII letters. Throws Failure for a text with other characters, whose case may depend on the
-// locale, unless the action is NONE.
+// Throws Failure for a character outside of ASCII, whose case may depend on the locale, unless the action is NONE.
 std::string cased(std::string text, const std::string& action) {
   bool ascii = std::ranges::all_of(text, [](char ch) { return uint8_t(ch) < 128; });
   if (!ascii && action != "NONE") throw Failure("the case of '" + text + "' depends on the locale: not supported");
@@ -43,12 +41,12 @@ Values string_normalizer(OpCall& c) {
   return {out};
 }
 
-// Broadcasts the strings of the first two inputs, and calls f(a, b) for each pair. Returns the broadcast shape.
+// Calls f(a, b) for the broadcast pairs of strings, and returns the broadcast shape.
 template <class F>
 Ints each_pair(OpCall& c, F f) {
   const Strings &a = c.value(0).strings(), &b = c.value(1).strings();
   Ints shape = broadcast_shape({a.shape, b.shape});
-  auto item = [&](const Strings& s, int64_t i) {  // the string at position i of the broadcast shape
+  auto item = [&](const Strings& s, int64_t i) {
     int64_t at = 0, step = 1;
     for (size_t d = 1; d <= shape.size(); d++) {
       int64_t place = i % shape[shape.size() - d];
@@ -110,7 +108,7 @@ Values regex_full_match(OpCall& c) {
   return {Tensor::from_values(c.graph(), matches, dtypes::bool_).reshape(in.shape)};
 }
 
-// Splits a text at the delimiter or, if this is empty, at white space. Splits at most `most` times; -1 means no limit.
+// An empty delimiter means white space. `most` is the maximum number of splits; -1 means no limit.
 std::vector<std::string> parts_of(std::string_view text, std::string_view delimiter, int64_t most) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   std::vector<std::string> out;
@@ -129,8 +127,6 @@ std::vector<std::string> parts_of(std::string_view text, std::string_view delimi
   return out;
 }
 
-// The first output has the parts of each string along a new last axis, padded with empty strings. The second output has
-// the numbers of parts.
 Values string_split(OpCall& c) {
   const Strings& in = c.value(0).strings();
   int64_t most = c.attr("maxsplit") ? c.attr_int("maxsplit") : -1;
@@ -150,14 +146,12 @@ Values string_split(OpCall& c) {
   return {out, Tensor::from_values(c.graph(), counts).reshape(in.shape)};
 }
 
-// ---- TfIdfVectorizer
-
 using Words = std::vector<std::string>;
 
 struct Vectorizer {
   int64_t shortest, longest, skips;
-  std::unordered_map<std::string, int64_t> place;  // by n-gram (its words joined): its index in the result
-  std::vector<double> weights;                     // weight of each element of the result; empty if all are 1
+  std::unordered_map<std::string, int64_t> place;
+  std::vector<double> weights;                     // empty if all are 1
   int64_t size = 0;
 
   static std::string joined(const Words& words, size_t from, size_t step, size_t n) {
@@ -192,8 +186,7 @@ struct Vectorizer {
     }
   }
 
-  // Counts how often each n-gram occurs in the text. The words of an n-gram are at equal distances, with up to `skips`
-  // words between two of them.
+  // The words of an n-gram are at equal distances, with up to `skips` words between two of them.
   std::vector<double> count(const Words& text) const {
     std::vector<double> out(static_cast<size_t>(size));
     for (auto n = size_t(shortest); n <= size_t(longest); n++)
@@ -234,9 +227,7 @@ Values tf_idf_vectorizer(OpCall& c) {
   return {Tensor::from_values(c.graph(), values).reshape(shape)};
 }
 
-// ---- LabelEncoder of ai.onnx.ml
-
-// Returns the list of keys or values: the attribute PREFIX_tensor, PREFIX_strings, PREFIX_int64s or PREFIX_floats.
+// Returns the attribute PREFIX_tensor, PREFIX_strings, PREFIX_int64s or PREFIX_floats.
 Value label_list(OpCall& c, const std::string& prefix) {
   using Kind = onnx::Attribute::Kind;
   if (auto* t = c.attr(prefix + "_tensor", Kind::Tensor)) {
@@ -253,7 +244,6 @@ int64_t length_of(const Value& list) {
   return list.is_strings() ? int64_t(list.strings().items.size()) : list.tensor().numel();
 }
 
-// Returns the value for a key that is not in the list; it has the type of `values`.
 Value label_default(OpCall& c, const Value& values) {
   if (auto* t = c.attr("default_tensor", onnx::Attribute::Kind::Tensor)) return c.builder().value_of(*t->t);
   if (values.is_strings()) return Strings{{}, {c.attr_string("default_string", "_Unused")}};
@@ -262,15 +252,14 @@ Value label_default(OpCall& c, const Value& values) {
   return Tensor::constant(c.graph(), c.attr_int("default_int64", -1), dtype);
 }
 
-// Replaces each element of the input that is in `keys` by the element of `values` with the same index. Of equal keys,
-// the last one counts.
+// Of equal keys, the last one counts.
 Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
   Value missing = label_default(c, values);
   if (length_of(keys) != length_of(values)) throw Failure("its numbers of keys and values differ");
   if (length_of(missing) != 1 || missing.is_strings() != values.is_strings())
     throw Failure("its default is not one value of the type of its values");
   if (c.value(0).is_strings() != keys.is_strings()) throw Failure("its keys are not of the type of its input");
-  Tensor place;  // for each element of the input: the number of its key, from 1; 0 if it is no key
+  Tensor place;  // number of the element's key, from 1; 0 if it is no key
   if (keys.is_strings()) {
     std::unordered_map<std::string, int64_t> number;
     for (size_t i = 0; i < keys.strings().items.size(); i++) number[keys.strings().items[i]] = int64_t(i + 1);
@@ -299,7 +288,7 @@ Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
 
 Values label_encoder(OpCall& c) { return encode_labels(c, label_list(c, "keys"), label_list(c, "values")); }
 
-// LabelEncoder of version 1: maps strings to their index in the attribute `classes_strings`, or indices to strings.
+// Maps strings to their index in `classes_strings`, or indices to strings.
 Values label_encoder_1(OpCall& c) {
   Value classes = label_list(c, "classes"), numbers = Tensor::from_values(c.graph(), int_range(0, length_of(classes)));
   return c.value(0).is_strings() ? encode_labels(c, classes, numbers) : encode_labels(c, numbers, classes);

@@ -1,6 +1,5 @@
-// Optimizer steps of ai.onnx.preview.training. A node updates several tensors: its inputs are the rate R, the step T,
-// all tensors, all gradients, and all tensors of each kind of state. Its outputs are the new tensors and states in that
-// order.
+// Inputs: the rate R, the step T, all tensors, all gradients, and all tensors of each kind of state. Outputs: the new
+// tensors and states in that order.
 #include <cmath>
 
 #include "lib/model/op.h"
@@ -8,14 +7,13 @@
 namespace tgc {
 namespace {
 
-// Calls `update` for each tensor with its group of `kinds` inputs (tensor, gradient, states). `update` must return the
-// new tensor and states.
+// `update` takes a tensor, its gradient and its states, and returns the new tensor and states.
 template <class Update>
 Values each_group(OpCall& c, size_t kinds, Update update) {
   if (c.num_inputs() < 2 + kinds || (c.num_inputs() - 2) % kinds)
     throw Failure("its inputs do not form groups of " + std::to_string(kinds));
   size_t groups = (c.num_inputs() - 2) / kinds;
-  std::vector<Tensors> made(kinds - 1);  // for each kind of output, the results for all tensors
+  std::vector<Tensors> made(kinds - 1);
   for (size_t g = 0; g < groups; g++) {
     Tensors group;
     for (size_t k = 0; k < kinds; k++) group.push_back(c.tensor(2 + k * groups + g));
@@ -36,8 +34,6 @@ Values adagrad(OpCall& c) {
   });
 }
 
-// Throws Failure if epsilon is missing, because the defaults disagree: the operator's schema says 1e-6, tinygrad 0, and
-// the conformance suite expects 0.01.
 Values adam(OpCall& c) {
   if (!c.attr("epsilon"))
     throw Failure(

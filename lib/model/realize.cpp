@@ -9,7 +9,6 @@
 namespace tgc {
 namespace {
 
-// Returns an array whose elements all have the same value.
 Array filled(DType dtype, const Ints& shape, Const value) {
   Array out(dtype, shape);
   Const v = truncate(value, dtype);
@@ -28,10 +27,9 @@ Array filled(DType dtype, const Ints& shape, Const value) {
   return out;
 }
 
-// A list of tensors, of which some have known values and the others need kernels.
 struct Unrealized {
-  std::vector<Array> values;  // for each tensor, its values; an empty Array if it needs a kernel
-  std::vector<UOp> graphs;    // CONTIGUOUS nodes of the tensors that need kernels
+  std::vector<Array> values;  // an empty Array if the tensor needs a kernel
+  std::vector<UOp> graphs;
   std::vector<size_t> which;  // for each of `graphs`, the index of its tensor
 };
 

@@ -1,5 +1,4 @@
-// Computes the values of tensors. Constants and buffers whose values are in host memory ("known") are read directly;
-// all other tensors are scheduled and run (lib/execute/schedule_run.h).
+// Computes the values of tensors.
 #pragma once
 #include <optional>
 #include <span>
@@ -14,25 +13,23 @@
 
 namespace tgc {
 
-// Runs the tensors, which must be of one graph, and returns their values with the statistics of the run. Throws Failure
-// if a tensor depends on a buffer without known values, or if scheduling or a kernel fails.
+// The tensors must be of one graph. Throws Failure if scheduling or running fails.
 ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, const ScheduleOptions& options = {});
 
-// Computes the tensors in the reference interpreter (REF).
+// Computes the tensors in REF.
 std::vector<Array> realize(std::span<const Tensor> tensors);
 
-// Returns the values of a tensor that needs no kernel: an empty tensor, a constant (also expanded), a buffer with known
-// values, or a reshape or CONTIGUOUS of one of these. Returns nullopt for other tensors.
+// Returns the values of a tensor that needs no kernel, such as a constant; else nullopt.
 std::optional<Array> available_value(const Tensor& tensor);
 
-// Returns the non-empty buffers with unknown values that the tensors depend on.
+// Returns the non-empty buffers without known values on which the tensors depend.
 std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors);
 
-// State shared by the tensors of one graph: the device, the UNIQUE counter, and the buffers whose values are in memory.
+// State shared by the tensors of one graph.
 struct TensorState {
   std::string device = "CPU";
-  int64_t next_unique_number = 0;                      // number of the next UNIQUE; they are numbered from 0
-  std::unordered_map<UOp, HostData> buffer_data = {};  // by BUFFER: its bytes, if its values are known
+  int64_t next_unique_number = 0;
+  std::unordered_map<UOp, HostData> buffer_data = {};  // bytes of the BUFFERs whose values are known
 };
 
 inline TensorState& tensor_state(Graph& graph) { return graph.extension<TensorState>(); }

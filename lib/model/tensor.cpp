@@ -1,4 +1,3 @@
-// Tensor methods: properties, creation, dtype, and movement (tensor.py, mixin/movement.py).
 #include "lib/model/tensor.h"
 
 #include <algorithm>
@@ -16,7 +15,6 @@ namespace {
 
 ShapeVec sizes_of(const Ints& shape) { return ShapeVec(shape.begin(), shape.end()); }
 
-// Makes a buffer whose values are `bytes`.
 Tensor buffer_of(Graph& graph, const Ints& shape, DType dtype, std::shared_ptr<std::vector<uint8_t>> bytes) {
   Tensor out = Tensor::buffer(graph, shape, dtype);
   tensor_state(graph).buffer_data[base_of(out.uop())] = {bytes->data(), bytes->size(), bytes};
@@ -72,8 +70,6 @@ Ints vector_shape(int64_t rank, int64_t axis, int64_t size) {
   return out;
 }
 
-// ---- properties -----------------------------------------------------------------------------------------------------
-
 Ints Tensor::shape() const {
   Ints out;
   for (Sint s : shape_of(uop_)) out.push_back(s.int64_or_throw("a tensor's size"));
@@ -94,8 +90,6 @@ int64_t Tensor::resolve_dim(int64_t dim, bool extra) const {
   }
   return dim < 0 ? dim + total : dim;
 }
-
-// ---- creation -------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::constant(Graph& graph, Const value, DType dtype) {
   return Tensor(graph.constant(dtype, dtypes::as_const(value, dtype), graph.str(tensor_state(graph).device)));
@@ -165,8 +159,6 @@ Tensor Tensor::number(Const value) const {
                                     : dtypes::default_int);
 }
 
-// ---- dtype ----------------------------------------------------------------------------------------------------------
-
 Tensor Tensor::cast(DType to) const {
   // C does not define casts of negative floats to unsigned integers; a cast through int32 wraps them around.
   if ((to == dtypes::uint8 || to == dtypes::uint16) && dtypes::is_float(dtype()))
@@ -180,8 +172,6 @@ Tensor Tensor::contiguous() const {
   while (u.is(Op::RESHAPE)) u = u.src(0);
   return u.is(Op::BUFFER) ? *this : Tensor(graph().node(Op::CONTIGUOUS, dtype(), uop_));
 }
-
-// ---- movement -------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::reshape(Ints shape) const {
   auto unknown = std::count(shape.begin(), shape.end(), -1);

@@ -1,10 +1,5 @@
-// Tensor: builds the UOps of tensor graphs as tinygrad's Tensor does (tensor.py, mixin/math.py, mixin/movement.py).
-// Each method has tinygrad's broadcasting and dtype promotion, and composes UOps as tinygrad does, unless that gives
-// wrong values. All sizes are integers: a model's symbolic sizes are bound before its graph is built. A Tensor
-// is an immutable handle, cheap to copy. The default-constructed Tensor means None.
-//
-// Differences from Python: shapes and axes are Ints; a missing axis argument is kAll; `x[...]` is getitem; comparisons
-// are the methods eq, ne, lt, ... Misuse throws Failure.
+// Tensor: builds UOps as tinygrad's Tensor does, with broadcasting and dtype promotion (tensor.py, mixin/math.py,
+// mixin/movement.py). A default-constructed Tensor means None. Misuse throws Failure.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -25,7 +20,7 @@ inline constexpr std::nullopt_t kAll = std::nullopt;
 class Tensor;
 using Tensors = std::vector<Tensor>;
 
-// Kinds of indices for getitem, besides integers and integer tensors. Ellipsis stands for all axes without an index.
+// Indices for getitem. Ellipsis stands for the axes without an index.
 struct Slice {
   std::optional<int64_t> start = {}, stop = {};
   int64_t step = 1;
@@ -45,17 +40,17 @@ class Tensor {
   Graph& graph() const { return uop_.graph(); }
   DType dtype() const { return uop_.dtype(); }
   Ints shape() const;
-  int64_t size(int64_t dim) const;  // returns the size of an axis; a negative `dim` counts from the end
+  int64_t size(int64_t dim) const;
   int64_t ndim() const;
   int64_t numel() const;
   bool is_floating_point() const { return dtypes::is_float(dtype()); }
   int64_t resolve_dim(int64_t dim, bool extra = false) const;
 
-  // ---- creation, on the graph's device (see TensorState)
+  // ---- creation, on the device of TensorState
   static Tensor constant(Graph& graph, Const value, DType dtype);       // tinygrad's Tensor(value, dtype=...)
   static Tensor full(Graph& graph, const Ints& shape, Const value, DType dtype);
-  static Tensor buffer(Graph& graph, const Ints& shape, DType dtype);   // returns a new buffer (Tensor.empty)
-  // Returns a one-dimensional buffer that holds `values`.
+  static Tensor buffer(Graph& graph, const Ints& shape, DType dtype);   // tinygrad's Tensor.empty
+  // Make one-dimensional buffers of `values`.
   static Tensor from_values(Graph& graph, const Ints& values, DType dtype = dtypes::int64);
   static Tensor from_values(Graph& graph, const std::vector<double>& values, DType dtype = dtypes::float32);
   static Tensor arange(Graph& graph, Const start, Const stop, Const step, DType dtype);
@@ -68,11 +63,9 @@ class Tensor {
   Tensor zeros_like(std::optional<DType> dtype = {}) const { return full_like(0, dtype); }
   Tensor ones_like(std::optional<DType> dtype = {}) const { return full_like(1, dtype); }
 
-  // ---- cast and contiguous
   Tensor cast(DType dtype) const;
   Tensor contiguous() const;
 
-  // ---- movement
   Tensor reshape(Ints shape) const;  // one size may be -1: it is inferred
   Tensor expand(Ints shape) const;   // a size of -1 keeps the axis's size
   Tensor broadcast_to(const Ints& shape) const;
@@ -81,10 +74,10 @@ class Tensor {
   Tensor flip(const Ints& axes) const;
   Tensor shrink(const DimSpans& bounds) const;
   Tensor shrink_to(const std::vector<std::optional<int64_t>>& shape) const;
-  // Pads each axis. `mode` is "constant", which pads with `value`, "reflect", "replicate" or "circular". A negative
-  // padding removes elements, but is an error with "circular".
+  // `mode` is "constant" (pads with `value`), "reflect", "replicate" or "circular". A negative padding removes
+  // elements, but is an error with "circular".
   Tensor pad(const Padding& padding, Const value = 0.0, std::string_view mode = "constant") const;
-  // Pads the last axes: `padding` lists the sizes before and after each of them, starting with the last axis.
+  // Pads the last axes; `padding` starts with the sizes before and after the last one.
   Tensor pad_flat(const Ints& padding, Const value = 0.0, std::string_view mode = "constant") const;
   Tensor pad_axis(int64_t dim, int64_t before, int64_t after, Const value = 0.0) const;
   Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1) const;
@@ -103,11 +96,9 @@ class Tensor {
   Tensor diagonal() const;
   Tensor pool(const Ints& kernel, const Ints& stride, const Ints& dilation) const;  // tinygrad's _pool
 
-  // ---- indexing, scatters and sorting
   Tensor getitem(const std::vector<Index>& indices) const;
-  // Returns a copy in which `value` replaces the indexed elements or, with a reduction (sum, prod, amax or amin), is
-  // combined with them. At least one of the indices must be a tensor; the others must be whole slices;
-  // otherwise throws Failure.
+  // Replaces the indexed elements, or combines them by `reduce` (sum, prod, amax or amin). The indices must be tensors,
+  // at least one, and whole slices.
   Tensor setitem(const std::vector<Index>& indices, Tensor value, std::string_view reduce = "") const;
   Tensor select(int64_t i) const { return getitem({i}); }
   Tensor slice_axis(int64_t dim, Slice slice) const;
@@ -115,10 +106,9 @@ class Tensor {
   Tensor scatter(int64_t dim, Tensor index, Tensor src) const;
   Tensor scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce) const;
   Tensor one_hot_along_dim(int64_t num_classes, int64_t dim = -1) const;
-  std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // returns values and their indices
+  std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // values and indices
   std::pair<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true) const;
 
-  // ---- reductions, softmax, scans and triangles
   Tensor sum(Axes axes = kAll, bool keepdim = false, std::optional<DType> dtype = {}) const;
   Tensor prod(Axes axes = kAll, bool keepdim = false) const;
   Tensor max(Axes axes = kAll, bool keepdim = false) const;
@@ -134,7 +124,6 @@ class Tensor {
   Tensor triu(int64_t diagonal = 0) const;
   Tensor tril(int64_t diagonal = 0) const;
 
-  // ---- unary ops, clamp and activations
   Tensor logical_not() const;
   Tensor bitwise_not() const;
   Tensor neg() const;
@@ -181,7 +170,6 @@ class Tensor {
   Tensor softsign() const;
   Tensor mish() const;
 
-  // ---- binary ops and where, with broadcasting and dtype promotion
   Tensor add(Tensor b) const;
   Tensor sub(Tensor b) const;
   Tensor mul(Tensor b) const;
@@ -218,7 +206,6 @@ class Tensor {
   Tensor logaddexp(Tensor other) const;
   Tensor logaddexp(Const other) const;
 
-  // ---- neural networks
   Tensor dot(Tensor w) const;
   Tensor matmul(Tensor w) const { return dot(w); }
   Tensor conv2d(Tensor weight, Tensor bias, int64_t groups, const Ints& stride, const Ints& dilation,
@@ -234,7 +221,7 @@ class Tensor {
   Tensor batchnorm(Tensor weight, Tensor bias, Tensor mean, Tensor invstd) const;
   static Tensor einsum(std::string_view formula, Tensors operands);
 
-  // Returns a constant with the dtype of a Python number in an op with this tensor (tensor.py:_broadcasted).
+  // Returns the constant that a Python number becomes in an op with this tensor (tensor.py:_broadcasted).
   Tensor number(Const value) const;
 
  private:
@@ -264,13 +251,13 @@ TGC_MIXED(+) TGC_MIXED(-) TGC_MIXED(*) TGC_MIXED(/) TGC_MIXED(%) TGC_MIXED(&) TG
 #undef TGC_MIXED
 
 Ints broadcast_shape(const std::vector<Ints>& shapes);  // tensor.py:_broadcast_shape
-Ints int_range(int64_t begin, int64_t end);             // the integers from `begin` up to `end`, which is excluded
+Ints int_range(int64_t begin, int64_t end);             // the integers in [begin, end)
 Ints concat(std::initializer_list<Ints> parts);
-Ints vector_shape(int64_t rank, int64_t axis, int64_t size);  // returns a shape of 1s, but `size` at `axis`
-// Returns a pooling's padding (before and after, last axis first), with more padding after each axis so that the last
-// window that begins inside is complete (tensor.py:_apply_ceil_mode).
+Ints vector_shape(int64_t rank, int64_t axis, int64_t size);  // 1s, but `size` at `axis`
+// Adds padding after each axis so that the last window that begins inside is complete (tensor.py:_apply_ceil_mode).
+// `pads`: before and after each axis, last axis first.
 Ints ceil_mode_pads(const Tensor& x, Ints pads, const Ints& kernel, const Ints& stride, const Ints& dilation);
-// Evaluates a polynomial; coefficients start with the highest power (helpers.py:polyN).
+// Coefficients start with the highest power (helpers.py:polyN).
 Tensor poly_n(Tensor x, std::initializer_list<double> coefficients);
 int64_t product(std::span<const int64_t> sizes);  // throws Failure on overflow
 int64_t ceildiv(int64_t a, int64_t b);

@@ -1,4 +1,3 @@
-// Tensor indexing: slices, gathers through one-hot masks, scatters, sorting (tensor.py).
 #include <algorithm>
 #include <bit>
 
@@ -7,8 +6,7 @@
 namespace tgc {
 namespace {
 
-// A slice of an axis as Python's slice.indices() resolves it: the elements in [begin, end) at distance |step|, in
-// reverse order if `step` is negative. `size` is the number of elements.
+// A resolved slice of an axis: `size` elements of [begin, end) at distance |step|, from the end if `step` is negative.
 struct Stride {
   int64_t begin, end, step, size;
 };
@@ -25,7 +23,6 @@ Stride resolve_slice(const Slice& slice, int64_t n) {
   return {start, stop, step, (stop - start + width - 1) / width};
 }
 
-// Returns the elements of `x` selected by one stride per axis.
 Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
   DimSpans bounds;
   Ints flips;
@@ -50,8 +47,8 @@ Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
   return out.pad(padding).reshape(split).shrink(first).reshape(kept);
 }
 
-// Returns `target` with elements of `values` where the mask is set. The result lacks the axes `axes` of the mask; if
-// the mask is set for several elements along these axes, the last one is used.
+// Replaces elements of `target` by those of `values` for which the mask is set; of several along `axes`, by the last
+// one.
 Tensor masked_setitem(const Tensor& target, const Tensor& values, const Tensor& mask, const Ints& axes) {
   Ints sizes(size_t(mask.ndim()), 1), masked = mask.shape();
   for (int64_t a : axes) sizes[size_t(mask.resolve_dim(a))] = masked[size_t(mask.resolve_dim(a))];
@@ -62,7 +59,6 @@ Tensor masked_setitem(const Tensor& target, const Tensor& values, const Tensor& 
   return out.reshape(target.shape());
 }
 
-// Reduces the elements of `values` that the mask selects, along `axes`, and combines them with `target`.
 Tensor masked_reduce(const Tensor& target, const Tensor& values, const Tensor& mask, const Ints& axes,
                      std::string_view reduce) {
   DType dtype = target.dtype();
@@ -73,7 +69,7 @@ Tensor masked_reduce(const Tensor& target, const Tensor& values, const Tensor& m
   throw Failure("no reduction is called " + std::string(reduce));
 }
 
-// Completes the indices with whole slices, at the ellipsis or at the end, so that every axis is indexed.
+// Adds whole slices, at the ellipsis or at the end, so that every axis is indexed.
 std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int64_t axes) {
   int64_t named = 0;
   std::optional<size_t> ellipsis;
@@ -88,8 +84,7 @@ std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int
   return indices;
 }
 
-// A tensor to which the integer, slice and new-axis indices were applied by movement ops. `indexed` has the pairs
-// (axis, index tensor) that are left.
+// `indexed` has the index tensors that are left, with their axes.
 struct Moved {
   Tensor x;
   std::vector<std::pair<int64_t, Tensor>> indexed;
@@ -97,7 +92,7 @@ struct Moved {
 Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   Moved out;
   std::vector<Stride> strides;
-  Ints kept, own = of.shape();  // `kept` is the shape after integers have removed axes and NewAxis has added axes
+  Ints kept, own = of.shape();
   for (auto& index : indices) {
     if (std::holds_alternative<NewAxis>(index)) {
       kept.push_back(1);
@@ -129,12 +124,11 @@ bool is_tensor_or_whole_slice(const Tensor::Index& index) {
   return std::holds_alternative<Tensor>(index) || (slice && !slice->start && !slice->stop && slice->step == 1);
 }
 
-// A tensor to which index tensors were applied: `x` is the sum, over the indexed axes, of the elements that the one-hot
-// `mask` selects.
+// `x` is the sum, over the indexed axes, of the elements that the one-hot `mask` selects.
 struct Gathered {
   Tensor x, mask;
-  Ints summed;   // the indexed axes of the mask
-  Ints brought;  // the axes of the mask that come from the index tensors
+  Ints summed;
+  Ints brought;  // the axes of the mask that come from index tensors
 };
 Gathered gathered(const Moved& from) {
   std::vector<Ints> shapes;
@@ -156,7 +150,7 @@ Gathered gathered(const Moved& from) {
   }
   out.x = out.mask.where(from.x.reshape(opened), Const(0)).sum(out.summed, false, from.x.dtype());
 
-  // As in numpy, the axes that index tensors make come first in the result if the indexed axes are not adjacent.
+  // As in numpy, the axes of index tensors come first if the indexed axes are not adjacent.
   bool to_front = d0 != 0 && from.indexed.size() != 1 && !adjacent;
   out.brought = to_front ? int_range(0, lead) : int_range(d0, d0 + lead);
   if (!to_front) return out;
@@ -243,8 +237,7 @@ Tensor Tensor::scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string
   return masked_reduce(*this, values, mask, {-1}, reduce);
 }
 
-// Sorts by a bitonic network. Then finds the index of each sorted element by comparisons; equal elements keep their
-// order.
+// A bitonic network (tensor.py:sort). Equal elements keep their order in the indices.
 std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
   dim = resolve_dim(dim);
   Ints own = shape();

@@ -1,4 +1,3 @@
-// Elementwise tensor methods: broadcasting and dtype promotion, and the compositions of tensor.py and mixin/math.py.
 #include <cmath>
 
 #include "lib/model/tensor.h"
@@ -8,8 +7,7 @@ namespace {
 
 constexpr double kPi = 3.141592653589793, kLog2 = 0.6931471805599453;
 
-// Returns both tensors with a common shape and, with match_dtype, a common dtype (tensor.py:_broadcasted). Like
-// tinygrad, casts before and after the broadcast, which in tinygrad makes sums of the backward pass precise.
+// As tensor.py:_broadcasted, with the same casts around the broadcast.
 std::pair<Tensor, Tensor> broadcasted(Tensor x, Tensor y, bool match_dtype = true) {
   if (match_dtype && x.dtype() != y.dtype()) {
     DType to = least_upper_dtype({x.dtype(), y.dtype()});
@@ -33,7 +31,6 @@ void need_integral(const Tensor& t) {
     throw Failure(std::string(t.dtype().repr()) + " has no bitwise operations");
 }
 
-// Returns x where `cond` is not 0, else y, with broadcasting and dtype promotion.
 Tensor choose(Tensor cond, Tensor x, Tensor y) {
   std::tie(cond, x) = broadcasted(cond, x, false);
   std::tie(cond, y) = broadcasted(cond, y, false);
@@ -42,8 +39,6 @@ Tensor choose(Tensor cond, Tensor x, Tensor y) {
 }
 
 }  // namespace
-
-// ---- binary ---------------------------------------------------------------------------------------------------------
 
 Tensor Tensor::add(Tensor b) const { return binary(Op::ADD, *this, b); }
 Tensor Tensor::mul(Tensor b) const { return binary(Op::MUL, *this, b); }
@@ -136,8 +131,6 @@ Tensor poly_n(Tensor x, std::initializer_list<double> coefficients) {
   return out;
 }
 
-// ---- unary ----------------------------------------------------------------------------------------------------------
-
 Tensor Tensor::logical_not() const { return cast(dtypes::bool_).ne(Const(true)); }
 Tensor Tensor::neg() const { return dtypes::is_bool(dtype()) ? logical_not() : *this * -1; }
 Tensor Tensor::bitwise_not() const {
@@ -165,14 +158,14 @@ Tensor Tensor::cos() const {
 
 Tensor Tensor::tan() const { return sin() / cos(); }
 
-// Returns the approximation 4.4.46 of Abramowitz and Stegun, as tinygrad does.
+// Approximation 4.4.46 of Abramowitz and Stegun, as in tinygrad.
 Tensor Tensor::asin() const {
   Tensor series = poly_n(abs(), {-0.0012624911, 0.0066700901, -0.0170881256, 0.0308918810, -0.0501743046, 0.0889789874,
                                  -0.2145988016, 1.5707963050});
   return sign() * (kPi / 2 - (1.0 - abs()).sqrt() * series);
 }
 Tensor Tensor::acos() const { return kPi / 2 - asin(); }
-// atan(), asinh() and acosh() use other formulas for numbers above this, because the squares may be infinite.
+// atan(), asinh() and acosh() do not use squares of larger numbers, which may be infinite.
 constexpr double kLarge = 1e9;
 Tensor Tensor::atan() const {
   return abs().gt(Const(kLarge)).where(sign() * (kPi / 2), (*this / (1 + *this * *this).sqrt()).asin());
@@ -187,7 +180,7 @@ Tensor Tensor::asinh() const {  // computes with |x|, because a negative x and t
 Tensor Tensor::acosh() const { return gt(Const(kLarge)).where(log() + kLog2, (*this + (square() - 1).sqrt()).log()); }
 Tensor Tensor::atanh() const { return ((1 + *this) / (1 - *this)).log() / 2; }
 
-// Returns the approximation 7.1.26 of Abramowitz and Stegun, as tinygrad does.
+// Approximation 7.1.26 of Abramowitz and Stegun, as in tinygrad.
 Tensor Tensor::erf() const {
   Tensor t = 1.0 / (1.0 + 0.3275911 * abs());
   return sign() * (1.0 - t * poly_n(t, {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592}) *
@@ -224,8 +217,6 @@ Tensor Tensor::clamp(Tensor min, Tensor max) const {
   Tensor x = min ? lt(min).where(min, *this) : *this;
   return max ? x.gt(max).where(max, x) : x;
 }
-
-// ---- activations ----------------------------------------------------------------------------------------------------
 
 Tensor Tensor::relu() const { return gt(Const(0)).where(*this, Const(0)); }
 Tensor Tensor::sigmoid() const { return (1 + (*this * (-1 / kLog2)).exp2()).reciprocal(); }

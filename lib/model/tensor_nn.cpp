@@ -1,4 +1,3 @@
-// Tensor products, convolutions, pooling, normalization and einsum (tensor.py).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,15 +8,14 @@
 namespace tgc {
 namespace {
 
-// Converts flat padding, which starts with the last axis, to (before, after) pairs in axis order.
+// Converts flat padding (last axis first) to (before, after) pairs in axis order.
 Padding grouped(const Ints& flat) {
   Padding out;
   for (size_t i = flat.size(); i >= 2; i -= 2) out.emplace_back(flat[i - 2], flat[i - 1]);
   return out;
 }
 
-// Returns flat padding (before and after, last axis first) from one number per axis or from flat padding
-// (tensor.py:_resolve_pool_pads).
+// Returns flat padding from flat padding or from one number per axis (tensor.py:_resolve_pool_pads).
 Ints resolve_pool_pads(const Ints& padding, size_t dims) {
   if (padding.size() == 2 * dims) return padding;
   if (padding.size() != dims)
@@ -161,8 +159,6 @@ Tensor Tensor::batchnorm(Tensor weight, Tensor bias, Tensor mean, Tensor invstd)
   return bias ? x + bias.reshape(to) : x;
 }
 
-// ---- einsum ---------------------------------------------------------------------------------------------------------
-
 namespace {
 
 std::vector<std::string> split_at(const std::string& text, char c) {
@@ -174,8 +170,6 @@ std::vector<std::string> split_at(const std::string& text, char c) {
   return out;
 }
 
-// Returns the letters that occur once in `text` and not in `except`, sorted: these are the output of an einsum formula
-// that names no output.
 std::string once(const std::string& text, const std::string& except = "") {
   std::set<char> letters;
   for (char c : text)
@@ -188,8 +182,7 @@ void replace_dots(std::string& text, const std::string& by) {
   if (auto at = text.find("..."); at != std::string::npos) text.replace(at, 3, by);
 }
 
-// Replaces "..." by unused letters, one for each axis that "..." stands for in the operand or output.
-// Sets a missing output.
+// Replaces "..." by one unused letter for each axis, and sets a missing output.
 void expand_ellipsis(std::vector<std::string>& inputs, std::optional<std::string>& output, const Tensors& xs) {
   std::string all, used;
   for (auto& s : inputs) used += s;
@@ -211,7 +204,7 @@ void expand_ellipsis(std::vector<std::string>& inputs, std::optional<std::string
   else output = all.substr(0, most) + once(joined, all);
 }
 
-// Takes the diagonal of x for each letter that `s` has more than once, and removes all but its first occurrence.
+// For each letter that occurs again in `s`, takes the diagonal of x, and removes the later occurrence.
 Tensor take_traces(Tensor x, std::string& s) {
   for (size_t j = 0; j < s.size(); j++) {
     for (size_t k; (k = s.find(s[j], j + 1)) != std::string::npos; s.erase(k, 1)) {
@@ -224,7 +217,6 @@ Tensor take_traces(Tensor x, std::string& s) {
       x = x.ndim() > 2 ? x.permute(order).flatten(-2).pad_axis(-1, 0, n).unflatten(-1, {n, n + 1})
                              .slice_axis(-1, {0, 1, 1}).squeeze(-1)
                        : x.diagonal();
-      // move the diagonal, now the last axis, to the position of the letter's first occurrence
       Ints back = int_range(0, x.ndim() - 1);
       back.insert(back.begin() + int64_t(j), x.ndim() - 1);
       x = x.permute(back);
@@ -278,7 +270,7 @@ Tensor Tensor::einsum(std::string_view text, Tensors xs) {
     Tensor x = s.empty() ? xs[i] : xs[i].permute(order).reshape(aligned).expand(full);
     out = out ? out * x : x;
   }
-  Ints summed;  // the axes whose letters are not in the output
+  Ints summed;
   Ints rank;    // for each letter of the output, its position in alphabetical order
   int64_t at = 0;
   for (auto [c, n] : sizes) {

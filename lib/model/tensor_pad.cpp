@@ -1,4 +1,3 @@
-// Padding, and sliding windows over the last axes (tensor.py:pad, mixin/movement.py:_pool).
 #include <algorithm>
 
 #include "lib/model/tensor.h"
@@ -31,7 +30,7 @@ Tensor pad_circular(const Tensor& x, const Padding& padding) {
   return x.repeat(repeats).shrink(bounds);
 }
 
-// Concatenates three tensors along axis `dim`. The first and the last one may be None.
+// `first` and `last` may be None.
 Tensor joined(const Tensor& first, const Tensor& x, const Tensor& last, int64_t dim) {
   Tensors parts;
   for (const Tensor& t : {first, x, last})
@@ -39,8 +38,7 @@ Tensor joined(const Tensor& first, const Tensor& x, const Tensor& last, int64_t 
   return Tensor::cat_all(parts, dim);
 }
 
-// Returns `before` copies of the first element of an axis, and `after` copies of the last one; None instead of 0
-// copies.
+// Returns copies of the first and of the last element of an axis; None instead of 0 copies.
 std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t before, int64_t after) {
   int64_t n = x.size(dim);
   auto copies = [&](int64_t i, int64_t count) {
@@ -54,8 +52,7 @@ std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t befor
   return {copies(0, before), copies(n - 1, after)};
 }
 
-// Pads an axis by reflecting it at its first and last element. If the axis is shorter than the padding, reflects the
-// result again. Repeats the element of an axis that has only one.
+// Reflects the axis again while the padding is longer.
 Tensor pad_reflected(Tensor x, int64_t dim, int64_t before, int64_t after) {
   if (x.size(dim) == 0 && before + after > 0) throw Failure("a reflection of an axis without elements");
   while (before > 0 || after > 0) {

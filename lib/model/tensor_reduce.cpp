@@ -1,4 +1,3 @@
-// Tensor reductions, softmax, scans and triangles (tensor.py).
 #include <algorithm>
 
 #include "lib/model/tensor.h"
@@ -19,7 +18,7 @@ Softmax softmax_parts(const Tensor& x, int64_t axis) {
   return {m, e, e.sum(Ints{axis}, true)};
 }
 
-// Returns a rows x columns mask that is true where row + diagonal <= column.
+// True where row + diagonal <= column.
 Tensor triangle(Graph& graph, int64_t rows, int64_t columns, int64_t diagonal) {
   return (Tensor::arange(graph, rows).unsqueeze(-1) + diagonal).le(Tensor::arange(graph, columns));
 }
@@ -78,8 +77,7 @@ Tensor Tensor::log_softmax(int64_t axis) const {
   return s.shifted - s.total.log();
 }
 
-// Returns prefix sums along an axis (tensor.py:_cumalu with ADD). Sum i is that of the elements up to i; with
-// include_initial, of those before i.
+// Prefix sums along an axis; with include_initial, without the element itself (tensor.py:_cumalu with ADD).
 Tensor Tensor::sum_windows(int64_t axis, bool include_initial) const {
   int64_t n = size(axis);
   return transpose(axis, -1)

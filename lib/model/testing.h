@@ -1,4 +1,3 @@
-// Helpers for the tests of ONNX ops.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -18,7 +17,6 @@ inline onnx::Attribute attribute(std::string name, std::string s) {
   return {.name = std::move(name), .kind = onnx::Attribute::Kind::String, .s = std::move(s)};
 }
 
-// Runs the graph of a tensor and returns its elements.
 inline std::vector<double> values_of(const Value& v) {
   Array a = std::move(realize(std::span(&v.tensor(), 1))[0]);
   std::vector<double> out;

@@ -1,6 +1,5 @@
-// Value: an input or output of a model's node. It is a numeric tensor, a string tensor, a sequence of values, or none
-// (an omitted input or an empty optional). For a numeric tensor of a narrow type (onnx.h:is_narrow), it also has this
-// type.
+// Value: an input or output of a node: a numeric tensor, a string tensor, a sequence, or none (an omitted input or an
+// empty optional).
 #pragma once
 #include <memory>
 #include <string>
@@ -40,7 +39,7 @@ class Value {
   bool is_strings() const { return kind_ == Kind::Strings; }
   bool is_sequence() const { return kind_ == Kind::Sequence; }
   const Tensor& tensor() const { return require_kind(Kind::Tensor, "tensor"), tensor_; }
-  // Returns the tensor's type if it is narrow, else Undefined.
+  // Returns the ONNX type if it is narrow (onnx.h:is_narrow), else Undefined.
   onnx::Type narrow_type() const { return narrow_type_; }
   const Strings& strings() const { return require_kind(Kind::Strings, "tensor of strings"), *strings_; }
   const Values& items() const { return require_kind(Kind::Sequence, "sequence"), *items_; }

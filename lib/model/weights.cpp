@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxHeader = 100'000'000;  // maximum bytes of a header, as in the safetensors library
+constexpr size_t kMaxHeader = 100'000'000;  // bytes; the limit of the safetensors library
 
 onnx::Type type_of_name(const std::string& name) {
   static constexpr std::pair<std::string_view, onnx::Type> kTypes[] = {
@@ -29,11 +29,10 @@ onnx::Type type_of_name(const std::string& name) {
   throw Failure("the dtype " + name + " is not supported");
 }
 
-// Parses the header, a JSON object without duplicate names.
 json parse_header(std::string_view text) {
   std::set<std::string> names;
   std::string twice;
-  constexpr int kMostLevels = 4;  // maximum nesting of a valid header
+  constexpr int kMostLevels = 4;
   const bool fits = is_json_within_levels(text, kMostLevels, [&](int depth, const std::string& name) {
     if (depth == 1 && !names.insert(name).second) twice = name;
   });
@@ -56,7 +55,7 @@ std::vector<int64_t> integers(const json& j, const char* what) {
 
 struct Placed {
   onnx::TensorProto tensor;
-  size_t begin, end;  // begin and end of the tensor's bytes in the data section
+  size_t begin, end;  // in the data section, in bytes
 };
 
 Placed placed(const std::string& name, const json& entry, std::string_view data,
@@ -136,7 +135,7 @@ std::string describe(onnx::Type type, const std::vector<int64_t>& dims) {
   return onnx::name_of(type) + " " + shape_text(dims);
 }
 
-// Returns true if the tensor has the input's type and shape. A symbolic size of the input matches any size.
+// A symbolic size of the input matches any size.
 bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
   if (input.type.kind != onnx::TypeProto::Kind::Tensor || input.type.element_type != t.type) return false;
   if (!input.type.shape) return true;
@@ -144,7 +143,7 @@ bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
                     [](const onnx::TypeProto::Dim& dim, int64_t size) { return !dim.value || *dim.value == size; });
 }
 
-// Finds the initializers and inputs of a graph by name. If several have the same name, finds the first one.
+// If several initializers or inputs have the same name, the first one counts.
 class Places {
  public:
   explicit Places(onnx::GraphProto& graph) : graph_(graph) {
@@ -152,7 +151,7 @@ class Places {
     for (size_t i = 0; i < graph.inputs.size(); i++) inputs_.try_emplace(graph.inputs[i].name, i);
   }
 
-  // Puts a weight into the graph. Returns an error text, or "".
+  // Returns an error text, or "".
   std::string put(onnx::TensorProto&& weight) {
     if (auto old = initializers_.find(weight.name); old != initializers_.end()) {
       onnx::TensorProto& initializer = graph_.initializers[old->second];

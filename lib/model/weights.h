@@ -7,16 +7,14 @@
 
 namespace tgc {
 
-// Reads all tensors of a file. The format is recognized by content. Tensors of a safetensors file are views of the
-// mapped file. Errors name the file, and the tensor if one is at fault. Safetensors data must not overlap or have gaps.
+// The content decides the format. Tensors of a safetensors file are views of the mapped file.
 Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path);
 
-// Reads the tensors from the bytes of a safetensors file. `path` is the file's name in error messages.
+// `path` is the file's name in errors.
 Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const onnx::Bytes> bytes,
                                                         const std::string& path = "");
 
-// Puts weights into a model, by name. A weight replaces an initializer of the same type and shape, or becomes the value
-// of an input of its type and shape. An error lists the weights that do not fit (at most 20).
+// Fails if a weight has no initializer or input of its name, type and shape.
 Status use_weights(onnx::ModelProto& model, std::vector<onnx::TensorProto> weights);
 
 }  // namespace tgc

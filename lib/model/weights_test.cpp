@@ -11,7 +11,6 @@
 namespace tgc {
 namespace {
 
-// Returns the bytes of a safetensors file: the header's length, the header and the data.
 std::string safetensors(const std::string& header, const std::string& data) {
   uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + data;

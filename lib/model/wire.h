@@ -1,6 +1,5 @@
-// WireReader: iterates over the fields of a protobuf message in memory (a mapped file) without copying, so that
-// skipping gigabytes of weights is free. Checks every length: a truncated message or an unexpected wire type throws
-// Failure with the byte position (tinygrad: the protobuf parser of nn/onnx.py).
+// WireReader: iterates over the fields of a protobuf message (tinygrad: nn/onnx.py). A malformed message throws Failure
+// with the byte position.
 #pragma once
 #include <bit>
 #include <cstring>
@@ -14,11 +13,11 @@ namespace tgc {
 
 class WireReader {
  public:
-  // `what` names the message in errors. `start` is the beginning of the file: errors give positions relative to it.
+  // `what` names the message in errors, whose positions count from `start`.
   WireReader(std::string_view bytes, const char* what, const char* start)
       : position_(bytes.data()), end_(bytes.data() + bytes.size()), message_name_(what), start_(start) {}
 
-  // Advances to the next field, skipping the current one if it was not read. Returns false at the end.
+  // Returns false at the end.
   bool next_field() {
     if (!is_value_taken_) skip_value();
     if (position_ == end_) return false;
@@ -38,13 +37,13 @@ class WireReader {
   std::string string() { return std::string(bytes()); }
   WireReader message(const char* what) { return WireReader(bytes(), what, start_); }
 
-  // Appends the varints of the current field, a packed list or a single varint, to `out`.
+  // Appends the current field, a varint or a packed list of varints.
   void append_integers(std::vector<int64_t>& out) {
     if (wire_type_ == 0) return out.push_back(integer());
     WireReader packed = message(message_name_);
     while (packed.position_ != packed.end_) out.push_back(int64_t(packed.read_varint()));
   }
-  // Returns the bytes of the current field: of all its elements if it is packed, else of one element of `size` bytes.
+  // Returns the bytes of the current field, which is packed or has one element of `size` (4 or 8) bytes.
   std::string_view read_fixed_bytes(size_t size) {
     if (wire_type_ == 2) return bytes();
     require_type(size == 4 ? 5 : 1);

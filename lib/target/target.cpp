@@ -24,11 +24,11 @@ constexpr OpSet kLlvmOps{FDIV, CMPLT};
 
 constexpr OpSet kAmdLlvmOps = kLlvmOps | OpSet{SQRT, LOG2, EXP2};
 
-// A device with a renderer that it can use. The first row of a device has its default renderer.
+// The first row of a device has its default renderer.
 struct Row {
   std::string_view device;
   RendererKind renderer;
-  std::string_view default_arch;  // empty: the renderer has no archs
+  std::string_view default_arch;
   OpSet ops;
   void (*set_limits)(Target&, const Settings&);
 };
@@ -38,7 +38,7 @@ constexpr Row kRows[] = {
 #include "lib/target/renderers.def"
 };
 
-// The archs that known_targets() lists. parse_target also accepts the NVIDIA archs of kOtherCudaArchs.
+// Listed by known_targets(). parse_target() also accepts kOtherCudaArchs.
 constexpr std::string_view kCudaArchs[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
 constexpr int kOtherCudaArchs[] = {30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 72, 87, 88, 101, 103, 110, 121};
 constexpr std::string_view kAmdArchs[] = {"gfx942",  "gfx950",  "gfx1100", "gfx1101", "gfx1102",
@@ -51,7 +51,7 @@ std::span<const std::string_view> archs_of(const Row& row) {
   return row.default_arch.empty() ? std::span<const std::string_view>() : kAmdArchs;
 }
 
-// Returns true if tinygrad's renderer accepts the arch: each "sm_<number>" for CUDA, and each "gfx..." for AMD.
+// As tinygrad's renderers: each "sm_<number>" for CUDA, and each "gfx..." for AMD.
 bool takes_arch(const Row& row, std::string_view arch) {
   return is_cuda(row) ? cuda_arch(arch) >= 0 : arch.starts_with("gfx");
 }
@@ -67,7 +67,6 @@ bool same_word(std::string_view a, std::string_view b) {
                     [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
 }
 
-// Returns the distinct names in order, joined by ", ".
 std::string listed(std::span<const std::string_view> names) {
   std::vector<std::string_view> seen;
   std::string out;
@@ -79,7 +78,7 @@ std::string listed(std::span<const std::string_view> names) {
   return out;
 }
 
-// Removes the first part of a target, "CUDA" of "CUDA:PTX:sm_80", and the ':' after it from `rest`. Returns the part.
+// Removes and returns the first part of `rest`, such as "CUDA" of "CUDA:PTX:sm_80".
 std::string_view take_part(std::string_view& rest) {
   size_t colon = rest.find(':');
   std::string_view part = rest.substr(0, colon);
@@ -204,7 +203,7 @@ bool is_dtype_supported(DType dtype, const Target& target) {
   return true;
 }
 
-// The functions of renderers.def that set a renderer's limits, as tinygrad's renderer classes do (renderer/*.py).
+// Limits as in tinygrad's renderer classes (renderer/*.py).
 
 namespace {
 

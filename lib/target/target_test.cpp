@@ -34,7 +34,7 @@ TEST_CASE("target: missing parts take the device's default") {
   CHECK(target("WEBGPU").name() == "WEBGPU:WGSL");
   CHECK(target("METAL").name() == "METAL:METAL");
   CHECK(target("CUDA:CUDA:sm_121").tensor_cores.size() == 8);
-  CHECK(target("NV:CUDA:sm_35").tensor_cores.empty());  // sm_35, tinygrad's mock GPU, has no tensor cores
+  CHECK(target("NV:CUDA:sm_35").tensor_cores.empty());  // tinygrad's mock GPU
   CHECK(target("QCOM").name() == "QCOM:CL");
   CHECK(target("HIP").name() == "HIP:HIP:gfx1100");
   CHECK(target("AMD:HIP:gfx942:sramecc+:xnack-").tensor_cores.data() == tensor_cores::amd("gfx942").data());

@@ -8,7 +8,7 @@ namespace {
 
 using namespace dtypes;
 
-// ---- NVIDIA; all shapes have M = 16, N = 8 and the same opts
+// ---- NVIDIA: M = 16, N = 8
 
 constexpr std::string_view kCudaOpts = "u0 l0 l0 l1 l1 l1 u1";
 
@@ -37,8 +37,6 @@ constexpr std::span kCuda80 = std::span(kCuda89).first(6);
 constexpr std::span kCuda75 = std::span(kCuda89).subspan(3, 2);
 constexpr TensorCore kPtx80[] = {cuda_81616(float16, float32), cuda_81616(float16, float16), cuda_8168(float32),
                                  cuda_8168(float16), cuda_8168_tf32()};
-
-// ---- AMD
 
 constexpr TensorCore rdna3(DType in, DType out) {
   return {{16, 16, 16}, 32, {16, 16, 8}, in, out, "l0 l0 l0 l0 l1 u1 u1 u1",
@@ -72,8 +70,6 @@ constexpr TensorCore kCdna4[] = {cdna_1616128(fp8e5m2), cdna_1616128(fp8e4m3), c
                                  cdna_161632(fp8e4m3),  cdna_161632(float16),  cdna_161632(bfloat16),
                                  cdna_161616(float16),  cdna_161616(bfloat16)};
 
-// ---- Apple, Intel
-
 constexpr TensorCore metal_888(DType in, DType out) {
   return {{8, 8, 8}, 32, {2, 2, 2}, in, out, "u0 l0 l1 l1 l0 l1",
           {{{"r1 l1 l2 r2 l4", "r0", "u0 l0 l3"}, {"l0 r0 r1 l3 r2", "u0", "l1 l2 l4"}}}};
@@ -87,8 +83,6 @@ constexpr TensorCore kAmx[] = {{{16, 16, 1}, 1, {16, 16, 256}, float32, float32,
 constexpr TensorCore kIntel[] = {
     {{8, 8, 16}, 8, {16, 16, 8}, float16, float32, "l0 l0 l0 u1 u1 u1",
      {{{"r1 r2 r3", "u0 u1 u2", "l0 l1 l2 r0"}, {"l0 l1 l2", "r1 r2 r3", "u0 u1 u2 r0"}}}}};
-
-// ---- axes and texts of all tensor cores
 
 int count_letter(std::span<const TcAxis> axes, char letter) {
   return int(std::count_if(axes.begin(), axes.end(), [&](TcAxis a) { return a.letter == letter; }));

@@ -13,8 +13,8 @@
 
 namespace tgc {
 
-// An axis of two elements. In `opts`, `number` is the dimension that the axis splits (0: N, 1: M). Elsewhere, `number`
-// is the index of the axis among the axes with its letter.
+// An axis of two elements. In `opts`, `number` is the dimension that the axis splits (0: N, 1: M). Elsewhere, it is the
+// index of the axis among the axes with its letter.
 struct TcAxis {
   char letter;
   int number;
@@ -26,34 +26,32 @@ std::vector<TcAxis> tc_axes(std::string_view text);
 std::string to_text(std::span<const TcAxis> axes);
 
 struct TensorCore {
-  // A permutation of the axes for one operand: the axes that replace the local, the upcast and the reduce axes, in
-  // order.
+  // The axes that replace the local, the upcast and the reduce axes of one operand.
   struct Swizzle {
     std::string_view local, upcast, reduce;
   };
 
   std::array<int64_t, 3> dims;                 // N, M, K
-  int64_t threads;                             // number of threads of the warp
-  std::array<int64_t, 3> elements_per_thread;  // number of elements of A, B and C in each thread
-  DType dtype_in, dtype_out;                   // dtype of A and B; dtype of C and D
+  int64_t threads;
+  std::array<int64_t, 3> elements_per_thread;
+  DType dtype_in, dtype_out;                   // of A and B; of C and D
   std::string_view opts;                       // splits in order: "u0" makes an upcast axis of N, "l1" a local one of M
-  std::array<Swizzle, 2> swizzle;              // the permutations of the axes for A and for B
+  std::array<Swizzle, 2> swizzle;
 
-  std::string str() const;                          // returns a name such as "WMMA_8_16_16_half_float"
+  std::string str() const;                          // such as "WMMA_8_16_16_half_float"
   int num_reduce_axes() const;                      // log2 of K
-  std::vector<TcAxis> base_shape() const;           // all axes: those of `opts` in order, then the reduce axes
+  std::vector<TcAxis> base_shape() const;           // those of `opts`, then the reduce axes
   std::vector<TcAxis> base_upcast_axes() const;     // the upcast, then the reduce axes, each in descending order
-  // Returns, for A and for B, the index in `shape` of the axis that replaces each axis of `shape`. For an axis that
-  // does not belong to the tensor core, returns the index of the axis itself. Throws Failure if `shape` lacks a
-  // replacement axis.
+  // Returns, for A and for B, the index in `shape` of the axis that replaces each axis. An axis that does not belong to
+  // the tensor core stays. Throws Failure if `shape` lacks a replacement axis.
   std::array<std::vector<size_t>, 2> permutes(std::span<const TcAxis> shape) const;
 };
 
 namespace tensor_cores {
 
-std::span<const TensorCore> cuda(int arch);              // the tensor cores of the architecture sm_<arch>
-std::span<const TensorCore> ptx(int arch);  // the tensor cores of cuda(arch) that the PTX renderer supports
-// the tensor cores of an AMD arch such as "gfx942"; for an unknown arch, those of RDNA3
+std::span<const TensorCore> cuda(int arch);              // sm_<arch>
+std::span<const TensorCore> ptx(int arch);  // those of cuda(arch) that the PTX renderer supports
+// The tensor cores of an AMD arch; for an unknown arch, those of RDNA3.
 std::span<const TensorCore> amd(std::string_view arch);
 std::span<const TensorCore> metal();
 std::span<const TensorCore> amx();

@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-// A line of testdata/expect/tensor_cores.txt: the values that tinygrad 0.12.0 derives from a tensor core.
+// A line of testdata/expect/tensor_cores.txt: what tinygrad 0.12.0 derives from a tensor core.
 struct Expected {
   const TensorCore* core;
   std::string name, threads, elements, shape, permute_a, permute_b, upcast_axes;
@@ -26,13 +26,13 @@ std::span<const TensorCore> cores_of(const std::string& renderer, const std::str
 std::vector<Expected> expected_cores() {
   std::vector<Expected> out;
   for (const std::string& line : test_lines("expect/tensor_cores.txt")) {
-    std::vector<std::string> f(1);  // the fields of the line
+    std::vector<std::string> f(1);
     for (size_t i = 0; i < line.size(); i++) {
       if (line.compare(i, 3, " | ") == 0) f.emplace_back(), i += 2;
       else f.back() += line[i];
     }
     REQUIRE(f.size() == 8);
-    auto whose = words_of(f[0]);  // renderer, arch and index of the tensor core, such as "amd gfx942 0" or "metal 0"
+    auto whose = words_of(f[0]);  // such as "amd gfx942 0" or "metal 0"
     auto cores = cores_of(whose[0], whose[1]);
     size_t index = std::stoul(whose.back());
     REQUIRE(index < cores.size());
@@ -77,7 +77,7 @@ TEST_CASE("tensor cores: opts produce the warp size and the output tile") {
     CHECK(upcasts == tc.elements_per_thread[2]);
     CHECK(sizes[0] == tc.dims[0]);
     CHECK(sizes[1] == tc.dims[1]);
-    for (auto& permute : tc.permutes(tc.base_shape())) {  // each is a permutation of the axis indices
+    for (auto& permute : tc.permutes(tc.base_shape())) {
       CHECK(permute.size() == tc.base_shape().size());
       CHECK(std::set(permute.begin(), permute.end()).size() == permute.size());
     }
@@ -97,7 +97,7 @@ TEST_CASE("tensor cores: each arch has tinygrad's") {
   CHECK(tensor_cores::cuda(80).size() == 6);
   CHECK(tensor_cores::cuda(120).size() == 8);
   CHECK(tensor_cores::ptx(75).size() == 2);
-  CHECK(tensor_cores::ptx(90).size() == 5);  // the PTX renderer has no tensor cores for bf16 and fp8
+  CHECK(tensor_cores::ptx(90).size() == 5);  // none for bf16 and fp8
   CHECK(tensor_cores::amd("gfx1103").size() == 3);
 }
 
