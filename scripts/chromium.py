@@ -1,4 +1,4 @@
-"""Drives a headless Chromium for tests, through its DevTools protocol over two pipes, with Python's standard library only."""
+"""Drives a headless Chromium through its DevTools protocol, over two pipes."""
 import base64, json, os, select, shutil, subprocess, tempfile, time
 
 
@@ -9,16 +9,14 @@ class PageError(Exception): pass
 
 
 def exception_text(message):
-  """Returns the text of an uncaught exception."""
   details = message["params"]["exceptionDetails"]
   return details.get("exception", {}).get("description", details["text"])
 
 
 class Chromium:
-  """A browser with one page. Use it in a `with` block."""
+  """A browser with one page, for a `with` block."""
 
-  # A kiosk has no toolbar, and the address bar's popup is a page of its own. Without both, a page takes less
-  # processor time to open.
+  # Without the toolbar and the address bar's popup, a page takes less processor time to open.
   def __init__(self, width=1400, height=900, dark=False):
     program = shutil.which("chromium")
     if not program: raise PageError("there is no chromium; run scripts/setup")
@@ -56,7 +54,7 @@ class Chromium:
     shutil.rmtree(self.folder, ignore_errors=True)
 
   def call(self, method, whole=False, **params):
-    """Calls a method of the protocol, on the page or (with `whole`) on the browser. Returns its result."""
+    """Calls a method of the protocol, on the page or (with `whole`) on the browser."""
     self.number += 1
     message = {"id": self.number, "method": method, "params": params}
     if getattr(self, "session", None) and not whole: message["sessionId"] = self.session
@@ -80,11 +78,10 @@ class Chromium:
         self.buffer += more
     raise PageError(f"no answer within {seconds} s: {what}")
 
-  # ---- for tests
   def open(self, url):
     """Opens a page and waits until it has read its whole graph and drawn it, or has a frame."""
     left = self.value("window.isLeft = true, location.href")
-    if left.split("#")[0] == url.split("#")[0]: self.call("Page.navigate", url="about:blank")  # otherwise, the browser stays on the page
+    if left.split("#")[0] == url.split("#")[0]: self.call("Page.navigate", url="about:blank")
     self.events.clear()
     self.call("Page.navigate", url=url)
     self.until("!window.isLeft && document.body && (document.body.dataset.whole || document.querySelector('iframe'))")
@@ -119,7 +116,6 @@ class Chromium:
     return out["result"].get("value")
 
   def click(self, x, y):
-    """Clicks at a point of the window, in pixels."""
     for kind in ("mousePressed", "mouseReleased"):
       self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
@@ -130,11 +126,11 @@ class Chromium:
       self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, modifiers=8 if shift else 0, **({"text": text} if text and kind == "keyDown" else {}))
 
   def tasks(self, act):
-    """Calls act() and returns the processor milliseconds of each task that the page's main thread ran meanwhile, longest first.
-    Processor time excludes other load on the machine."""
+    """Calls act(). Returns the processor milliseconds of each task of the page's main thread meanwhile, longest
+    first."""
     first = len(self.events)
     self.call("Tracing.start", whole=True, categories="toplevel,blink.user_timing", transferMode="ReportEvents")
-    mark = "performance.mark('of the page'), 0"  # identifies the page's thread; the browser's own pages have main threads too
+    mark = "performance.mark('of the page'), 0"  # identifies the page's thread among the main threads
     self.value(mark)
     act()
     self.value(mark)
@@ -150,11 +146,11 @@ class Chromium:
     with open(path, "wb") as f: f.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
   def requests(self):
-    """Returns the addresses that the page requested, including its own."""
+    """The addresses that the page requested, including its own."""
     return [e["params"]["request"]["url"] for e in self.events if e["method"] == "Network.requestWillBeSent"]
 
   def troubles(self):
-    """Returns the errors in the browser's log and the uncaught exceptions, since the page was opened."""
+    """Errors in the browser's log and uncaught exceptions, since the page was opened."""
     out = []
     for e in self.events:
       if e["method"] == "Runtime.exceptionThrown": out.append(exception_text(e))

@@ -21,9 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 using Input = std::vector<uint8_t>;
 
-constexpr uint64_t kBatch = 250;  // inputs per child process: few enough to bound leaks, enough to make fork cheap
+constexpr uint64_t kBatch = 250;  // inputs per child process: bounds leaks, and makes fork cheap
 
-uint64_t mixed(uint64_t z) {  // the random number generator splitmix64
+uint64_t mixed(uint64_t z) {  // splitmix64
   z += 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ z >> 27) * 0x94D049BB133111EBull;
@@ -45,7 +45,7 @@ std::vector<Input> corpus_of(const FuzzTarget& target) {
   return out;
 }
 
-// The findings of a campaign, counted by cause. Only the first finding of each cause is printed and saved.
+// The findings by cause. Only the first of each cause is printed and saved.
 class Findings {
  public:
   explicit Findings(std::string folder) : folder_(std::move(folder)) {}
@@ -77,7 +77,7 @@ class Findings {
 int run_target(const FuzzTarget& target, const CampaignOptions& o) {
   const std::vector<Input> corpus = corpus_of(target);
   auto input = [&](uint64_t i) {
-    if (i < corpus.size()) return corpus[i];  // the campaign begins with the unchanged inputs of the corpus
+    if (i < corpus.size()) return corpus[i];  // first the unchanged inputs of the corpus
     uint64_t random = mixed(o.seed * 1000003 + i);
     Input bytes = corpus[random % corpus.size()];
     mutate_bytes(bytes, corpus[random / 7 % corpus.size()], mixed(random), target);
@@ -115,7 +115,7 @@ GraphKind kind_of(uint64_t i) {  // every second graph is a kernel
   return kKinds[i % std::size(kKinds)];
 }
 
-// Returns the bytes of a mutant: a header and one to four mutation steps, few so that the graph stays meaningful.
+// A header and one to four mutation steps: few, so that the graph stays meaningful.
 Input mutant_bytes(uint64_t seed, uint64_t i) {
   uint64_t random = mixed(seed * 7919 + i);
   Input out((2 + std::min(random % 4, random / 4 % 6)) * kStepBytes);
@@ -123,7 +123,7 @@ Input mutant_bytes(uint64_t seed, uint64_t i) {
   return out;
 }
 
-// Returns the mutant without each mutation step that is not needed for its process to die of the same cause.
+// Removes mutation steps without which the process dies of the same cause.
 Input reduced(GraphKind kind, Input bytes, const std::string& cause, const MutantRunOptions& run, int limit) {
   auto same = [&](const Input& shorter) {
     auto ran = run_watched_inputs(0, 1, limit, [&](uint64_t) {
@@ -155,7 +155,7 @@ void print_table(const MutantLog& log) {
 
 int run_mutants(const CampaignOptions& o) {
   const MutantRunOptions run{.use_processes = true};
-  // failing runs may leave files: run in a temporary folder, which is removed at the end
+  // failing runs may leave files: run in a temporary folder
   std::string folder = (fs::temp_directory_path() / "tgc-mutants-XXXXXX").string();
   if (!mkdtemp(folder.data())) std::perror("fuzz: a temporary folder"), std::exit(2);
   Findings findings(o.findings_folder.empty() ? "" : fs::absolute(o.findings_folder).string());

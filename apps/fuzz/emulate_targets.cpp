@@ -1,5 +1,4 @@
-// Targets of the emulators: AMD code objects and PTX. An input is refused with a message, or its kernels run on a small
-// array until they end or fail.
+// Targets of the emulators: AMD code objects and PTX, run on a small array.
 #include <algorithm>
 
 #include "apps/fuzz/target.h"
@@ -12,7 +11,6 @@ namespace {
 constexpr uint64_t kMemory = 1 << 26, kArrayBytes = 4096, kMostJumps = 1000;
 constexpr emulate::Triple kGrid{2, 1, 1}, kBlock{40, 1, 1};
 
-// An array on the emulated device, freed by the destructor.
 class DeviceArray {
  public:
   explicit DeviceArray(emulate::Memory& memory) : memory_(memory), at_(memory.allocate(kArrayBytes)) {
@@ -21,7 +19,7 @@ class DeviceArray {
   ~DeviceArray() { memory_.free(at_); }
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
-  // Returns argument bytes in which every argument is the address of the array.
+  // Every argument is the address of the array.
   std::vector<std::byte> as_arguments(size_t bytes) const {
     std::vector<std::byte> out(bytes);
     for (size_t n = 0; n < bytes; n++) out[n] = std::byte(at_ >> n % sizeof at_ * 8);
@@ -51,7 +49,7 @@ void run_ptx(Bytes bytes) {
   DeviceArray array(memory);
   for (const ptx::Function& f : (*module)->module().functions) {
     const ptx::TranslatedKernel* code = (*module)->kernel(f.name);
-    if (code->shared_bytes > kMostShared) continue;  // the driver refuses a kernel with so much shared memory, too
+    if (code->shared_bytes > kMostShared) continue;  // the driver also refuses so much shared memory
     for (bool races : {false, true})
       run(ptx::Launch{.code = code,
                       .grid = kGrid,

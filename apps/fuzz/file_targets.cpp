@@ -1,4 +1,4 @@
-// Targets that read files that are not graphs, such as traces, profiles and objects, or the words of a command line.
+// Targets that read other files than graphs, such as traces, profiles and objects, or words of a command line.
 #include <unistd.h>
 
 #include <filesystem>
@@ -33,7 +33,7 @@ void read_gzip(Bytes bytes) {
   check_message((*lines)->read_rest_of_text(all));
 }
 
-// Converts a rewrites.pkl to a recording. The records of the recording must parse, and each error must have a message.
+// Converts a rewrites.pkl to a recording, whose records must parse.
 void read_rewrites(Bytes bytes) {
   auto trace = RewriteTrace::read(std::string(bytes_as_text(bytes)), "fuzz");
   if (!check_message(trace)) return;
@@ -60,7 +60,7 @@ void read_profile(Bytes bytes) {
     auto graph = pickled_graph(ast);
     if (check_message(graph)) check_message(load_text({}, InputKind::Json, *graph, name));
   }
-  // leave out the reports that call LLVM, because LLVM runs in a worker
+  // skip the reports that call LLVM, which runs in a worker
   profile::print_waves_json(*analyzed, "", [](std::string_view) {}), (void)profile::waves_text(*analyzed);
   (void)profile::counters_json(*analyzed, ""), (void)profile::counters_text(*analyzed);
   (void)profile::memory_json(analyzed->trace, ""), (void)profile::memory_text(analyzed->trace);
@@ -96,17 +96,17 @@ void read_cache_entry(Bytes bytes) {
   std::ifstream(entry, std::ios::binary).read(sound.data(), std::streamsize(sound.size()));
   std::ofstream(entry, std::ios::binary).write(bytes_as_text(bytes).data(), std::streamsize(bytes.size()));
   auto got = cache.load_entry(key);
-  // an entry contains its payload's hash and ends with the payload, so the cache may only return the end of the file
+  // an entry ends with its payload, and contains its hash, so the cache may only return the end of the file
   require_condition(!got || bytes_as_text(bytes).ends_with(*got), "an entry gave what it does not hold");
   fs::remove_all(folder);
 }
 
-// Loads the bytes as an object file, as tgc does with an entry of the compile cache. Executes nothing.
+// Executes nothing.
 void load_elf_object(Bytes bytes) {
   if (check_message(load_object(bytes_as_text(bytes)))) count_run_input();
 }
 
-// Parses each line of the input as the words of many options and arguments: names of inputs, settings, targets, ...
+// Parses each line as the words of many options and arguments: names of inputs, settings, targets, ...
 void read_words(Bytes bytes) {
   Graph graph;
   for (std::string_view text = bytes_as_text(bytes); !text.empty();) {

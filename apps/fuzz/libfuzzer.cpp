@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // skip inputs with words that check_message() looks for: error messages quote them, which would be a false finding
+  // error messages quote inputs: words that check_message() looks for would be false findings
   if (bytes_as_text({data, size}).find("internal error") != std::string_view::npos) return -1;
   target->run({data, size});
   return 0;
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
-// For a target whose inputs consist of records, three of four mutations are those of mutate_bytes().
+// If inputs consist of records, three of four mutations are those of mutate_bytes().
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   max_size = std::min(max_size, target->max_input_bytes);
   size = std::min(size, max_size);

@@ -5,7 +5,7 @@
 //   rule-mutants: decides mutated rules as `tgc prove --rules` does (lib/prove/README.md); -runs: how many, else 300
 //   rule-mutants TEXT...: only those mutants of which the line contains one of the texts, with both sides and the time
 // tgc_fuzz TARGET FILE...    runs only these inputs, in this process, to repeat a finding
-// Exit codes: 0 no finding, 1 findings or no temporary folder, 2 the arguments are wrong or the campaign cannot run.
+// Exit codes: 0 no finding, 1 findings, 2 the arguments are wrong or the campaign cannot run.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -51,7 +51,7 @@ int run_files(const FuzzTarget& target, const std::vector<std::string>& files) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // prints findings at once
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   setenv("TGC_CACHE", "0", 0);  // compile every mutant, and store none in the user's compile cache
   std::string name = argc > 1 ? argv[1] : "";
   CampaignOptions options;

@@ -1,4 +1,4 @@
-// Targets that read models, weights and arrays: no input may crash them, and each error must have a message.
+// Targets that read models, weights and arrays.
 #include "apps/fuzz/target.h"
 #include "lib/model/model.h"
 #include "lib/model/weights.h"
@@ -11,7 +11,7 @@ std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) {
   return onnx::Bytes::bytes_from_string(std::string(bytes_as_text(bytes)));
 }
 
-// Reads all bytes of every tensor of numbers in the file, so that a sanitizer reports bytes outside of the file.
+// Lets a sanitizer report bytes outside of the file.
 void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
   for (const onnx::TensorProto& t : tensors) {
     if (t.is_external || t.type == onnx::Type::String) continue;
@@ -24,7 +24,6 @@ void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
   }
 }
 
-// Checks that an array is the same bit for bit after it was written and read.
 void check_round_trip(const Array& array) {
   std::string written = write_npy(array);
   auto again = read_npy({reinterpret_cast<const uint8_t*>(written.data()), written.size()}, "again");

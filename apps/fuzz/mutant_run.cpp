@@ -52,7 +52,7 @@ struct Header {
 static_assert(sizeof(Header) == kStepBytes);
 
 struct Mutant {
-  std::string json, original;  // `json`: the mutant; `original`: the graph that was mutated
+  std::string json, original;  // `original`: the graph that was mutated
   std::string other_target;
   Settings settings;
 };
@@ -80,7 +80,7 @@ std::optional<Mutant> make_mutant(GraphKind kind, Bytes bytes) {
   return out;
 }
 
-// Runs one graph, which is given as JSON, through the phases (TGC_FUZZ_PHASES).
+// Runs one graph through the phases (TGC_FUZZ_PHASES).
 class Run {
  public:
   Run(const Mutant& mutant, const MutantRunOptions& options, MutantLog& log) : m_(mutant), o_(options), log_(log) {}
@@ -128,13 +128,12 @@ class Run {
     classify_error(d.text());
     return false;
   }
-  // Classifies an error message: an internal error, or a signal in REF, is a finding; other errors are acceptable
-  // outcomes of the phase.
+  // An internal error, or a signal in REF, is a finding; other errors are acceptable.
   void classify_error(const std::string& text) {
     auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
     if (has("internal error")) wrong(text);
     bool died = has("killed by") || has("did not end within") || has("forbidden");
-    if (died && log_.phase == Phase::ref && has("killed by SIG")) wrong(text);  // a signal in REF is tgc's own crash
+    if (died && log_.phase == Phase::ref && has("killed by SIG")) wrong(text);  // tgc's own crash
     log_.count_outcome(died ? Outcome::contained : Outcome::refused);
   }
   template <class Body>
@@ -211,7 +210,7 @@ class Run {
     if (!succeeded((*writer)->close())) return false;
     Explainer explainer(1, "", false, print);
     TraceTee readers({&replayed, &explainer});
-    // if a stage refused the graph, the trace ends there, and the reader may report it as truncated
+    // if a stage refused the graph, the trace ends there
     auto read = read_trace(file.path(), readers);
     if (ok && !succeeded(read)) return false;
     if (!ok && !read && read.diag().message.find("internal error") != std::string::npos) wrong(read.diag().text());
@@ -232,7 +231,7 @@ class Run {
             .device = {.name = device, .timeout_seconds = o_.kernel_limit_seconds},
             .compare = {.reference_device = reference}};
   }
-  // Returns true if the report has no failure; otherwise counts the outcome.
+  // Counts the outcome if there is a failure.
   template <class Report>
   bool has_no_failure(const Report& report) {
     if (!report.error.empty()) return classify_error(report.error), false;
@@ -240,7 +239,7 @@ class Run {
     return log_.count_outcome(Outcome::different), false;
   }
 
-  // Runs the graph on `device`, as `tgc run` does, and compares the results with those of `reference` ("none": not).
+  // Runs the graph as `tgc run` does. `reference`: the device to compare with, or "none".
   bool run_device(const std::string& device, const std::string& reference) {
     Session session;
     InputGraph in = loaded();
@@ -257,7 +256,6 @@ class Run {
     return tensor_ ? has_no_failure(bisect_tensor_graph(session, in, spec)) : has_no_failure(bisect(session, in, spec));
   }
 
-  // Runs test-case reduction. Returns true if the graph has a failure of this kind that could be reduced.
   bool run_reduce(FailureSignature::Kind kind) {
     Cancel limit(nullptr, o_.kernel_limit_seconds);
     Session session{.jobs = 1, .cancel = &limit};
@@ -273,7 +271,7 @@ class Run {
     return true;
   }
 
-  // Runs a small kernel on REF in this process, so that sanitizers check REF. Skips tensor graphs.
+  // Runs a small kernel in this process, so that sanitizers check REF. Skips tensor graphs.
   bool run_ref_in_process() {
     if (tensor_) return true;
     InputGraph in = loaded();

@@ -1,5 +1,5 @@
-// The target "recordings": mutates graphs of other tinygrad releases as JSON, so that they stay valid JSON, and sends
-// them through the reader, the importer and tgc's own pipeline. The input seeds the choice of graph and mutations.
+// The target "recordings": mutates graphs of other tinygrad releases, as JSON that stays valid, and imports and
+// compiles them. The input seeds the choice of graph and mutations.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 struct Record {
   std::string producer;
-  std::vector<std::string> graphs;  // as tgc's JSON; the target skips pyrender texts
+  std::vector<std::string> graphs;  // as tgc's JSON; pyrender texts are skipped
 };
 
 std::vector<Record> read_recordings() {
@@ -47,7 +47,6 @@ const std::vector<Record>& recordings() {
   return all;
 }
 
-// Mutates a JSON value in place.
 class Mutator {
  public:
   explicit Mutator(uint64_t seed) : random_(seed) {}

@@ -75,7 +75,7 @@ MemoryFile::~MemoryFile() { ::close(descriptor_); }
 
 namespace {
 
-// Texts that parsers look for, which mutations insert: brackets, extreme numbers, words of the formats.
+// Texts that parsers look for, which mutations insert.
 constexpr std::string_view kTokens[] = {
     "UOp(Ops.", "dtypes.", ".ptr(", "AxisType.", "(", ")", "[", "]", "{", "}", "\"", "'", ",", ":", "\n", "\\", "#",
     "-1", "0", "9223372036854775807", "9223372036854775808", "18446744073709551616", "1e999", "nan", "inf", "None",
@@ -83,7 +83,7 @@ constexpr std::string_view kTokens[] = {
     "\x93NUMPY", "PK\x03\x04", "PK\x05\x06", "\xff\xff\xff\xff", "\x1f\x8b\x08"};
 
 bool is_in_word(uint8_t c) { return std::isalnum(c) || c == '_' || c == '%' || c == '$' || c == '.'; }
-// Returns the range [first, last) of the word, or, if `is_line`, of the line, at or after position `at`.
+// The word at or after position `at` or, if `is_line`, the line; as [first, last).
 std::pair<size_t, size_t> word_at(Bytes text, size_t at, bool is_line) {
   auto belongs = [&](size_t i) { return is_line ? text[i] != '\n' : is_in_word(text[i]); };
   while (at < text.size() && !belongs(at)) at++;
@@ -141,20 +141,20 @@ void mutate_bytes(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, con
           bytes.insert(place, token.begin(), token.end());
         }
         break;
-      case 5:  // duplicates a part of the input
+      case 5:
         if (at < end) {
           std::vector<uint8_t> part(place, bytes.begin() + int64_t(end));
           bytes.insert(bytes.begin() + int64_t(std::min(record(bytes.size() + step), bytes.size())), part.begin(),
                        part.end());
         }
         break;
-      case 6:  // replaces the tail of the input by that of `other`
+      case 6:
         if (size_t from = record(other.size() + step); from < other.size()) {
           bytes.resize(std::min(at, bytes.size()));
           bytes.insert(bytes.end(), other.begin() + int64_t(from), other.end());
         }
         break;
-      default:  // overwrites bytes with an extreme number
+      default:
         if (bytes.size() >= 4) {
           static constexpr uint32_t kEdges[] = {0, 1, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
           uint32_t value = kEdges[below(std::size(kEdges))];

@@ -1,6 +1,5 @@
-// Fuzz targets. A target takes any bytes and must return. A signal, a hang, a sanitizer report, an uncaught exception,
-// an "internal error" or a failed check, such as written text that cannot be read, is a finding. libFuzzer (preset
-// fuzz) and a plain loop (every other build) run the same targets; see testdata/fuzz/README.md.
+// Fuzz targets. A target takes any bytes and must return: a crash, a hang or a failed check, such as written text that
+// cannot be read, is a finding. libFuzzer (preset fuzz) and tgc_fuzz run the same targets; see testdata/fuzz/README.md.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -16,16 +15,16 @@ namespace tgc::fuzz {
 using Bytes = std::span<const uint8_t>;
 
 struct FuzzTarget {
-  std::string_view name;  // the target's name, and that of the folder with its corpus in testdata/fuzz
+  std::string_view name;  // also names the folder of its corpus in testdata/fuzz
   void (*run)(Bytes);
   size_t max_input_bytes = 4096;
-  size_t record_bytes = 1;  // size in bytes of the records that the input consists of; mutations keep records whole
-  bool is_text_input = false;  // true: the input is text, and mutations also replace words and lines
+  size_t record_bytes = 1;  // of the records in the input, which mutations keep whole
+  bool is_text_input = false;  // the input is text: mutations also replace words and lines
 };
 std::span<const FuzzTarget> all_fuzz_targets();
 const FuzzTarget* find_fuzz_target(std::string_view name);
 
-// The functions of the targets, which the *_targets.cpp files and mutant_run.cpp define.
+// Defined in the *_targets.cpp files and mutant_run.cpp.
 void read_pyrender(Bytes), read_repr(Bytes), read_uops(Bytes), read_json(Bytes), read_repro(Bytes), read_records(Bytes);
 void read_onnx(Bytes), read_weights(Bytes), read_npy_bytes(Bytes), read_npz_bytes(Bytes);
 void read_gzip(Bytes), read_trace_bytes(Bytes), read_cache_entry(Bytes), read_words(Bytes);
@@ -36,7 +35,7 @@ void read_recordings_of_releases(Bytes);
 void load_elf_object(Bytes);
 void run_kernel(Bytes), run_stage_graph(Bytes), run_list(Bytes), run_tensor(Bytes);
 
-// Counts one input that was run and not refused. Only some targets call this. A campaign's processes share the count.
+// Counts an input that was run and not refused, in some targets. A campaign's processes share the count.
 void count_run_input();
 extern std::atomic<uint64_t>* run_input_count;
 
@@ -46,7 +45,7 @@ inline void require_condition(bool holds, const std::string& what) {
   if (!holds) report_finding(what);
 }
 
-// Reports a finding if the error has no message or is an "internal error", the message of a broken invariant.
+// Reports a finding if the error has no message or is an "internal error" (a broken invariant).
 void check_message(const Diag& diag);
 template <class T>
 const Result<T>& check_message(const Result<T>& result) {
@@ -58,7 +57,7 @@ inline std::string_view bytes_as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A file in memory that has a path, for functions that take a path. The destructor removes the file.
+// A file in memory with a path. The destructor removes it.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view bytes = {});
@@ -72,8 +71,7 @@ class MemoryFile {
   std::string path_;
 };
 
-// Mutates `bytes` or joins them with a part of `other`; `random` chooses how. Keeps records of target.record_bytes
-// bytes whole.
+// Mutates `bytes`, also with parts of `other`, as `random` chooses. Keeps records of target.record_bytes bytes whole.
 void mutate_bytes(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const FuzzTarget& target);
 
 }  // namespace tgc::fuzz

@@ -1,5 +1,5 @@
-// Targets of the parsers of graphs, records and HTTP requests. A graph that is parsed must be the same after it is
-// printed and parsed. An error must have a message and, in a graph or a record, a position in the text.
+// Targets of the parsers of graphs, records and HTTP requests. A parsed graph must be the same after it is printed and
+// parsed again.
 #include <algorithm>
 
 #include "apps/fuzz/target.h"
@@ -67,7 +67,7 @@ void read_records(Bytes bytes) {
   (void)is_accepted(parse_golden_record({std::string(text.substr(std::min(end + 1, text.size()))), 2}, "fuzz"));
 }
 
-// The target for HTTP requests to the server of `tgc view`.
+// HTTP requests to the server of `tgc view`.
 void read_request(Bytes bytes) {
   std::string_view text = bytes_as_text(bytes);
   auto request = parse_request(text);

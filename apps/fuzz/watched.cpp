@@ -25,7 +25,7 @@ namespace {
 
 constexpr rlim_t kMostMemory = rlim_t(4) << 30;
 
-// Handles a signal: prints the stack, then lets the signal end the process.
+// Prints the stack, then lets the signal end the process.
 void show_stack(int signal) {
   void* frames[40];
   int n = backtrace(frames, 40);
@@ -38,7 +38,7 @@ void prepare_child(int report) {
   dup2(report, STDERR_FILENO);
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  if (kSanitized) return;  // sanitizers handle signals themselves and reserve more address space
+  if (kSanitized) return;  // sanitizers handle signals and reserve more address space
   rlimit memory{kMostMemory, kMostMemory};
   setrlimit(RLIMIT_AS, &memory);
   static char stack[1 << 16];
@@ -89,7 +89,7 @@ void* map_shared_bytes(size_t size) {
 
 std::string ProcessDeath::cause_text() const {
   std::string line, best;
-  int rank = 0;  // how informative `best` is: a sanitizer's summary (4) tells more than a stack frame of tgc (1)
+  int rank = 0;  // how informative `best` is
   for (std::istringstream in(last_output); std::getline(in, line);) {
     int r = line.starts_with("SUMMARY:") ? 4 : line.find("runtime error:") != std::string::npos ? 3
             : line.starts_with("fuzz:")  ? 3
@@ -97,7 +97,7 @@ std::string ProcessDeath::cause_text() const {
             : line.starts_with("  in tgc::") ? 1 : 0;
     if (r > rank) best = line, rank = r;
   }
-  // keep only the source position of a broken invariant, because the rest of the message depends on the graph
+  // for a broken invariant, keep only the source position: the rest of the message depends on the graph
   if (size_t end = best.rfind(')'), open = best.rfind(".cpp:", end);
       best.find("internal error") != std::string::npos && open != std::string::npos)
     best = "internal error" + best.substr(best.rfind('(', open), end - best.rfind('(', open) + 1);
@@ -122,7 +122,7 @@ WatchResult run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds,
     prepare_child(report);
     for (uint64_t i = first; i < last && more(); i++) {
       *at = i;
-      // limit processor time, because it does not depend on other load, and wall time, to end inputs that wait
+      // processor time does not depend on other load; wall time ends inputs that wait
       const itimerval limit{.it_interval = {}, .it_value = {limit_seconds, 0}};
       setitimer(ITIMER_PROF, &limit, nullptr);
       alarm(unsigned(kWaiting * limit_seconds));

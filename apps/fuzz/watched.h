@@ -1,4 +1,4 @@
-// Runs inputs one after the other in a child process. If the child dies, the caller learns at which input.
+// Runs inputs one after the other in a child process, and finds the input at which it dies.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -8,14 +8,14 @@
 namespace tgc::fuzz {
 
 struct ProcessDeath {
-  uint64_t input_index = 0;  // number of the input at which the process died
-  std::string death_kind;    // how the process died: "SIGSEGV", "a hang of over 20 s", "exit code 1"
-  std::string last_output;   // the last output of the process, with a stack if there is one
-  // Returns a key that is equal for deaths of one cause: `death_kind` and the main line of the report, without numbers.
+  uint64_t input_index = 0;  // of the input at which the process died
+  std::string death_kind;    // such as "SIGSEGV", "a hang of over 20 s", "exit code 1"
+  std::string last_output;
+  // Returns a text equal for deaths of one cause: `death_kind` and the main line of the report, without numbers.
   std::string cause_text() const;
 };
 
-// A zero-initialized T in memory that is shared with child processes. T must not contain pointers.
+// A T in memory that is shared with child processes. T must not contain pointers.
 template <class T>
 class SharedMemory;
 void* map_shared_bytes(size_t size);
@@ -30,9 +30,9 @@ class SharedMemory {
   T* shared_value_;
 };
 
-// run_watched_inputs() calls body(first), body(first + 1), ..., body(last - 1) in a child process while more() is true.
-// Returns the number of the first input that was not run and, if the child died, how. Limits per input:
-// `limit_seconds` of CPU time, and ten times as much wall time.
+// run_watched_inputs() calls body(first), ..., body(last - 1) in a child process while more() is true. Returns the next
+// input to run and, if the child died, how. Limits per input: `limit_seconds` of CPU time, and ten times as much wall
+// time.
 struct WatchResult {
   uint64_t next_input_index = 0;
   std::optional<ProcessDeath> process_death = {};

@@ -13,9 +13,6 @@
 namespace tgc {
 namespace {
 
-// ---- timing from the file of a tensor graph to the sources of its kernels (time_tensor_graph)
-
-// Renders each distinct kernel once, and returns the number of distinct kernels.
 Result<size_t> render_kernels(Compilation& graph) {
   UOpSet rendered(graph.graph());
   size_t count = 0;
@@ -52,9 +49,6 @@ Result<GraphTime> run_whole(const Session& session, const std::string& spec, Run
   return std::move(run.graph_time);
 }
 
-// ---- timing many graphs, and the report
-
-// Returns the times that a tinygrad took, as its exporter recorded them.
 Result<TimedGraph> recorded_time(Pipeline& pipeline) {
   auto rows = pipeline.rows();
   if (!rows) return rows.diag();
@@ -76,14 +70,13 @@ Result<TimedGraph> recorded_time(Pipeline& pipeline) {
   return out;
 }
 
-// The graphs that tgc compiles and times, and the recorded times of graphs that a tinygrad compiled.
+// Graphs that tgc compiles and times, and the recorded times of other graphs.
 struct Inputs {
   std::vector<TimedInput> own;
   std::vector<TimedGraph> recorded;
   std::string producer;  // the release that recorded the times
 };
 
-// Reads all graphs of the inputs.
 Result<Inputs> read_inputs(const Session& session, const BenchPlan& plan) {
   Inputs out;
   for (const std::string& spec : plan.inputs) {
@@ -112,7 +105,7 @@ Result<Inputs> read_inputs(const Session& session, const BenchPlan& plan) {
   return out;
 }
 
-// Returns the peak memory of this process in MB. getrusage() is not used: its peak includes memory from before exec().
+// Returns MB. The peak of getrusage() includes memory from before exec().
 double peak_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -180,8 +173,8 @@ StageTimes& BenchReport::times_of_stage(std::string_view name) {
   return stage_times_.emplace_back(name, StageTimes()).second;
 }
 
-// Returns runs per second. A graph that tgc compiles runs once to count its nodes, and per repeat once for the total,
-// once for the stages and, with counts_rules, once to count rules.
+// A graph that tgc compiles runs once to count its nodes, and per repeat once for the total, once for the stages and,
+// with counts_rules, once to count rules.
 double BenchReport::runs_per_second() const {
   const size_t runs = (bench_plan_.counts_rules ? 3 : 2) * bench_plan_.repeats + 1;
   return bench_result_.wall_seconds > 0

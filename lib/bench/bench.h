@@ -16,7 +16,7 @@ struct BenchPlan {
   std::string kernel;
   // for models and tensor graphs: include reading the file and rendering the kernels
   bool includes_reading = false;
-  bool counts_rules = false;  // also make `repeats` runs that count how often each rule is tried and applies
+  bool counts_rules = false;  // also make runs that count how often each rule is tried and applies
   int repeats = 3;
 };
 
@@ -27,20 +27,17 @@ struct TimedGraph {
 
 struct BenchResult {
   std::vector<TimedGraph> graphs;
-  size_t num_recorded = 0;  // number of graphs at the end of `graphs` whose times a tinygrad recorded
-  std::string recorded_by;  // the tinygrad that recorded them: "tinygrad 0.14.0"
-  double wall_seconds = 0;  // wall time of all timed runs
+  size_t num_recorded = 0;  // graphs at the end of `graphs` whose times a tinygrad recorded
+  std::string recorded_by;  // such as "tinygrad 0.14.0"
+  double wall_seconds = 0;
 };
-// Reads all graphs of the inputs, then times those that tgc compiles, session.jobs at a time. With
-// plan.includes_reading, calls time_tensor_graph() for each input instead. For recordings and live pipelines, uses the
-// times that tinygrad took. If the pipeline refuses a graph, or if a recording has no times, its TimedGraph::graph_time
-// is an error.
+// Times the graphs that tgc compiles, session.jobs at a time; with plan.includes_reading, times each input with
+// time_tensor_graph() instead. For other graphs, takes the times that tinygrad recorded. Fails if an input cannot be
+// read; a graph that cannot be timed has an error as its graph_time.
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 
-// Times all work before the compilers run, for a file with one tensor graph (usually a model). Its stages are: "read"
-// the file, "schedule" the graph, "render" the distinct kernels. After a warm-up run, returns the minimum of `repeats`
-// runs, in processor time. GraphTime::num_nodes counts the nodes of the tensor graph. StageTime::num_nodes counts
-// schedule items for "schedule" and distinct kernels for "render".
+// Times all work before the compilers run, in processor time, for a file with one tensor graph: the stages "read",
+// "schedule" and "render" (the distinct kernels). Their StageTime::num_nodes counts nodes, schedule items and kernels.
 Result<GraphTime> time_tensor_graph(const Session& session, const std::string& spec, int repeats);
 
 // The times of all graphs in milliseconds, for one stage or in total.
@@ -64,13 +61,13 @@ class StageTimes {
 class BenchReport {
  public:
   BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result);
-  // Return the report. If `list` is true, the report also has one line or JSON object for each graph.
+  // Return the report; with `list`, also one line or JSON object for each graph.
   std::string text(bool list) const;
   std::string json(bool list) const;
 
  private:
   StageTimes& times_of_stage(std::string_view name);
-  // relative cost of counting rules: 0.1 means 10 % slower
+  // Returns 0.1 if counting rules makes tgc 10 % slower.
   double counting_slowdown() const { return total_times_.sum_ms() > 0 ? counted_ms_ / total_times_.sum_ms() - 1 : 0; }
   double runs_per_second() const;
 
@@ -78,7 +75,7 @@ class BenchReport {
   unsigned num_threads_;
   const BenchResult& bench_result_;
   StageTimes total_times_;
-  // the stages in the order in which they first ran, with their times
+  // in the order in which the stages first ran
   std::vector<std::pair<std::string_view, StageTimes>> stage_times_;
   size_t num_refused_ = 0;
   double counted_ms_ = 0;

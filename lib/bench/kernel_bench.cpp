@@ -18,12 +18,10 @@
 namespace tgc {
 namespace {
 
-constexpr double kLowShare = 0.1;     // a kernel with a smaller share of each peak is bound by neither memory nor
-                                      // arithmetic
-constexpr double kLaunchShare = 0.5;  // a kernel is bound by its launch if an empty kernel takes more than this share
-                                      // of its time
+constexpr double kLowShare = 0.1;     // below this share of both peaks, neither memory nor arithmetic limits a kernel
+constexpr double kLaunchShare = 0.5;  // the launch limits a kernel if an empty one takes more than this share of its
+                                      // time
 
-// Sets `limiting_resource` and `peak_share` of a kernel that was timed.
 void set_bound(BenchedKernel& k, const Peaks& peaks) {
   if (k.least_seconds <= 0) return;
   const double rate = peaks.rate_for_bytes(k.kernel_cost.total_bytes());
@@ -37,7 +35,7 @@ void set_bound(BenchedKernel& k, const Peaks& peaks) {
   else k.limiting_resource = compute > memory ? "compute" : rate > peaks.bytes_per_second ? "cache" : "memory";
 }
 
-// Raises the measured peaks to what the kernel reached: peaks that are measured while other programs run are too low.
+// Peaks that are measured while other programs run are too low: raises them to what the kernel reached.
 void raise_peaks(Peaks& peaks, const BenchedKernel& k) {
   if (k.least_seconds <= 0 || peaks.source != kMeasuredPeaksSource) return;
   const double rate = k.kernel_cost.total_bytes() / k.least_seconds;
@@ -56,7 +54,7 @@ class KernelBench {
 
   Result<KernelBenchResult> run() {
     for (const std::string& input : plan_.inputs) {
-      auto source = GraphSource::open(session_, input, plan_.kernel);  // skips the kernels of tinygrad's runtime
+      auto source = GraphSource::open(session_, input, plan_.kernel);  // skips kernels of tinygrad's runtime
       if (!source) return source.diag();
       while (!session_.is_cancelled()) {
         auto in = source->next_graph();
@@ -76,7 +74,7 @@ class KernelBench {
   }
 
  private:
-  struct SlowestKernel {  // one of the slowest kernels, which are explained after all kernels are timed
+  struct SlowestKernel {  // explained after all kernels are timed
     size_t number = 0;    // index into out_.kernels
     InputGraph in;
     double seconds = 0;
@@ -120,7 +118,7 @@ class KernelBench {
     if (slowest_.size() > plan_.num_explained) slowest_.pop_back();
   }
 
-  // Returns the peaks of the device that ran the kernel, and measures them at the first call. Null: unknown.
+  // Measures the peaks at the first call for a device. Null: not known.
   Peaks* peaks_for(const BenchedKernel& k) {
     if (k.least_seconds <= 0) return nullptr;
     const std::string device = k.device_option();
@@ -134,7 +132,6 @@ class KernelBench {
     return found == out_.peaks.end() ? nullptr : &found->second;
   }
 
-  // ---- reasons why kernels are slow
   void explain(SlowestKernel& slowest) {
     BenchedKernel& k = out_.kernels[slowest.number];
     session_.report_progress("why " + k.name + " is slow");
@@ -176,7 +173,7 @@ class KernelBench {
     suggest_opts(k.reasons, *searched, applied);
     if (!plan_.measures_opts) return;
     measure_opts(k.reasons, *searched, applied, place, compile_live(session_, in, place));
-    // the kernel's own opts do not apply, so the gains refer to the kernel without opts: use its measured time instead
+    // the gains refer to the kernel without opts: use its measured time instead
     if (!k.unexplained_reason.empty())
       for (Reason& r : k.reasons)
         if (r.measured_speedup) r.measured_speedup = k.least_seconds / r.fastest_seconds;
@@ -195,14 +192,12 @@ class KernelBench {
     return lower_kernel(kernel_graph(session_, in), *place.target).value_or_throw();
   }
 
-  // Returns the opts that tinygrad, or tgc's own optimizer, applied, as text.
   static std::string applied_opts_of(const InputGraph& in, const Executable& kernel) {
     if (kernel.info() && kernel.info()->applied_opts.is_tuple()) return kernel.info()->applied_opts.repr();
     return in.record && in.record->program ? in.record->program->applied_opts : "()";
   }
 
-  // Returns the opts k.opts for tgc's own pipeline. If they do not apply to the kernel there, returns none and sets
-  // k.unexplained_reason.
+  // If k.opts do not apply in tgc's own pipeline, returns none and sets k.unexplained_reason.
   static std::vector<Opt> applied_to_own(const SearchKernel& kernel, BenchedKernel& k) {
     auto read = catch_failures([&] { return read_opt_list(kernel.graph(), k.opts); });
     auto fits = read ? catch_failures([&] {
@@ -222,8 +217,7 @@ class KernelBench {
     return out;
   }
 
-  // Returns the number of compute units. An OpenCL device of the CPU has one for each thread of the CPU; for other
-  // devices, whose number is not known, assumes 16.
+  // An OpenCL device of the CPU has one unit for each thread of the CPU; 16 is an assumption for other devices.
   static uint32_t compute_units(const Placement& place) {
     return place.target->device == "CL" ? uint32_t(Settings().cpu_count()) : 16;
   }

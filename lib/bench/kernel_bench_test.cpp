@@ -12,7 +12,7 @@ using namespace tgc;
 
 namespace {
 
-// Returns typical costs of instructions and memory accesses on an idle thread of a server's CPU.
+// Typical costs on an idle thread of a server's CPU.
 Peaks costs() {
   return {.bytes_per_second = 14e9,
           .operations_per_second = 1e11,
@@ -24,7 +24,6 @@ Peaks costs() {
           .caches = {{1 << 20, 1e11}, {16 << 20, 16e9}}};
 }
 
-// Returns the text of a matrix product of n x n floats.
 std::string product_text(int n) {
   const std::string size = std::to_string(n), all = std::to_string(n * n);
   return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(" + all + "), (), 0)\n" +
@@ -89,7 +88,7 @@ TEST_CASE("--try measures how much faster the opts of a reason make a kernel") {
       bench_kernels(session, {.inputs = {file}, .device = "CPU:CLANG", .num_explained = 1, .measures_opts = true});
   REQUIRE_MESSAGE(done, done.diag().text());
   REQUIRE((done->kernels.size() == 1 && !done->kernels[0].reasons.empty()));
-  CHECK(done->kernels[0].reasons[0].measured_speedup.value_or(0) > 1.3);  // the gain is 4 on an idle machine
+  CHECK(done->kernels[0].reasons[0].measured_speedup.value_or(0) > 1.3);  // 4 on an idle machine
 }
 
 TEST_CASE("the first reason is what costs the most: a column that is summed, an accumulator, an idle thread") {

@@ -1,4 +1,4 @@
-// The reports of `tgc bench --kernels`: a table of times and rates with the reasons of the slowest kernels; and JSON.
+// The reports of `tgc bench --kernels`, as text and JSON.
 #include <algorithm>
 
 #include "lib/beam/beam_log.h"
@@ -14,7 +14,6 @@ std::string duration_text(double seconds) {
   return seconds >= 1e-3 ? formatted("%.3f ms", seconds * 1e3) : formatted("%.2f us", seconds * 1e6);
 }
 
-// Returns a rate in units of 1e9, rounded.
 std::string rate_text(double per_second) {
   const double giga = per_second * 1e-9;
   return giga >= 100 ? formatted("%.0f", giga) : giga >= 10 ? formatted("%.1f", giga) : formatted("%.2f", giga);
@@ -22,7 +21,6 @@ std::string rate_text(double per_second) {
 
 std::string quotient(double a, double b) { return b > 0 ? formatted("%.2f", a / b) : "-"; }
 
-// Returns the time of all kernels, and the part of it that launches take.
 std::string total_text(const KernelBenchResult& result) {
   double least = 0, median = 0, launches = 0;
   size_t count = 0;
@@ -39,8 +37,8 @@ std::string total_text(const KernelBenchResult& result) {
   return out + "\n";
 }
 
-// Returns for each kernel the opts with the largest measured gain above 1. If no kernel was measured, is_measured
-// becomes false, and the opts are those of the kernel's first reason that has any.
+// Returns each kernel's opts with the largest measured gain above 1. If nothing was measured, returns those of the
+// kernel's first reason that has any.
 std::vector<ProgramOpts> opts_of(const KernelBenchResult& result, bool& is_measured) {
   std::vector<ProgramOpts> out;
   is_measured = false;

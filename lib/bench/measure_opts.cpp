@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostLists = 24;  // maximum number of lists of opts that are tried for one reason
+constexpr size_t kMostLists = 24;  // lists of opts for one reason, divided among the kinds of opts
 constexpr int kTurns = 5;
 constexpr double kNoise = 1.1;  // a smaller ratio of two times counts as noise
 
@@ -35,8 +35,7 @@ std::vector<OptOps> ops_for(Slowness kind, bool has_locals) {
   return {};
 }
 
-// Returns the priority of an opt by its amount: opts with a higher priority are tried first. The amounts that
-// tinygrad's hand-coded opts often have get the highest priorities.
+// Returns a larger number for opts to try first: for amounts that tinygrad's hand-coded opts often have.
 int preference(const Opt& opt) {
   const int64_t amount = opt.arg.is_integral() ? opt.arg.small_int() : -1;
   switch (opt.op) {
@@ -61,7 +60,7 @@ std::optional<Scheduler> applied_to(const SearchKernel& kernel, std::span<const 
 // Returns the lists of opts that address the reason, the most promising first.
 std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::span<const Opt> applied) {
   std::vector<OptList> out;
-  if (kind == Slowness::Spills) {  // try smaller amounts of each opt that needs registers, and leaving the opt out
+  if (kind == Slowness::Spills) {  // try smaller amounts of each opt, and leave it out
     for (size_t i = applied.size(); i-- > 0;) {
       if (applied[i].op != OptOps::UPCAST && applied[i].op != OptOps::UNROLL) continue;
       OptList less(applied.begin(), applied.end());
@@ -114,7 +113,6 @@ std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::s
     }
     std::ranges::stable_sort(out, is_likelier, [](const OptList& list) { return list.back(); });
   }
-  // each kind of opts gets a part of the kMostLists lists, so that each kind is tried
   std::vector<OptList> chosen;
   for (OptOps op : ops) {
     size_t left = std::max<size_t>(4, kMostLists / ops.size());
@@ -128,7 +126,7 @@ std::string text_of(const SearchKernel& kernel, std::span<const Opt> opts) {
   return joined_opts(opt_texts(kernel.graph(), opts));
 }
 
-// Times the kernel with lists of opts, in turns with its own opts (`applied`), and keeps the gain of each list.
+// Times the kernel with lists of opts, in turns with its own opts (`applied`).
 class OptMeter {
  public:
   OptMeter(const SearchKernel& kernel, std::span<const Opt> applied, Placement& place, CandidateSpec::Compile compile)
@@ -169,7 +167,7 @@ class OptMeter {
   }
 
  private:
-  // Measures the lists that were not measured for an earlier reason, so that each list has only one gain.
+  // Skips lists that were measured for an earlier reason, so that each list has only one gain.
   void measure_unmeasured(const std::vector<OptList>& lists) {
     std::vector<Candidate> made{candidate_of(kernel_, applied_, spec_)};
     if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].failure_reason);
@@ -192,9 +190,8 @@ class OptMeter {
   std::span<const Opt> applied_;
   DeviceTimes times_;
   CandidateSpec spec_;
-  std::map<std::string, double> gains_, seconds_;  // the key is the text of the opts
-  std::map<std::string, std::string> checked_;  // what is wrong with the result, by the text of the opts; empty: the
-                                                // result is right
+  std::map<std::string, double> gains_, seconds_;  // by the text of the opts
+  std::map<std::string, std::string> checked_;  // what is wrong with the result, or empty, by the text of the opts
 };
 
 }  // namespace
@@ -210,8 +207,7 @@ void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std:
   OptMeter meter(kernel, applied, place, std::move(compile));
   const size_t count = std::min(most, reasons.size());
   for (size_t i = 0; i < count; i++) meter.measure(reasons[i]);
-  // The measured gains order the reasons, but reasons whose gains differ by less than the noise keep their order by
-  // possible_speedup.
+  // Reasons whose gains differ by less than the noise keep their order by possible_speedup.
   auto gain = [&](size_t i) { return std::max(1.0, reasons[i].measured_speedup.value_or(1)); };
   for (size_t i = 1; i < count; i++)
     for (size_t at = i; at > 0 && gain(at) > kNoise * gain(at - 1); at--) std::swap(reasons[at], reasons[at - 1]);

@@ -8,15 +8,13 @@
 
 namespace tgc {
 
-// Sets Reason::opts of each reason to the first list of opts that addresses the reason. The list is `applied` with one
-// more opt, or with a PADTO and one more opt if no opt applies without. For spills, it is `applied` with a smaller
-// UPCAST or UNROLL, or without it. Leaves Reason::opts empty if there is no such list.
+// Sets Reason::opts to the most promising list of opts that addresses the reason: `applied` with one more opt, if
+// necessary after a PADTO; for spills, `applied` with a smaller UPCAST or UNROLL, or without it.
 void suggest_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied);
 
-// For each of the first `most` reasons: compiles and times `applied` and the lists that address the reason, in turns on
-// `place`, and compares the result of the fastest list with REF (or, for a kernel that is too large for REF, with the
-// device's result without opts). Sets the members of Reason from `opts` on, and sorts the measured reasons by their
-// speedup, except where speedups differ by no more than noise. `compile`: see CandidateSpec.
+// Times `applied` and the lists of opts that address each of the first `most` reasons, in turns on `place`. Checks the
+// result of the fastest list, sets the members of Reason from `opts` on, and sorts these reasons by speedup. Throws
+// Failure if `applied` does not compile. `compile`: see CandidateSpec.
 void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied,
                   Placement& place, CandidateSpec::Compile compile = {}, size_t most = 3);
 

@@ -10,33 +10,31 @@
 namespace tgc {
 namespace {
 
-constexpr int kPeakRuns = 15;  // number of runs, of which the fastest counts, because other programs may run at the
-                               // same time
+constexpr int kPeakRuns = 15;  // the fastest run counts: other programs may slow down the others
 constexpr int kRounds = 20000;                  // iterations of the arithmetic kernel on a CPU
-constexpr int kAccumulators = 10;               // accumulators, which hide the latency of one addition
-constexpr uint64_t kLargestSet = 128 << 20;     // bytes that the memory kernels access in memory, not in a cache
-constexpr double kLeastBytes = 16 << 20;        // minimum number of bytes that the memory kernels move
-constexpr uint32_t kItems = 8192, kGroup = 64;  // number of work items of OpenCL kernels, and of a work group
+constexpr int kAccumulators = 10;               // enough to hide the latency of an addition
+constexpr uint64_t kLargestSet = 128 << 20;     // in bytes; too large for a cache
+constexpr double kLeastBytes = 16 << 20;        // minimum number of bytes that a memory kernel moves
+constexpr uint32_t kItems = 8192, kGroup = 64;  // work items of OpenCL kernels, and of a group
 constexpr int kItemRounds = 256;                // iterations of the arithmetic kernel in a work item
 constexpr int kItemFloats = 8;                  // floats in a vector of the OpenCL kernels
-constexpr int kAdds = 100000;                   // number of additions in a chain; each needs the result of the one
-                                                // before
-constexpr int kGroups = 65536;                  // number of empty work groups in a launch
-// Cache lines that a kernel loads one after another: their number, the number of floats from one to the next, and how
-// often all are loaded. The level 2 cache holds the lines of kNear; only a larger cache holds those of kFar.
+constexpr int kAdds = 100000;                   // additions in a chain; each needs the result of the one before
+constexpr int kGroups = 65536;                  // empty work groups in a launch
+// Cache lines that a kernel loads one after another: their number, the floats from one to the next, and how often all
+// are loaded. The level 2 cache holds the lines of kNear; only a larger cache holds those of kFar.
 struct Lines {
   int count, gap, rounds;
 };
 constexpr Lines kNear{2048, 17 * 16, 32}, kFar{16384, 65 * 16, 4};
 
-std::string repeated(const std::string& text) {  // returns `text` for each accumulator, with its number in place of @
+std::string repeated(const std::string& text) {  // puts the accumulator's number in place of @
   std::string out;
   for (int i = 0; i < kAccumulators; i++)
     for (char c : text) out += c == '@' ? std::to_string(i) : std::string(1, c);
   return out;
 }
 
-// The kernels as sources. A kernel has the buffers `out` and `in`, of `floats` elements each.
+// The sources of the kernels, which read the buffer `in` and write `out`.
 struct PeakKernels {
   bool is_c = true;
   uint64_t floats = 0, threads = 1;
@@ -57,7 +55,6 @@ struct PeakKernels {
     return function("  float a = in[" + thread() + "], x = in[64];\n  for (int i = 0; i < " + std::to_string(kAdds) +
                     "; i++) a = a + x;\n  out[" + thread() + " * 64] = a;\n");
   }
-  // Returns a kernel that repeatedly loads an element of each of the cache lines `lines`.
   std::string elements_of(const Lines& lines) const {
     std::string body = "  float s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n  for (int r = 0; r < " +
                        std::to_string(lines.rounds) + "; r++)\n" +
@@ -81,7 +78,6 @@ struct PeakKernels {
                     (is_c ? "*(v*)(out + " + index + ") = " + sum : "vstore8(" + sum + ", " + index + ", out)") +
                     ";\n");
   }
-  // Returns a kernel that reads `in` and, with `copies`, writes `out`.
   std::string memory(bool copies) const {
     const std::string count = std::to_string(floats), repeat = std::to_string(rounds);
     std::string body = "  float s = 0;\n";
@@ -179,7 +175,6 @@ class PeakMeter {
     if (!kernels_.is_c) out.group_seconds = seconds(kernels_.empty_kernel(), kGroups, 1) * units_ / kGroups;
   }
 
-  // Runs a kernel with one group on each thread of a CPU, or with `kItems` work items.
   double seconds(const std::string& text) {
     return kernels_.is_c ? seconds(text, int64_t(kernels_.threads), 1) : seconds(text, kItems / kGroup, kGroup);
   }
@@ -207,7 +202,7 @@ class PeakMeter {
   Placement place_;
   PeakKernels kernels_;
   double units_;
-  bool fills_out_ = true;  // whether a kernel writes as many elements as it reads
+  bool fills_out_ = true;  // the kernel writes as many elements as it reads
 };
 
 }  // namespace

@@ -11,33 +11,31 @@
 namespace tgc {
 namespace {
 
-constexpr double kShortSeconds = 20e-6;  // in seconds; if a kernel takes less time, more threads do not pay
+constexpr double kShortSeconds = 20e-6;  // if a kernel takes less time, more threads do not pay
 constexpr int64_t kLine = 64;            // bytes of a cache line of a CPU
-// the number of sets of the level 1 and of the level 2 cache of a CPU, and the number of ways of each
+// sets of the level 1 and level 2 cache of a CPU, and ways of each
 constexpr int64_t kSmallSets = 64, kLargeSets = 1024, kWays = 8;
-constexpr uint32_t kWave = 32;           // number of threads that a GPU runs in lockstep
-constexpr uint32_t kVector = 8;          // number of floats in a vector register of a CPU
+constexpr uint32_t kWave = 32;           // threads that a GPU runs in lockstep
+constexpr uint32_t kVector = 8;          // floats in a vector register of a CPU
 constexpr double kIndependent = 8;       // independent additions that hide the latency of one
 constexpr double kUpcastReuses = 4;      // times that an UPCAST of 4 reuses a loaded element
-constexpr double kGateInstructions = 8;  // instructions of a load that depends on a comparison: two comparisons, a
-                                         // branch, the load, and inserts into a vector
-constexpr double kMostShare = 0.97;      // maximum share of a kernel's time that one reason may explain
-constexpr double kLeastWeight = 1.05;    // minimum weight of a reported reason
+constexpr double kGateInstructions = 8;  // instructions of a load that depends on a comparison
+constexpr double kMostShare = 0.97;      // maximum share of a kernel's time that one reason explains
+constexpr double kLeastWeight = 1.05;    // minimum possible_speedup of a reported reason
 
-// An access to global memory in the linear list.
 struct Access {
   UOp node, loop;        // the LOAD or STORE; the innermost loop around it, or empty
-  double times = 1;      // how often a launch executes the access; on a CPU, how often one thread executes it
-  double bytes = 0;      // bytes that one execution accesses
+  double times = 1;      // executions in a launch; on a CPU, in one thread
+  double bytes = 0;      // of one execution
   bool is_gated = false;
   double buffer_bytes = 0;
 };
 
-// The facts that one pass over the linear list finds. On a CPU, the list is that of one thread.
+// On a CPU, the linear list is that of one thread.
 class ListFacts {
  public:
   explicit ListFacts(std::span<const UOp> list) {
-    std::vector<std::pair<UOp, double>> open;  // open loops, with the executions of the code around each
+    std::vector<std::pair<UOp, double>> open;  // with the executions of the code around each loop
     for (UOp u : list) {
       if (u.is(Op::SPECIAL)) times_ *= extent_of(u);
       if (u.is(Op::RANGE)) {
@@ -61,11 +59,11 @@ class ListFacts {
   }
 
   std::vector<Access> loads, stores;
-  double longest_reduction = 0;  // number of iterations of the longest reduction
+  double longest_reduction = 0;  // iterations of the longest reduction
   double steps = 0;              // executions of the body of the most executed reduction
-  double accumulators = 0;       // number of elements in the accumulators of reductions
-  double gates = 0;              // number of executed values and loads that depend on a comparison of indices
-  double work = 0;               // instructions if the code were scalar: operations on floats, loads and stores
+  double accumulators = 0;       // elements in the accumulators of reductions
+  double gates = 0;              // executed values and loads that depend on a comparison of indices
+  double work = 0;               // instructions of scalar code: operations on floats, loads and stores
   bool has_tensor_core = false;
 
   double loaded_bytes() const {
@@ -119,7 +117,7 @@ struct LoopAccess {
 
 uint64_t product(const std::array<uint32_t, 3>& sizes) { return uint64_t(sizes[0]) * sizes[1] * sizes[2]; }
 
-// Estimates the seconds that each reason costs a launch, from the times of the device's instructions and memory.
+// Estimates the seconds that each reason costs a launch.
 class ReasonFinder {
  public:
   explicit ReasonFinder(const SlowKernel& kernel) : k_(kernel), costs_(kernel.peaks), facts_(kernel.linear_list) {
@@ -140,8 +138,7 @@ class ReasonFinder {
   }
 
  private:
-  // Adds a reason that costs `lost` seconds of a launch. Returns `lost`, limited to the share kMostShare of the time of
-  // the fastest run.
+  // Adds a reason that costs `lost` seconds of a launch. Returns `lost`, limited to kMostShare of the fastest run.
   double add(Slowness kind, double lost, std::string text) {
     const double share = k_.fastest_seconds > 0 ? std::clamp(lost / k_.fastest_seconds, 0.0, kMostShare) : 0;
     out_.push_back({.kind = kind, .text = std::move(text), .possible_speedup = 1 / (1 - share)});
@@ -156,13 +153,12 @@ class ReasonFinder {
   uint64_t groups() const { return std::max<uint64_t>(1, product(k_.launch_size.global_size)); }
   uint64_t threads() const { return k_.launch_size.local_size ? product(*k_.launch_size.local_size) : kWave; }
   bool has_measured_groups() const { return costs_.group_seconds > 0; }  // true for an OpenCL device of the CPU
-  // scalar_seconds() returns the seconds of the kernel's instructions as scalar code. without_vectors() returns how
-  // many of these seconds vectors would save; 0 if the kernel has vectors.
+  // The seconds of the instructions as scalar code, and how many of them vectors would save.
   double scalar_seconds() const { return facts_.work * costs_.instruction_seconds * wall_; }
   double without_vectors() const { return is_scalar() ? scalar_seconds() * (1 - 1.0 / kVector) : 0; }
 
   void add_parallelism() {
-    const double idle = 1 - double(groups()) / double(k_.num_units);  // share of the units that are idle
+    const double idle = 1 - double(groups()) / double(k_.num_units);
     if (k_.is_cpu) {
       if (idle > 0 && k_.fastest_seconds > kShortSeconds)
         add(Slowness::FewThreads, k_.fastest_seconds * idle,
@@ -188,8 +184,7 @@ class ReasonFinder {
                   counted(threads(), "thread").c_str(), kWave));
   }
 
-  // Adds a reason for a kernel that has neither UPCAST nor UNROLL, but could reuse loaded values or use vectors. An
-  // UPCAST would avoid the losses of several other reasons, `together` seconds, at once.
+  // An UPCAST would avoid the losses of several other reasons, `together` seconds, at once.
   void add_not_unrolled(double together) {
     if (k_.num_unrolling_opts || facts_.has_tensor_core || facts_.most_times() < 2) return;
     const bool reuses = repeats() >= kUpcastReuses;
@@ -198,8 +193,8 @@ class ReasonFinder {
     add(Slowness::NotUnrolled, lost,
         std::string("no UPCAST and no UNROLL: each iteration computes one element") +
             (reuses ? ", so that nothing is reused in registers" : "") + (is_scalar() ? ", without vectors" : ""));
-    std::rotate(out_.begin(), out_.end() - 1, out_.end());  // sort this reason before the reasons that it contains, if
-                                                            // all have the maximum weight
+    std::rotate(out_.begin(), out_.end() - 1, out_.end());  // puts this reason before the reasons that it
+                                                            // contains, if their speedups are equal
   }
 
   double add_serial_reduction() {
@@ -215,7 +210,6 @@ class ReasonFinder {
                          counted(uint64_t(facts_.accumulators), "accumulator").c_str(), facts_.longest_reduction));
   }
 
-  // ---- accesses that are not contiguous
   double add_strides() { return runs_loops() ? add_loop_strides() : add_lane_strides(); }
 
   std::vector<LoopAccess> loop_accesses() const {
@@ -295,7 +289,6 @@ class ReasonFinder {
                worst + ". LOCAL of the contiguous axis lets neighbouring threads access neighbouring addresses");
   }
 
-  // ---- repeated loads, spills, and checks of bounds
   double repeats() const { return facts_.loaded_bytes() * launch_ / std::max(1.0, k_.cost.bytes_read); }
 
   double add_repeated_loads() {

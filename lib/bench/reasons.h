@@ -1,5 +1,4 @@
-// Finds reasons why a kernel is slow, from its linear list, its launch size and the report of its compiler, each with
-// the class of opts that addresses it.
+// Finds reasons why a kernel is slow, and estimates what each costs.
 #pragma once
 #include <optional>
 #include <span>
@@ -22,37 +21,37 @@ enum class Slowness : uint8_t {
   SerialReduction,   // each addition of a reduction waits for the one before
   OneThreadReduces,  // one thread of a GPU makes a long reduction
   StridedLoads,      // the innermost loop, or neighbouring threads, access memory with gaps
-  RepeatedLoads,     // the same elements are loaded many times
-  Spills,            // registers are stored to the stack
+  RepeatedLoads,
+  Spills,
   BoundsChecks,      // loads or values depend on a comparison of indices
 };
 std::string_view name_of(Slowness kind);  // returns "strided-loads" for StridedLoads
 
 struct Reason {
   Slowness kind = Slowness::NotUnrolled;
-  std::string text;           // what the kernel does, with its numbers, and what would be better
-  // estimate from SlowKernel::peaks: how many times faster the kernel would be without this reason
+  std::string text;           // what the kernel does, and what would be better
+  // estimate: how many times faster the kernel would be without this reason
   double possible_speedup = 1;
-  // Set by suggest_opts() and measure_opts(): opts in place of the kernel's, as text for --opts and `opts_to_apply`.
+  // Set by suggest_opts() and measure_opts(): opts in place of the kernel's.
   std::string opts;
-  std::optional<double> measured_speedup;  // how many times faster the kernel is with `opts`, measured; below 1: slower
-  double fastest_seconds = 0;              // seconds of the fastest run with `opts`, measured
-  std::string measurement_text;            // what was measured and compared, or why nothing was
+  std::optional<double> measured_speedup;  // how many times faster the kernel is with `opts`
+  double fastest_seconds = 0;              // of the fastest run with `opts`
+  std::string measurement_text;
 };
 
 struct SlowKernel {
   std::span<const UOp> linear_list;
-  bool is_cpu = true;                // false: a launch consists of work groups of threads
-  uint32_t num_units = 1;            // number of threads of the CPU, or of compute units of the GPU
+  bool is_cpu = true;                // false: a launch consists of work groups
+  uint32_t num_units = 1;            // threads of the CPU, or compute units of the GPU
   LaunchSize launch_size;
-  size_t num_unrolling_opts = 0;             // number of UPCAST and UNROLL opts that were applied
+  size_t num_unrolling_opts = 0;             // UPCAST and UNROLL opts that were applied
   KernelCost cost;
-  double fastest_seconds = 0;  // time of the fastest run
-  Peaks peaks = {};            // peak rates of the device, and times of its basic steps
+  double fastest_seconds = 0;
+  Peaks peaks = {};
   std::optional<KernelResources> resources = {};
 };
 
-// Returns the reasons, those with the largest possible_speedup first; empty if no reason is found.
+// Returns the reasons, those with the largest possible_speedup first.
 std::vector<Reason> slowness_reasons(const SlowKernel& kernel);
 
 }  // namespace tgc

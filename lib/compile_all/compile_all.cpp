@@ -28,7 +28,7 @@ bool compiler_works(std::string_view compiler) {
   return all.contains(compiler);
 }
 
-// Returns the form to compile the source to: machine code if this computer has a compiler for it, else an earlier form.
+// Returns machine code if this computer has a compiler for it, else an earlier form.
 Artifact artifact_of(const CompileJob& job) {
   bool nvidia = job.language == Language::Cuda || job.language == Language::Ptx;
   if (nvidia) return compiler_works("ptxas") ? Artifact::Cubin : Artifact::Binary;
@@ -36,7 +36,7 @@ Artifact artifact_of(const CompileJob& job) {
   return Artifact::Binary;
 }
 
-// Returns the number of threads of a work group; 0: the sizes are symbolic, or the runtime chooses them.
+// Returns the threads of a work group; 0 if the sizes are symbolic, or if the runtime chooses them.
 uint32_t threads_of(const std::optional<std::array<Sint, 3>>& local_size) {
   if (!local_size) return 0;
   int64_t out = 1;
@@ -54,7 +54,7 @@ std::string failure_text(const CompiledSource& c, const Diag& diag) {
   return c.file.empty() ? diag.text() : at_hand_written_line(diag, c.file).text();
 }
 
-// Compiles a source. If this computer can execute the resulting object, also loads the object.
+// If this computer can execute the compiled object, also loads it.
 void compile_source(CompiledSource& c, bool cache) {
   Artifact what = artifact_of(c.job);
   auto begin = Clock::now();
@@ -72,8 +72,7 @@ void compile_source(CompiledSource& c, bool cache) {
   c.milliseconds = seconds_since(begin) * 1e3;
 }
 
-// Sets the resources of a source, or its failure. `threads`: the threads of a work group if the source does not state
-// them.
+// `threads`: threads of a work group, if the source does not state them.
 void report_resources(CompiledSource& c, uint32_t threads, bool cache) {
   if (!c.num_group_threads) c.num_group_threads = threads;
   auto begin = Clock::now();
@@ -129,8 +128,7 @@ Status BatchCompiler::add_graph(InputGraph graph) {
   return Unit{};
 }
 
-// Adds the recorded source of a graph that tgc's own stages do not compile. The target is the recorded one, as far as
-// tgc knows it.
+// The target is the recorded one, as far as tgc knows it.
 Status BatchCompiler::add_recorded_kernel(const InputGraph& graph) {
   const GoldenRecord* record = graph.record.get();
   if (!record)
@@ -163,8 +161,7 @@ void BatchCompiler::add_source(const std::string& target, const std::string& ker
   else group.no_source_reason = job.diag().message;
 }
 
-// Lists a kernel that has no source for its target as refused. This is no failure, because tinygrad also refuses some
-// kernels.
+// A refused kernel is no failure: tinygrad also refuses some kernels.
 void BatchCompiler::add_refused_kernel(const std::string& target, const std::string& kernel, const Diag& diag) {
   std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
   refused_kernels_.push_back({target, kernel, diag.message + expected});

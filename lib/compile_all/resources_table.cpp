@@ -1,4 +1,4 @@
-// Formats the resources of compiled kernels as a table and as JSON, for `tgc compile --resources`.
+// The resources of compiled kernels as a table and as JSON.
 #include <algorithm>
 
 #include "lib/compile/occupancy.h"
@@ -21,7 +21,7 @@ std::string cell(std::optional<uint32_t> n, std::string_view before = {}) {
   return n ? std::string(before) + std::to_string(*n) : "-";
 }
 
-// Returns the number of vector registers and, for an AMD GPU, "+" and the number of scalar registers.
+// Vector registers and, for an AMD GPU, "+" and scalar registers.
 std::string registers_text(const KernelResources& k) {
   std::string out = cell(k.vector_registers, k.is_estimate ? "~" : "");
   return k.scalar_registers ? out + "+" + std::to_string(*k.scalar_registers) : out;

@@ -22,7 +22,6 @@ std::string_view kind_name(NodeChange::Kind kind) {
   return "";
 }
 
-// Returns the op of a node's line: "MUL" for "%12 = MUL dtypes.index ...".
 std::string_view op_of_line(std::string_view line) {
   size_t at = line.find(" = ");
   if (at == line.npos) return line;
@@ -30,14 +29,12 @@ std::string_view op_of_line(std::string_view line) {
   return line.substr(0, line.find(' '));
 }
 
-// Returns the digits of the first number in a text; "" if there is none.
 std::string number_in(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_of("0123456789"), text.size()));
   return std::string(text.substr(0, text.find_first_not_of("0123456789")));
 }
 
-// Returns the text that `repr`, a Python literal of a str or bytes, denotes, if it has several lines. Returns "" for
-// any other arg, and for bytes that are not text.
+// Returns the text of a Python literal of several lines; "" for other args and for literals with "\x".
 std::string lines_in(std::string_view repr) {
   if (repr.starts_with('b')) repr.remove_prefix(1);
   if (repr.size() < 2 || (repr[0] != '\'' && repr[0] != '"') || repr.find("\\n") == repr.npos ||
@@ -55,8 +52,7 @@ std::string lines_in(std::string_view repr) {
   return out;
 }
 
-// Returns `text`, which differs from another text at byte `common`. If a printed line would end before this byte,
-// replaces a part of the equal bytes by "...".
+// Shortens the equal bytes before `common`, so that a printed line shows the difference.
 std::string near_difference(std::string_view text, size_t common) {
   constexpr size_t kStart = 40, kContext = 60;
   if (text.size() <= kMaxWidth || common < kMaxWidth - kContext) return std::string(text);
@@ -107,7 +103,6 @@ class Printer {
     out_ += '\n';
   }
 
-  // Prints the lines in which two texts differ.
   void lines(const std::string& before, const std::string& after) {
     std::string text = line_diff(before, after, {.context_lines = 1, .max_lines = 20, .use_color = style_.use_color});
     if (text.empty()) text = "the texts differ in the ends of their lines\n";
@@ -118,7 +113,7 @@ class Printer {
 
   void change(const NodeChange& c) {
     constexpr std::string_view kRed = "\x1b[31m", kGreen = "\x1b[32m", kBold = "\x1b[1m";
-    const Difference* text = nullptr;  // the first difference between texts of several lines; null if there is none
+    const Difference* text = nullptr;  // the first difference between texts of several lines
     std::string head =
         std::string(kind_name(c.kind)) + " " + std::string(op_of_line(c.after.empty() ? c.before : c.after));
     for (size_t i = 0; i < c.differences.size(); i++) {
@@ -131,7 +126,7 @@ class Printer {
     if (!c.grouped_lines.empty())
       head += " with " + counted(c.grouped_lines.size(), "node") + " below";
     line("", head, kBold);
-    const bool read_the_same = c.before == c.after;  // print it once; the heading names the change
+    const bool read_the_same = c.before == c.after;
     auto [before, after] = near_difference(c.before, c.after);
     if (text) lines(lines_in(text->before), lines_in(text->after));
     else if (read_the_same) line("    ", c.before);

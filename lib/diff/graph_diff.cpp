@@ -7,24 +7,21 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxExpression = 160;  // longer index expressions are not printed
+constexpr size_t kMaxExpression = 160;
 
 std::string op_name(UOp u) { return std::string(name_of(u.op())); }
 
-// Returns the text of a node in a list of sources: the arg of a constant or device; else %N, N being its position.
+// Returns the arg of a constant or device; else %N, N being the node's position.
 std::string source_text(const DiffSide& side, UOp s) {
   if (side.is_value(side.at(s))) return s.is(Op::DEVICE) ? s.arg().repr() : s.arg().str();
   return "%" + std::to_string(side.at(s));
 }
 
-// Returns the text of a node in a sentence: "%3 RANGE"; for a constant or device, its arg.
 std::string text_in_sentence(const DiffSide& side, UOp s) {
   std::string text = source_text(side, s);
   return side.is_value(side.at(s)) ? text : text + " " + op_name(s);
 }
 
-// Returns `before` and `after`, the texts of the nodes `s` and `t`. If they are equal, adds the dtypes or, if these are
-// equal, the word "another".
 std::pair<std::string, std::string> distinct_texts(std::string before, UOp s, std::string after, UOp t) {
   if (before != after) return {before, after};
   if (s.dtype() == t.dtype()) return {before, "another " + after};
@@ -91,12 +88,11 @@ class GraphDiffer {
   bool is_new(UOp t) const { return !b_.is_value(b_.at(t)) && b_.matched_positions[b_.at(t)] < 0; }
   bool is_gone(UOp s) const { return !a_.is_value(a_.at(s)) && a_.matched_positions[a_.at(s)] < 0; }
 
-  // ---- differences between two matched nodes
   void compare(uint32_t x, uint32_t y) {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     NodeChange c{.kind = NodeChange::Kind::Changed, .a = int32_t(x), .b = int32_t(y)};
     auto add = [&](std::string what, std::string before, std::string after) {
-      if (before == after) after = "another " + after;  // two different nodes have the same text
+      if (before == after) after = "another " + after;
       c.differences.push_back({std::move(what), std::move(before), std::move(after)});
     };
     if (u.op() != v.op()) add("op", op_name(u), op_name(v));
@@ -130,7 +126,6 @@ class GraphDiffer {
     add(u.in({Op::REDUCE, Op::REDUCE_AXIS}) ? "reduce op" : "arg", u.arg().repr(), v.arg().repr());
   }
 
-  // Returns the role of source `i` of `u`: "size", "buffer", "index", "validity", "value" or "source 1".
   static std::string role_of_source(UOp u, size_t i) {
     if (u.is(Op::RANGE) && i == 0) return "size";
     if (u.is(Op::INDEX))
@@ -151,7 +146,6 @@ class GraphDiffer {
       if (wrong.size() > 1 && is_reordered(su, sv, wrong))
         return add("order of sources", list_text(a_, su), list_text(b_, sv));
       for (size_t i : wrong)
-        // skip a source that only one graph has, because it is reported as an added or removed node
         if (!is_new(sv[i]) && !is_gone(su[i])) {
           auto [before, after] = distinct_texts(text_in_sentence(a_, su[i]), su[i], text_in_sentence(b_, sv[i]), sv[i]);
           add(role_of_source(v, i), before, after);
@@ -205,9 +199,7 @@ class GraphDiffer {
     }
   }
 
-  // ---- added and removed nodes
-  // Returns true if an added or removed node is reported as a change of its own: a matched node uses it, or no node
-  // uses it.
+  // Returns true if an added or removed node is reported as a change of its own.
   static bool is_own_change(const DiffSide& side, uint32_t i) {
     return side.users[i].empty() || std::any_of(side.users[i].begin(), side.users[i].end(),
                                                 [&](uint32_t u) { return side.matched_positions[u] >= 0; });
@@ -245,8 +237,6 @@ class GraphDiffer {
     out_.changes.push_back(std::move(c));
   }
 
-  // Node `user` of `side` has the added or removed node `top` as a source. Appends to `text` which source the matching
-  // node of the other graph has in its place.
   void append_counterpart(const DiffSide& side, uint32_t top, uint32_t user, bool added, std::string& text) const {
     const DiffSide& other = added ? a_ : b_;
     UOp here = side.nodes[user], there = other.nodes[size_t(side.matched_positions[user])];
@@ -256,8 +246,7 @@ class GraphDiffer {
         text += (added ? ", in place of " : ", where now stands ") + text_in_sentence(other, there.src(i));
   }
 
-  // Returns where a changed node is used: the index expression that contains it, in both graphs, if that changed and is
-  // short; else its users.
+  // Returns the index expression that contains a changed node, if that changed and is short; else the node's users.
   std::string place(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? index_above(a_, x) : UOp();
     UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? index_above(b_, y) : UOp();
@@ -272,7 +261,7 @@ class GraphDiffer {
            (users.size() > 1 ? " and " + std::to_string(users.size() - 1) + " more" : "");
   }
 
-  // Compares the two roots if one is a constant or a device, because match_graphs() does not match these.
+  // Compares the roots if one is a constant or device: match_graphs() does not match these.
   void compare_root_values() {
     uint32_t x = uint32_t(a_.nodes.size() - 1), y = uint32_t(b_.nodes.size() - 1);
     if (!a_.is_value(x) && !b_.is_value(y)) return;
@@ -308,7 +297,7 @@ bool is_renumbering(const NodeChange& c) {
   if (op != "BUFFER" && op != "PARAM" && op != "DEFINE_GLOBAL" && op != "DEFINE_LOCAL" && op != "UNIQUE" &&
       op != "LUNIQUE")
     return false;
-  // Returns the text of an arg without its first number, which is that of the buffer: "ParamArg(, device='CL')".
+  // The first number in an arg is that of the buffer.
   auto without_number = [](const std::string& arg) {
     const size_t begin = arg.find_first_of("0123456789"), end = arg.find_first_not_of("0123456789", begin);
     return begin == arg.npos ? arg : arg.substr(0, begin) + (end == arg.npos ? "" : arg.substr(end));

@@ -29,7 +29,7 @@ GraphDiff diff(std::string_view a, std::string_view b, const DiffOptions& option
   return diff_graphs(read(graph, a), read(graph, b), options);
 }
 
-// Returns the pyrender text of a kernel that sums each row of a 4 x 8 matrix. The arguments replace parts of the text.
+// Returns pyrender text of a kernel that sums the rows of a 4 x 8 matrix. The arguments replace parts of it.
 std::string kernel(std::string_view axis = "AxisType.LOOP", std::string_view index = "c2*UOp.const(dtypes.index, 8)+c5",
                    std::string_view reduce = "Ops.ADD", std::string_view c2 = "UOp.range(4, 0, ") {
   return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc2 = " + std::string(c2) + std::string(axis) +
@@ -97,7 +97,7 @@ TEST_CASE("diff: constants of two dtypes are printed with their dtypes") {
   GraphDiff d = diff(text("dtypes.index"), text("dtypes.int"));
   CHECK(has(d, kChanged, "source 1", "8 dtypes.index", "8 dtypes.int"));
   const std::string report = to_text(d);
-  CHECK(report.find("\n  - ") == std::string::npos);  // no "-" and "+" lines, because they would be equal
+  CHECK(report.find("\n  - ") == std::string::npos);
   CHECK(report.find("\n    %") != std::string::npos);
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("diff: two unrelated graphs, as text and JSON") {
 }
 
 TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
-  auto big = [](int changed) {  // a kernel that stores sums; `changed` selects 10 nodes to differ
+  auto big = [](int changed) {  // 10 nodes differ by `changed`
     std::string text =
         "r = UOp.range(100000, 0, AxisType.GLOBAL)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(100000), (), 0)\n"
         "b = UOp(Ops.DEFINE_GLOBAL, "
@@ -250,7 +250,7 @@ TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
   CHECK(toposort(a).size() > 10000);
   double best = 1e9;
   for (int tries = 0; tries < 3; tries++) {
-    std::clock_t begin = std::clock();  // processor time, because other processes slow down the wall-clock time
+    std::clock_t begin = std::clock();  // other processes slow down the wall-clock time
     GraphDiff d = diff_graphs(a, b);
     best = std::min(best, 1e3 * double(std::clock() - begin) / CLOCKS_PER_SEC);
     CHECK(d.changes.size() == 10);
@@ -258,9 +258,6 @@ TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
   MESSAGE("10,000 nodes: " << best << " ms");
   CHECK(best < (kSanitized ? 2000 : 200));
 }
-
-// ---- golden graphs, each compared with a copy that has other names, numbers and order (scramble), and with a mutated
-// copy
 
 std::vector<std::string> golden_texts(size_t wanted) {
   std::vector<std::string> files, out;
@@ -282,7 +279,7 @@ std::vector<std::string> golden_texts(size_t wanted) {
       std::vector<std::string> texts{(*record)->ast};
       for (GoldenStage& s : (*record)->stages)
         if (s.ir) texts.push_back(std::move(*s.ir));
-      out.push_back(std::move(texts[n % texts.size()]));  // take another stage from each record
+      out.push_back(std::move(texts[n % texts.size()]));
     }
   }
   if (out.size() > wanted) out.resize(wanted);
@@ -290,10 +287,10 @@ std::vector<std::string> golden_texts(size_t wanted) {
 }
 
 TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is reported") {
-  const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/tools/diff_mutations sets it to compare more records
+  const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/tools/diff_mutations sets it
   std::mt19937 random(7);
   size_t graphs = 0, same = 0;
-  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: number of diffs that show it, of all
+  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: diffs that show it, all diffs
   double seconds = 0;
   for (const std::string& text : golden_texts(count ? size_t(std::atol(count)) : 60)) {
     Graph graph;
@@ -305,7 +302,7 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
     graphs++;
     if (diff_graphs(*root, *again).is_same) same++;
     else MESSAGE("not the same as itself scrambled:\n", text.substr(0, 2000));
-    for (int tries = 0; tries < testing::kNumMutations; tries++) {  // try kinds of mutation until the graph allows one
+    for (int tries = 0; tries < testing::kNumMutations; tries++) {
       auto kind = testing::Mutation((graphs + size_t(tries)) % testing::kNumMutations);
       auto mutated = testing::mutate_graph(*root, kind, random);
       if (!mutated) continue;

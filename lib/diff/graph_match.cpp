@@ -11,8 +11,7 @@ namespace tgc {
 namespace {
 
 constexpr OpSet kGathers{Op::SINK, Op::GROUP, Op::BARRIER, Op::AFTER, Op::END};
-// Only for its first kPartners candidate partners are the sources of a node paired, too. This limits the work on very
-// regular graphs.
+// Limits the work on very regular graphs: sources are paired only for a node's first candidate partners.
 constexpr size_t kPartners = 4;
 
 uint64_t mix(uint64_t h, uint64_t v) {
@@ -20,8 +19,7 @@ uint64_t mix(uint64_t h, uint64_t v) {
   return h ^ h >> 29;
 }
 
-// Replaces each axis number in an arg by its index in `seen`: ((5, 4), (2, 8)) becomes ((0, 4), (1, 8)). Appends axes
-// that are not in `seen` yet.
+// Replaces axis numbers by their indices in `seen`: ((5, 4), (2, 8)) becomes ((0, 4), (1, 8)). Appends new axes.
 Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
   if (!arg.is_tuple()) return arg;
   auto items = arg.items();
@@ -45,7 +43,6 @@ std::vector<UOp> ordered_sources(UOp u, const NodeLabels& labels, const DiffSide
   return out;
 }
 
-// Returns the position of a kernel's name among the items of `arg`; nullopt if `arg` is no KernelInfo with a name.
 std::optional<size_t> position_of_kernel_name(const Arg& arg) {
   if (arg.kind() != Arg::Kind::Record || RecordView(arg).name() != "KernelInfo") return std::nullopt;
   const RecordView record(arg);
@@ -73,8 +70,6 @@ Result<DiffOptions> DiffOptions::options_ignoring(std::string_view list) {
   }
   return o;
 }
-
-// ---- labels: the properties of a node that count as differences
 
 Arg NodeLabels::compared_arg(UOp u) const {
   const Arg& arg = u.arg();
@@ -128,7 +123,7 @@ uint64_t NodeLabels::hash_labels(UOp u) const {
   return mix(mix(h, compared_arg(u).hash()), compared_tag(u).hash());
 }
 
-// ---- equality except for numbers: because sources are ordered, the two roots determine which nodes correspond
+// Sources are ordered, so the two roots determine which nodes correspond.
 
 bool is_same_graph(UOp a, UOp b, const NodeLabels& labels) {
   Graph& graph = a.graph();
@@ -151,8 +146,6 @@ bool is_same_graph(UOp a, UOp b, const NodeLabels& labels) {
   }
   return true;
 }
-
-// ---- the nodes of one graph
 
 DiffSide::DiffSide(UOp root, const NodeLabels& labels)
     : root(root), nodes(toposort(root)), node_positions(root.graph()) {
@@ -181,8 +174,6 @@ DiffSide::DiffSide(UOp root, const NodeLabels& labels)
   }
 }
 
-// ---- matching the nodes of two graphs
-
 namespace {
 
 class GraphMatcher {
@@ -207,7 +198,7 @@ class GraphMatcher {
  private:
   struct Candidate {
     uint32_t x, y;
-    uint32_t votes = 0;  // how often pairs of users proposed this pair of their sources
+    uint32_t votes = 0;  // how often this pair was proposed
     uint32_t order;
   };
 
@@ -224,8 +215,7 @@ class GraphMatcher {
     candidates_[at->second].votes++;
   }
 
-  // Pairs the sources of two paired nodes: first equal sources at equal positions, then equal sources at other
-  // positions, then the remaining sources in order.
+  // Pairs the sources of two paired nodes: equal ones, first at corresponding positions, then the others.
   void pair_sources(uint32_t x, uint32_t y) {
     std::vector<uint32_t> sx, sy;
     for (UOp s : ordered_sources(a_.nodes[x], labels_, a_)) sx.push_back(a_.at(s));
@@ -239,7 +229,7 @@ class GraphMatcher {
     if (sx.size() == sy.size()) {
       for (size_t i = 0; i < common; i++)
         if (are_equal_subgraphs(sx[i], sy[i])) take(i, i);
-    } else {  // different numbers of sources: pair equal ones at the beginning and at the end
+    } else {
       size_t front = 0;
       while (front < common && are_equal_subgraphs(sx[front], sy[front])) take(front, front), front++;
       for (size_t k = 1; front + k <= common && are_equal_subgraphs(sx[sx.size() - k], sy[sy.size() - k]); k++)
@@ -258,15 +248,15 @@ class GraphMatcher {
     pair_rest(sx, sy, used_x, used_y);
   }
 
-  // Pairs the sources in sx and sy that are not used yet, which have no equal partner: first those with equal labels,
-  // then all but constants and devices, at nearby positions.
+  // Pairs the sources that are not used yet, at nearby positions: first those with equal labels, then all but constants
+  // and devices.
   void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
                  std::vector<uint8_t>& used_y) {
-    constexpr size_t kWindow = 64;  // maximum distance of the positions of paired sources
+    constexpr size_t kWindow = 64;
     for (bool same_label : {true, false})
       for (size_t i = 0; i < sx.size(); i++) {
         if (used_x[i]) continue;
-        size_t j = i;  // prefer the same position
+        size_t j = i;
         if (j >= sy.size() || used_y[j] || sx.size() != sy.size()) j = i > kWindow ? i - kWindow : 0;
         size_t end = std::min(sy.size(), i + kWindow);
         for (; j < end; j++)
@@ -278,7 +268,6 @@ class GraphMatcher {
       }
   }
 
-  // Returns the similarity of two nodes: 0.5 for equal ops, plus 0.5 for equal labels, plus up to 2 for equal sources.
   double similarity(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     double sum = (u.op() == v.op() ? 0.5 : 0) + (labels_equal(x, y) ? 0.5 : 0);
@@ -287,8 +276,8 @@ class GraphMatcher {
     return sum + (n ? 2.0 * double(alikes) / double(std::max(u.num_src(), v.num_src())) : 0);
   }
 
-  // Proposes the pair `x` and `y`, or `x` and a source of `y` (or the reverse) if these are more similar, as after an
-  // insertion. Proposes nothing if the pair is unlike, and both nodes have equal nodes elsewhere in the other graph.
+  // Proposes the pair `x` and `y`, or one of them and a source of the other if these are more similar, as after an
+  // insertion.
   void pair_unlike(uint32_t x, uint32_t y) {
     bool same_label = labels_equal(x, y);
     double best = similarity(x, y);
@@ -300,7 +289,6 @@ class GraphMatcher {
     };
     for (UOp s : b_.nodes[y].src()) consider(x, b_.at(s));
     for (UOp s : a_.nodes[x].src()) consider(a_.at(s), y);
-    // both nodes have equals elsewhere in the other graph
     if (best < 1 && count_b_.contains(a_.structure_hashes[x]) && count_a_.contains(b_.structure_hashes[y])) return;
     propose(best_x, best_y);
   }
@@ -311,8 +299,6 @@ class GraphMatcher {
     b_.matched_positions[y] = int32_t(x);
   }
 
-  // Returns true if one node may have become the other: they have equal ops, or similar dtypes and at least half of
-  // their sources are equal or matched.
   bool may_correspond(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     if (u.op() == v.op()) return true;
@@ -327,7 +313,6 @@ class GraphMatcher {
     return shared * 2 >= std::max(u.num_src(), v.num_src()) && shared > 0;
   }
 
-  // Accepts the proposed pairs in this order: equal subgraphs, nodes with equal labels, nodes with equal ops, others.
   void accept_candidates() {
     auto rank = [&](const Candidate& c) {
       if (are_equal_subgraphs(c.x, c.y)) return 0;
@@ -349,7 +334,7 @@ class GraphMatcher {
     }
   }
 
-  // Matches equal subgraphs that are unmatched because they moved within the graph, users before their sources.
+  // Matches equal subgraphs that moved within the graph, users before their sources.
   void match_moved() {
     std::unordered_map<uint64_t, std::vector<uint32_t>> left;
     for (uint32_t y = 0; y < b_.nodes.size(); y++)
@@ -376,7 +361,7 @@ class GraphMatcher {
     }
   }
 
-  // Matches each unmatched node with the node of the same op that shares the most matched sources and users.
+  // Matches unmatched nodes with nodes of the same op that share matched sources or users.
   void match_by_neighbours() {
     for (uint32_t x = 0; x < a_.nodes.size(); x++) {
       if (a_.matched_positions[x] >= 0 || a_.is_value(x)) continue;

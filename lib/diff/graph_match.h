@@ -1,7 +1,4 @@
-// Matches the corresponding nodes of two graphs, which must be in one Graph: read both texts into it. The match depends
-// on structure, not on numbers: ranges, local buffers, registers, buffers of a schedule and unique nodes may be
-// numbered differently, if each number of one graph corresponds to one number of the other. Nor does it depend on the
-// order of lines in a text.
+// Matches the corresponding nodes of two graphs that are in one Graph. NodeLabels says which numbers may differ.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -12,9 +9,8 @@
 
 namespace tgc {
 
-// Properties of graphs whose differences are reported, in addition to differences of the structure.
 struct DiffOptions {
-  bool compare_names = true;     // names of kernels, without the suffix n1 of "E_4n1", and names of variables
+  bool compare_names = true;     // names of kernels and variables
   bool compare_tags = true;
   bool compare_metadata = true;  // metadata of kernels
   bool compare_buffers = true;   // numbers of a kernel's arguments (DEFINE_GLOBAL)
@@ -24,8 +20,8 @@ struct DiffOptions {
   static Result<DiffOptions> options_ignoring(std::string_view list);
 };
 
-// Compares nodes by label: their op, dtype, arg and tag, but not the numbers that may differ (see above), nor the
-// properties that the options exclude.
+// A node's label: its op, dtype, arg and tag without the properties that the options exclude, and without numbers such
+// as those of ranges and local buffers.
 class NodeLabels {
  public:
   NodeLabels(Graph& graph, const DiffOptions& options) : graph_(graph), options_(options) {}
@@ -37,8 +33,7 @@ class NodeLabels {
   uint64_t hash_labels(UOp u) const;
   Arg compared_arg(UOp u) const;
   Arg compared_tag(UOp u) const { return options_.compare_tags ? u.tag() : Arg(); }
-  // Returns the graph in the arg of a KERNEL; the empty UOp for other nodes. This graph is compared separately, because
-  // its numbers are local to it.
+  // Returns the graph in the arg of a KERNEL, whose numbers are local to it; the empty UOp for other nodes.
   static UOp inner_ast(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
   bool ignores_source_order(UOp u) const;
   const DiffOptions& options() const { return options_; }
@@ -48,20 +43,19 @@ class NodeLabels {
   DiffOptions options_;
 };
 
-// Returns true if two graphs are equal when consistently renumbered nodes count as equal.
+// Returns true if two graphs are equal up to a consistent renumbering.
 bool is_same_graph(UOp a, UOp b, const NodeLabels& labels);
 
-// One of the two graphs, with its match. Constants and devices ("values") are not matched; they are compared as sources
-// of their users.
+// One of the two graphs, with its match. Constants and devices ("values") are not matched.
 struct DiffSide {
   DiffSide(UOp root, const NodeLabels& labels);
 
   UOp root;
-  std::vector<UOp> nodes;           // nodes in toposort order; nodes[i] is printed as %i
-  UOpMap<uint32_t> node_positions;  // position of each node in `nodes`
-  // by position: hash of the labels of the node and of all nodes below it
+  std::vector<UOp> nodes;           // in toposort order; nodes[i] is printed as %i
+  UOpMap<uint32_t> node_positions;
+  // by position: hash of the labels of the node and the nodes below it
   std::vector<uint64_t> structure_hashes;
-  std::vector<std::vector<uint32_t>> users;  // by position: distinct users of the node
+  std::vector<std::vector<uint32_t>> users;  // by position, without duplicates
   // by position: position of the matching node in the other graph, or -1
   std::vector<int32_t> matched_positions;
 
@@ -72,8 +66,7 @@ struct DiffSide {
   std::vector<uint8_t> is_value_;
 };
 
-// Sets DiffSide::matched_positions of both graphs to a one-to-one mapping of some of their nodes: matches equal
-// subgraphs, then similar nodes.
+// Sets DiffSide::matched_positions of both graphs, one to one: matches equal subgraphs, then similar nodes.
 void match_graphs(DiffSide& a, DiffSide& b, const NodeLabels& labels);
 
 }  // namespace tgc

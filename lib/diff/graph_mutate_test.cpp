@@ -10,7 +10,7 @@ namespace {
 
 constexpr OpSet kSwappable{Op::SUB, Op::IDIV, Op::MOD, Op::CMPLT, Op::SHL, Op::SHR, Op::FDIV, Op::POW};
 
-// Returns the graph with `target` replaced by make(target). Rebuilds the users of `target` without simplifying them.
+// Rebuilds the users of `target` without simplifying them.
 UOp rebuild(UOp root, UOp target, const std::function<UOp(UOp)>& make) {
   UOpMap<UOp> now(root.graph());
   for (UOp u : toposort(root)) {
@@ -35,7 +35,6 @@ bool is_number(UOp u) {
 }
 bool is_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}); }
 
-// ---- predicates: a mutation has one that returns true if a diff shows this mutation
 using Shown = std::function<bool(const GraphDiff&)>;
 
 // Returns a predicate: the diff has at most two changes, and one is the difference `what` of node number `a`.
@@ -69,8 +68,6 @@ Shown went(size_t a) {
   };
 }
 
-// ---- mutations, and scrambled texts
-
 class Mutator {
  public:
   Mutator(UOp root, std::mt19937& random) : root_(root), nodes_(toposort(root)), index_(root.graph()), random_(random) {
@@ -103,8 +100,7 @@ class Mutator {
     return found.empty() ? UOp() : found[random_() % found.size()];
   }
   size_t at(UOp u) { return index_[u]; }
-  // Replaces `target` by make(target). If the graph has the new node already, two nodes would become one: then returns
-  // nullopt, unless `may_be_known` is set.
+  // Returns nullopt if the graph has the new node already, unless `may_be_known` is set: two nodes would become one.
   std::optional<MutatedGraph> done(UOp target, const std::function<UOp(UOp)>& make, Shown shown,
                                    bool may_be_known = false) {
     UOp replacement = make(target);
@@ -302,7 +298,7 @@ std::string scramble_text(const std::string& text, std::mt19937& random) {
   auto words = [](const std::string& s, const std::function<std::string(const std::string&)>& replace) {
     std::string out;
     for (size_t i = 0; i < s.size();) {
-      if (s[i] == '\'' || s[i] == '"') {  // a string literal
+      if (s[i] == '\'' || s[i] == '"') {
         size_t end = s.find(s[i], i + 1);
         out += s.substr(i, end + 1 - i), i = end + 1;
       } else if (is_word(s[i])) {
@@ -329,7 +325,7 @@ std::string scramble_text(const std::string& text, std::mt19937& random) {
     defined[l.name] = lines.size();
     lines.push_back(std::move(l));
   }
-  // Renumber the ranges. The number of a range follows the size in UOp.range(SIZE, NUMBER.
+  // The number of a range follows its size: UOp.range(SIZE, NUMBER.
   std::vector<int> numbers(400);
   for (size_t i = 0; i < numbers.size(); i++) numbers[i] = int(i);
   std::shuffle(numbers.begin(), numbers.end(), random);
@@ -344,7 +340,7 @@ std::string scramble_text(const std::string& text, std::mt19937& random) {
       return std::to_string(n < numbers.size() ? numbers[n] : int(n));
     }));
   }
-  // Choose a random order of the lines in which each name is defined before it is used.
+  // A name is defined before it is used.
   std::vector<size_t> waiting(lines.size());
   std::vector<std::vector<size_t>> users(lines.size());
   for (size_t i = 0; i < lines.size(); i++) {

@@ -22,7 +22,7 @@ constexpr Row kRows[] = {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Removes a word or a "quoted text" from the beginning of `line` and returns it; nullopt if `line` has no more words.
+// Removes a word or a "quoted text" from the beginning of `line`.
 std::optional<std::string> take_word(std::string_view& line) {
   size_t begin = line.find_first_not_of(" \t");
   if (begin == line.npos) return std::nullopt;
@@ -35,30 +35,30 @@ std::optional<std::string> take_word(std::string_view& line) {
   return word;
 }
 
-// ---- forms: ops that releases represent differently; each line says how a graph is converted before the comparison
+// Ops that releases represent differently, and how graphs are converted before the comparison.
 
 constexpr std::string_view kForms[] = {
-    "PARAM",    // PARAM: only the slot or name is kept; its sources and an empty tag are removed
-    "BUFFER",   // BUFFER: only its number in the order of buffers is kept; its sources and an empty tag are removed
-    "COPY",     // COPY: the device is removed
-    "CAST",     // CAST: the dtype in its arg is removed
-    "BITCAST",  // BITCAST: the dtype in its arg is removed
-    "REDUCE",   // REDUCE: the axes in its arg are replaced by their number
-    "CONST",    // CONST, or an op on weak constants: its dtype becomes weak; device and shape are removed
-    "VCONST",   // VCONST: becomes a STACK of its elements
-    "STACK",    // STACK, or a constant of several elements: its dtype becomes that of its elements
-    "SHRINK",   // SHRINK: in the earlier release, the end of each axis becomes a length
-    "PAD",      // PAD: only the tensor and the padding before each axis are kept
-    "SINK",     // SINK: a KernelInfo with default fields is removed
-    "CALL",     // CALL: the metadata of the earlier release's CallInfo is removed
-    "INDEX",    // INDEX: a pointer dtype becomes that of the element, also if a STORE uses the INDEX
+    "PARAM",    // its arg becomes its slot or name; its sources and an empty tag are removed
+    "BUFFER",   // its arg becomes its number in the order of buffers; its sources and an empty tag are removed
+    "COPY",     // the device is removed
+    "CAST",     // the dtype in its arg is removed
+    "BITCAST",  // the dtype in its arg is removed
+    "REDUCE",   // the axes in its arg are replaced by their number
+    "CONST",    // the dtype of constants, and of ops on them, becomes weak; device and shape are removed
+    "VCONST",   // becomes a STACK of its elements
+    "STACK",    // its dtype becomes that of its elements
+    "SHRINK",   // in the earlier release, the end of each axis becomes a length
+    "PAD",      // only the tensor and the padding before each axis are kept
+    "SINK",     // a KernelInfo with default fields is removed
+    "CALL",     // the metadata of the earlier release's CallInfo is removed
+    "INDEX",    // a pointer dtype, except of an image, becomes that of the element
     "pointer",  // a pointer dtype becomes its element dtype
 };
 bool is_form(std::string_view name) {
   return std::find(std::begin(kForms), std::end(kForms), name) != std::end(kForms);
 }
 
-// Returns the name or slot in a ParamArg or in the (name, min, max) of a DEFINE_VAR; any other arg unchanged.
+// Returns the name or slot in a ParamArg, or the name in the arg of a DEFINE_VAR.
 Arg slot_of(Arg a) {
   if (a.is_tuple() && !a.items().empty() && a[0].is_str()) return a[0];
   if (!a.is(RecordClass::Open)) return a;
@@ -68,7 +68,7 @@ Arg slot_of(Arg a) {
   return record.size() && record.field(0).empty() ? record.values()[0] : a;
 }
 
-// Returns true if an arg is a KernelInfo with only default fields, which newer releases omit.
+// Returns true for a KernelInfo with only default fields, which newer releases omit.
 bool has_only_defaults(Arg a) {
   RecordView record(a);
   if (record.name() != "KernelInfo") return false;
@@ -94,11 +94,9 @@ DType weak_dtype_of(Arg value, DType d) {
 
 bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtypes.weakfloat"; }
 
-// Returns the dimensions of a shape or index: the sources of a STACK, or the node itself.
 std::span<const UOp> dimensions(const UOp& u) { return u.is(Op::STACK) ? u.src() : std::span(&u, 1); }
 
-// Returns end - begin for each dimension; the empty UOp if a begin or end is no constant integer, or if the numbers of
-// dimensions differ.
+// Returns end - begin for each dimension; the empty UOp if these are no constant integers.
 UOp lengths(UOp begin, UOp end) {
   auto from = dimensions(begin), to = dimensions(end);
   std::vector<UOp> out;
@@ -117,9 +115,9 @@ struct Renames::Parts {
   DType dtype;
   std::vector<UOp> src;
   Arg arg;
-  bool is_older;        // true if the graph is of the earlier release
-  int64_t buffers = 0;  // number of BUFFERs that were converted before this node
-  UOp replacement = {};  // if set, the node that replaces the converted node
+  bool is_older;
+  int64_t buffers = 0;  // number of BUFFERs converted before this node
+  UOp replacement = {};  // if set, replaces the node
 };
 
 void Renames::to_common_form(Graph& graph, Parts& node) const {
@@ -200,8 +198,6 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
   }
 }
 
-// ---- names of kernels, and the renames between releases
-
 // Returns true if the text between `before` and `after`, such as "n1", is the suffix by which tinygrad distinguishes
 // kernels of one name.
 static bool is_name_counter(std::string_view before, std::string_view after) {
@@ -264,8 +260,7 @@ Result<std::optional<Renames>> requested_renames(const std::string& option) {
   return std::optional(std::move(*read));
 }
 
-// Adds a rename. Returns false if the kind or form is unknown. Earlier renames to `from` become renames to `to`,
-// because a release may rename what an earlier release renamed to `from`.
+// Returns false if the kind or form is unknown. Earlier renames to `from` become renames to `to`.
 bool Renames::add_rename(std::string_view kind, std::string_view from, std::string_view to) {
   auto* table = kind == "op"      ? &ops_
                 : kind == "dtype" ? &dtypes_
@@ -352,7 +347,7 @@ void Renames::rename_graph(std::span<UOp* const> roots, bool is_older) const {
   }
 }
 
-// Sets `made` for all nodes under `root`: maps each node to the node with the new names.
+// Maps each node under `root` to the renamed node.
 void Renames::rename_graph(UOp root, bool is_older, UOpMap<UOp>& made) const {
   Graph& graph = root.graph();
   Parts node{.op = {}, .dtype = {}, .src = {}, .arg = {}, .is_older = is_older};

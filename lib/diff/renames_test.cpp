@@ -155,7 +155,7 @@ TEST_CASE("Renames: chains are followed, and an invalid line is an error with it
 
 TEST_CASE("diff: buffers of a schedule of 0.14 may have other numbers, but each node keeps its buffer") {
   Graph graph;
-  auto sums = [&](int first, int second, int third, int size) {  // stores the sums of each pair of three buffers
+  auto sums = [&](int first, int second, int third, int size) {
     std::string nodes = R"j({"op":"CONST","dtype":"dtypes.weakint","arg":)j" + std::to_string(size) + "}";
     for (int number : {first, second, third})
       nodes += R"j(,{"op":"BUFFER","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[)j" +

@@ -23,19 +23,18 @@ namespace fs = std::filesystem;
 constexpr std::string_view kAst = "ast";
 constexpr size_t kMaxBlame = 8;
 
-// ---- finding the rules of a difference: runs the stage again with an observer that records which rule created each
-// node (its "maker")
+// Records which rule created each node (its "maker") in one stage.
 
 class MakerRecorder : public RewriteObserver {
  public:
   struct Maker {
-    const Rule* rule = nullptr;  // the rule that created the node; null if other code of the stage created it
-    std::string rewrite;         // the graph rewrites in which the rule applied: "apply rangeify > reshape"
+    const Rule* rule = nullptr;  // null if other code of the stage created the node
+    std::string rewrite;         // graph rewrites in which the rule applied: "apply rangeify > reshape"
   };
   explicit MakerRecorder(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
   ~MakerRecorder() override { set_observer(graph_, nullptr); }
 
-  // Records the makers of nodes that are created from now on. `stage` becomes the first name in Maker::rewrite.
+  // Starts to record makers. `stage` becomes the first name in Maker::rewrite.
   void watch(std::string_view stage) {
     is_recording_ = true;
     first_ = uint32_t(graph_.size());
@@ -46,7 +45,7 @@ class MakerRecorder : public RewriteObserver {
   void begin_rewrite(std::string_view name, UOp sink, const RuleSet&, bool) override {
     if (!is_recording_) return;
     where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
-    if (where_.size() == 2) note_new(sink, nullptr);  // new nodes in its input are not made by a rule
+    if (where_.size() == 2) note_new(sink, nullptr);  // no rule made new nodes in the input
   }
   void end_rewrite(std::string_view, UOp) override {
     if (is_recording_) where_.pop_back();
@@ -63,7 +62,7 @@ class MakerRecorder : public RewriteObserver {
       if (!makers_.contains(after)) makers_[after] = same;
     }
   }
-  // Returns the maker of a node. `rewrite` is empty if the node existed before the stage.
+  // `rewrite` is empty if the node existed before the stage.
   Maker of(UOp u) const {
     if (auto* maker = makers_.find(u)) return *maker;
     return u.id() < first_ ? Maker() : Maker{nullptr, where_.front()};
@@ -84,7 +83,7 @@ class MakerRecorder : public RewriteObserver {
   bool is_recording_ = false;
 };
 
-// Runs all stages up to `stage`, and records the makers in `stage`. Returns its result; the empty UOp if a stage fails.
+// Runs the stages up to `stage`, and records its makers. Returns the empty UOp if a stage fails.
 UOp run_to(Compilation& c, const StageRow& stage, MakerRecorder& makers) {
   for (const StageRow* row = c.next_row(); row && row <= &stage; row = c.next_row()) {
     if (row == &stage) makers.watch(stage.name);
@@ -99,7 +98,7 @@ UOp run_to(Compilation& c, const StageRow& stage, MakerRecorder& makers) {
 // Returns true if the text is pyrender text of tinygrad, which omits facts such as the dtype of a REDUCE.
 bool loses_facts(std::string_view text) { return detect_input_kind(text) == InputKind::Pyrender && !has_header(text); }
 
-// Returns the graph without the facts that pyrender omits; `root` itself if pyrender cannot print the graph.
+// Returns `root` itself if pyrender cannot print the graph.
 UOp reduce_to_pyrender(UOp root) {
   auto text = pyrender(root);
   auto read = text ? read_pyrender(root.graph(), *text) : Result<UOp>(text.diag());
@@ -114,7 +113,6 @@ Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const Run& a, const RunText
   return read_renamed_pair(graph, {in_a.text, file_a, a.producer}, {in_b.text, file_b, b.producer}, asked);
 }
 
-// Returns the text without the header that tgc writes above texts.
 std::string_view without_header(std::string_view text) {
   return has_header(text) ? text.substr(std::min(text.find('\n', text.find('#')), text.size() - 1) + 1) : text;
 }
@@ -125,7 +123,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   const Run* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
   if (known->texts.empty() || known->texts[0].stage != kAst) return;
-  Graph graph(settings);  // a new Graph, because a maker is recorded only for nodes that did not exist before
+  Graph graph(settings);  // a new Graph: makers are recorded only for new nodes
   ReadReport report{.producer = known->producer};
   auto ast = read_graph(graph, detect_input_kind(known->texts[0].text), known->texts[0].text, known->file, &report);
   if (!ast) return;
@@ -161,8 +159,6 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   }
 }
 
-// ---- comparing the results of one stage
-
 Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
                   const DiffOptions& options, const Renames* asked) {
   if (in_a.text == in_b.text) return Unit{};
@@ -173,7 +169,7 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
     return Unit{};
   }
   Settings settings;
-  // ignore errors, because the settings of other releases may be unknown
+  // ignore errors: the settings of other releases may be unknown
   for (auto& [key, value] : a.settings) (void)settings.set_value(key, value);
   Graph graph(settings);
   auto sides = read_sides(graph, a, in_a, b, in_b, asked);
@@ -185,8 +181,6 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
   find_blame(out, a, in_a, b, in_b, settings);
   return Unit{};
 }
-
-// ---- reading texts and runs, comparing runs, and reporting differences
 
 struct Sides {
   UOp a, b;
@@ -202,7 +196,7 @@ Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const Compared
   auto a = read(text_a), b = read(text_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
   const Release of_a = release_of(a->info.producer), of_b = release_of(b->info.producer);
-  graph.set_release(std::max(of_a, of_b));  // the Graph of both graphs has one release: the later one
+  graph.set_release(std::max(of_a, of_b));
   bool letters_a = loses_facts(text_a.text), letters_b = loses_facts(text_b.text);
   return Sides{letters_b && !letters_a ? reduce_to_pyrender(a->root) : a->root,
                letters_a && !letters_b ? reduce_to_pyrender(b->root) : b->root, of_a, of_b};
@@ -281,7 +275,7 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
   RunDiff out;
   const Release of_a = release_of(a.producer), of_b = release_of(b.producer);
   const Renames renames = asked ? *asked : Renames::between(of_a, of_b);
-  // by stage name: number of stages so far; pairs the n-th stage of a name in `a` with the n-th in `b`
+  // number of texts so far by stage: compares the n-th text of a stage in `a` with the n-th in `b`
   std::map<std::string, size_t> occurrences;
   for (const RunText& in_a : a.texts) {
     const std::string stage = renames.renamed_stage(in_a.stage);

@@ -30,7 +30,7 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
   text.replace(at, from.size(), to);
 }
 
-// Returns a run of tgc on the kernel of the record. Its graphs are JSON, which omits no facts.
+// Runs tgc on the kernel of the record. Graphs are JSON, which omits no facts.
 Run complete_run(const GoldenRecord& record, const GoldenHeader& header) {
   Run run{record.id, record.target, "ours", settings_of(header, record), {}};
   Settings settings;
@@ -69,7 +69,7 @@ TEST_CASE("diff of runs: facts that pyrender omits are no difference, and other 
       if (size_t at = t.text.find("\"op\":\"REDUCE\",\"dtype\":\"dtypes.float");
           at != t.text.npos && t.stage == "expander") {
         lossy++;
-        size_t op = t.text.find("Ops.", at) + 4;  // position of the reduce op's name: ADD, MUL or MAX
+        size_t op = t.text.find("Ops.", at) + 4;
         t.text.replace(op, 3, t.text.substr(op, 3) == "MUL" ? "ADD" : "MUL");
         CHECK(!diff_runs(theirs, ours)->is_same);
       }
@@ -86,7 +86,6 @@ TEST_CASE("diff of runs: the first stage that differs is reported with the rules
   REQUIRE(diff.ok());
   CHECK(diff->is_same);
   CHECK(diff->num_compared == a.texts.size());
-  // In run B, change an index dtype in the result of "lower all index dtypes".
   size_t changed = 0;
   for (size_t i = a.texts.size(); i-- > 0;)
     if (b.texts[i].stage == "lower all index dtypes")
@@ -113,7 +112,7 @@ TEST_CASE("diff of runs: the rule of an inner rewrite is named with that rewrite
     REQUIRE(*record);
     if ((*record)->id != "convT") continue;
     Run a = run_of_record(**record, reader->header(), "a"), b = a;
-    for (RunText& t : b.texts)  // change a constant that the rules of a reshape created
+    for (RunText& t : b.texts)  // a constant that the rules of a reshape created
       if (t.stage == "apply rangeify") replace(t.text, "UOp.const(dtypes.index, -10)", "UOp.const(dtypes.index, -11)");
     auto diff = diff_runs(a, b);
     REQUIRE(diff.ok());

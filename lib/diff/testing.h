@@ -18,14 +18,14 @@ std::string_view name_of(Mutation m);
 
 struct MutatedGraph {
   UOp root;
-  // returns true if `diff`, of the original and the mutated graph, shows the change
+  // true if `diff`, of the original and the mutated graph, shows the change
   std::function<bool(const GraphDiff&)> is_shown;
 };
 
 // Makes one random change of kind `kind`; nullopt if no node of the graph allows it.
 std::optional<MutatedGraph> mutate_graph(UOp root, Mutation kind, std::mt19937& random);
 
-// Returns the pyrender text with random names and range numbers, and with its lines in another valid order.
+// Returns the pyrender text of a kernel with random names and range numbers, and with its lines in another order.
 std::string scramble_text(const std::string& text, std::mt19937& random);
 
 }  // namespace tgc::testing

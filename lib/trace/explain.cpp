@@ -12,7 +12,6 @@
 namespace tgc {
 namespace {
 
-// Returns the index of the first node in the list that has list[of] as a source; list.size() if there is none.
 size_t next_user(const std::vector<UOp>& list, size_t of) {
   for (size_t i = of + 1; i < list.size(); i++)
     if (std::ranges::find(list[i].src(), list[of]) != list[i].src().end()) return i;
@@ -51,8 +50,6 @@ void Explainer::end_kernel() {
   if (last) print_text_(final_places(last));
 }
 
-// Explains the node with the number *node_number_, in the graph of stage_name_ or, if stage_name_ is empty, in the last
-// graph that has the node.
 void Explainer::explain_number() {
   std::vector<std::string_view> names{"ast"};
   for (std::string_view name : stages()) names.push_back(name);
@@ -91,15 +88,14 @@ Status Explainer::outcome() const {
   return Unit{};
 }
 
-// Returns text with the node's lines in the linear list and in the source; an empty text if there are none.
 std::string Explainer::final_places(UOp last) {
   // a trace file may have no stages, or graphs of another release
   if (stages().empty() || last.graph().is_foreign()) return "";
   auto target = recorded_target(kernel_target(), last.graph().settings());
-  // Tensor graphs have no linear list, and neither do traces that end before the last stage.
+  // tensor graphs, and traces that end before the last stage, have no linear list
   UOp end = result_of(last_graph());
   if (kernel_target().empty() || !target || last_graph() != kernel_stages().back().name) return "";
-  if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // the graph in a trace file may be invalid
+  if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // the graph may be invalid
   KernelJob job{last.graph(), *target};
   auto list = linear_list(job, end);
   if (!list) return list.diag().text() + "\n";

@@ -1,6 +1,4 @@
-// `tgc trace --explain`: prints the history of one node or of all. The history of one node consists of the rewrites
-// from the AST to the node, the rewrites from the node to the last graph, and the node's lines in the linear list and
-// in the source.
+// `tgc trace --explain`: prints the history of one node, or of all nodes as JSON.
 #pragma once
 #include <functional>
 #include <optional>
@@ -10,14 +8,12 @@
 
 namespace tgc {
 
-// Collects the events of each kernel of a trace. At the end of a kernel, prints the history of the node.
+// At the end of each kernel of a trace, prints the history of the node.
 class Explainer : public Provenance {
  public:
   using Print = std::function<void(std::string_view)>;
-  // `node` is the node's position in the toposort after the stage `stage` or, if `stage` is empty, after the last
-  // stage. If `is_trace_number` is set, `node` is the number #N of a node in the trace: a node of the graph after
-  // `stage` or, if `stage` is empty, of the last graph that has it. Without `node`, prints the histories of all nodes
-  // as JSON (Provenance::to_json).
+  // `node` is a position in the toposort after `stage` or, if `is_trace_number` is set, the number #N of a node in the
+  // trace; the last graph stands for an empty `stage`. Without `node`, prints the histories of all nodes as JSON.
   Explainer(std::optional<uint32_t> node, std::string stage, bool color, Print print, bool is_trace_number = false)
       : node_number_(node),
         is_trace_number_(is_trace_number),
@@ -26,8 +22,7 @@ class Explainer : public Provenance {
         print_text_(std::move(print)) {}
   void end_kernel() override;
 
-  // Returns an error if no kernel ran the stage, or if no kernel has the node: a node at this position after the stage,
-  // or for a number of the trace, a node with this number in a graph after a stage.
+  // Returns an error if no kernel has the stage and the node.
   Status outcome() const;
 
  private:
@@ -41,8 +36,8 @@ class Explainer : public Provenance {
   std::string stage_name_;
   bool use_color_, was_node_found_ = false;
   Print print_text_;
-  std::vector<std::string> known_stages_;  // names of the stages of the last kernel, for the error
-  std::string valid_nodes_;                // the range of valid node numbers, for the error
+  std::vector<std::string> known_stages_;
+  std::string valid_nodes_;
 };
 
 }  // namespace tgc

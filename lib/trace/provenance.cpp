@@ -29,7 +29,7 @@ void Provenance::begin_rewrite(const TraceRewrite& rewrite, int, UOp input) {
   if (!stages_.empty()) stages_.back().begun_rewrites.push_back({rewrite, input});
 }
 
-// Returns the first rewrite of the stage whose input contains the node. Ignores rewrites of the stage's own input.
+// Ignores rewrites of the stage's own input.
 TraceRewrite Provenance::first_rewrite_of(const StageEvents& stage, UOp node) const {
   for (const RewriteInput& b : stage.begun_rewrites)
     if (!(b.input == stage.input) && is_below(b.input, node)) return b.rewrite;
@@ -67,7 +67,6 @@ std::vector<std::string_view> Provenance::stages() const {
 
 bool Provenance::is_below(UOp root, UOp node) { return root && in_backward_slice_with_self(root, node); }
 
-// The history of the nodes in one stage.
 class Provenance::History {
  public:
   History(const Provenance& p, const StageEvents& stage)
@@ -91,8 +90,8 @@ class Provenance::History {
   bool is_in_result(UOp node) const { return result_.contains(node); }
 
   // Returns how `node` was made: by the first event before event `end` that resulted in it, else by the innermost
-  // rewrite that created it, else by a substitution that inserted it, else by the rewrite that created it and is still
-  // running at `end`, else by code of the stage outside its rules.
+  // rewrite that created it, else by a substitution that inserted it, else by a rewrite that created it and still runs
+  // at `end`, else by code of the stage outside its rules.
   NodeMaker maker(UOp node, size_t end) const {
     auto made = [&](Step::Kind kind, size_t i) { return NodeMaker{kind, i, p_.events_[i].before}; };
     if (const size_t* i = result_of_.find(node); i && *i < end)
@@ -104,8 +103,8 @@ class Provenance::History {
     return {Step::Kind::Stage};
   }
 
-  // `node` is a node of the stage's result. Returns the node of the stage's input from which it was made; the empty UOp
-  // if there is none. Calls step(maker, node) for each step between the two nodes, the last step first.
+  // Returns the node of the stage's input from which `node`, of the stage's result, was made; the empty UOp if there is
+  // none. Calls step(maker, node) for each step between the two nodes, the last step first.
   template <class OnStep>
   UOp origin(UOp node, OnStep&& step) const {
     const bool is_root = node == stage_.result;
@@ -120,11 +119,11 @@ class Provenance::History {
     return node;
   }
 
-  // `node` is a node of the stage's input. Returns the node of the stage's result that was made from it; the empty UOp
-  // if there is none. If there are several, returns one with the same op, else the last one.
+  // Returns the node of the stage's result that was made from `node`, of the stage's input; the empty UOp if there is
+  // none. Prefers the same op.
   UOp successor(UOp node) const {
     UOp out;
-    if (!stage_.result) return out;  // the stage failed
+    if (!stage_.result) return out;
     for (UOp u : toposort(stage_.result))
       if (!(out && out.op() == node.op() && u.op() != node.op()) && origin(u, [](auto&&...) {}) == node) out = u;
     return out;
@@ -148,8 +147,8 @@ class Provenance::History {
   }
 
  private:
-  // For nodes that are not in the stage's input, finds the rewrite that first used them. Such a node may be older than
-  // the stage.
+  // For nodes that are not in the stage's input, but may be older than the stage: finds the rewrite that first used
+  // them.
   void find_inserted() {
     UOpSet seen(graph_);
     for (UOp u : toposort(stage_.input)) seen.insert(u);
@@ -161,8 +160,7 @@ class Provenance::History {
       if (const Event& e = p_.events_[i]; !e.rule.name.empty()) add(e.before, kNoEvent), add(e.after, i);
   }
 
-  // Returns the first event from `from` on that replaces `node`; if `own` is true, only events of rewrites that the
-  // stage itself started.
+  // `own`: only events of rewrites that the stage itself started.
   size_t next_of(UOp node, size_t from, bool own) const {
     const std::vector<size_t>* list = events_of_.find(node);
     if (!list) return kNoEvent;
@@ -171,8 +169,8 @@ class Provenance::History {
     return kNoEvent;
   }
 
-  // Returns a chain of events from `node` to a node of the stage's result; each event replaces the result of the one
-  // before. Returns no events if there is no such chain.
+  // Returns a chain of events from `node` to a node of the stage's result, each replacing the result of the one before;
+  // empty if there is none.
   std::vector<size_t> path_to_result(UOp node) const {
     UOpMap<size_t> made(graph_);  // the first event that made each reached node
     made[node] = kNoEvent;
@@ -193,10 +191,10 @@ class Provenance::History {
   const StageEvents& stage_;
   Graph& graph_;
   UOpSet input_, result_;
-  UOpMap<size_t> result_of_;    // for a node, the first event that resulted in it
-  UOpMap<size_t> inserted_by_;  // for a node that is not in the stage's input, the first rewrite that used it
-  std::unordered_map<uint32_t, size_t> made_by_;  // for the number #N of a node, the innermost rewrite that created it
-  UOpMap<std::vector<size_t>> events_of_;         // for a node, the events that replace it
+  UOpMap<size_t> result_of_;    // by node: the first event that resulted in it
+  UOpMap<size_t> inserted_by_;  // by node that is not in the input: the first rewrite that used it
+  std::unordered_map<uint32_t, size_t> made_by_;  // by number #N of a node: the innermost rewrite that created it
+  UOpMap<std::vector<size_t>> events_of_;         // by node: the events that replace it
 };
 
 Step Provenance::step(const NodeMaker& m, const StageEvents& stage, UOp after) const {
@@ -252,8 +250,8 @@ class DtypelessEquality {
 }  // namespace
 
 // Looks for a rule that removed `node` and made a node of the same operation with another dtype, as the lowering of
-// index dtypes does. Sets `node` to the node of the stage's result that the new node became, and adds the steps to
-// `steps`. Returns false if there is no such rule.
+// index dtypes does. Sets `node` to the node of the stage's result that the new node became. Returns false if there is
+// none.
 bool Provenance::follow_to_other_dtype(const StageEvents& stage, const History& history, UOp& node,
                                        std::vector<Step>& steps) const {
   if (node.is(Op::CAST)) return false;

@@ -1,6 +1,5 @@
-// Finds the history of a node in the graph after a stage: the rewrites that lead from the kernel's AST to the node, and
-// the rewrites that lead from the node to the last graph. Provenance receives trace events and stores those of one
-// kernel.
+// Finds the history of a node in the graph after a stage: the rewrites from the kernel's AST to the node, and from the
+// node to the last graph. Stores the trace events of one kernel.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,7 +8,7 @@
 
 namespace tgc {
 
-// A step in the history of a node: how the node `before` became the node `after`.
+// A step in the history of a node: how `before` became `after`.
 struct Step {
   enum class Kind : uint8_t {
     Rewrite,  // a rule replaced `before` by `after`
@@ -39,26 +38,23 @@ class Provenance : public TraceConsumer {
   const std::string& kernel_target() const { return target_; }
   // Returns the result of a stage; the AST if `stage` is empty; the empty UOp if the stage was not traced or failed.
   UOp result_of(std::string_view stage) const;
-  // Returns the names of the traced stages in order.
   std::vector<std::string_view> stages() const;
 
-  // Returns the steps from the AST to `node`, which is in the result of `stage`. Sets `from_ast` to true if the steps
-  // begin in the AST.
+  // Returns the steps from the AST to `node`, which is in the result of `stage`; `from_ast`: they begin in the AST.
   std::vector<Step> steps_from_ast(UOp node, std::string_view stage, bool& from_ast) const;
-  // Returns the steps from `node`, which is in the result of `stage`, to the last graph. Sets `last` to the node of the
-  // last graph that `node` became. If `node` was removed, or if its successor is unknown, sets `last` to the empty UOp;
-  // the last step then has the kind Gone or Unknown.
+  // Returns the steps from `node`, which is in the result of `stage`, to the last graph. Sets `last` to what `node`
+  // became there, or to the empty UOp; the last step then has the kind Gone or Unknown.
   std::vector<Step> steps_to_end(UOp node, std::string_view stage, UOp& last) const;
 
-  // Returns the origins and successors of all nodes as one line of JSON. The member `origins` of a stage has pairs of a
-  // node that the stage made and the node of the stage's input from which the node comes (-1 for none). `became` has
-  // pairs of a node of the input that is replaced or removed, and the node of the result that it became (-1 for none).
+  // Returns the origins and successors of all nodes as one line of JSON. `origins` of a stage: pairs of a node that the
+  // stage made, and the node of the stage's input from which it comes. `became`: pairs of a node of the input that is
+  // replaced or removed, and what it became. -1: none.
   std::string to_json() const;
 
  private:
   static constexpr size_t kNoEvent = SIZE_MAX;
-  // How a node was made from the node `before`: by the event with the index `event` or, if `kind` is Stage, by code of
-  // the stage outside its rules.
+  // How a node was made from `before`: by the event `event` or, if `kind` is Stage, by the stage's code outside its
+  // rules.
   struct NodeMaker {
     Step::Kind kind;
     size_t event = kNoEvent;
@@ -67,8 +63,8 @@ class Provenance : public TraceConsumer {
   class History;
   struct Event {
     UOp before, after;
-    TraceRule rule;         // its name is empty if the node was only rebuilt with new sources
-    uint32_t first_new_id;  // the rule created the nodes with the numbers first_new_id to end_of_new_ids - 1
+    TraceRule rule;         // its name is empty if the node was only rebuilt
+    uint32_t first_new_id;  // the rule created the nodes first_new_id to end_of_new_ids - 1
     uint32_t end_of_new_ids;
     uint32_t stage;
     int depth;
@@ -80,7 +76,7 @@ class Provenance : public TraceConsumer {
   struct StageEvents {
     std::string_view name;
     UOp input, result;
-    size_t first_event, end_event = 0;  // the stage's events are events_[first_event] to events_[end_event - 1]
+    size_t first_event, end_event = 0;  // events_[first_event] to events_[end_event - 1]
     std::vector<RewriteInput> begun_rewrites = {};
   };
 
@@ -99,8 +95,7 @@ class Provenance : public TraceConsumer {
   std::vector<std::unique_ptr<std::string>> names_;
 };
 
-// Returns the history of `node`, which is in the result of `stage`, as text: the node of the AST from which it was
-// made, each rule with the nodes before and after it, and the node of the last graph that it became.
+// Returns the history of `node`, which is in the result of `stage`, as text.
 std::string to_text(const Provenance& provenance, UOp node, std::string_view stage, bool color);
 
 }  // namespace tgc

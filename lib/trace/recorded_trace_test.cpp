@@ -50,7 +50,7 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   CHECK(from_ast);
 }
 
-// Returns the kinds of the steps from `node` of the AST, and the node that it becomes.
+// Returns the kinds of the steps from `node`, and what it becomes.
 std::pair<std::vector<Step::Kind>, UOp> future_of(const Provenance& provenance, UOp node) {
   UOp last;
   std::vector<Step::Kind> kinds;

@@ -9,7 +9,6 @@
 namespace tgc {
 namespace {
 
-// Returns the names of `counts`, the largest count first.
 std::string names_by_count(const std::map<std::string, size_t>& counts) {
   std::string out;
   for (auto& [name, count] : sorted_by_count(counts)) out += (out.empty() ? "" : ", ") + name;
@@ -63,7 +62,6 @@ void RewriteCounts::add_rule_times(const GoldenRecord& record) {
   }
 }
 
-// Returns the rules with their times, the slowest first.
 auto RewriteCounts::slowest_rules() const -> std::vector<std::pair<std::string, RuleTime>> {
   std::vector<std::pair<std::string, RuleTime>> out(rule_times_.begin(), rule_times_.end());
   std::ranges::stable_sort(out, std::greater(), [](auto& rule) { return rule.second.total_ms; });
@@ -71,7 +69,7 @@ auto RewriteCounts::slowest_rules() const -> std::vector<std::pair<std::string, 
 }
 
 std::string RewriteCounts::rule_times_text() const {
-  // not with a selection, because the times are those of whole records
+  // the times are those of whole records
   if (!stage_selection_.is_empty() || !ops_.empty()) return "";
   if (!num_timed_) return "not recorded: times of stages; record again, or use --live=PYTHON\n";
   std::string out = "processor time of each stage, without the exporter's own:\n";

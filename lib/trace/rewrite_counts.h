@@ -1,5 +1,4 @@
-// Counts the rewrites of pipelines by rule, op and stage, and the nodes of their graphs by op, for `tgc patterns` and
-// `tgc stats`.
+// Counts rewrites and nodes of pipelines, for `tgc patterns` and `tgc stats`.
 #pragma once
 #include <map>
 #include <string>
@@ -8,10 +7,10 @@
 
 namespace tgc {
 
-// The counts of one rule's rewrites, without discarded ones.
+// Rewrites of one rule, without discarded ones.
 struct RuleCount {
-  size_t num_hits = 0;  // number of rewrites
-  // the hits by the op of the node that was rewritten, and by stage
+  size_t num_hits = 0;
+  // by the op of the node that was rewritten, and by stage
   std::map<std::string, size_t> hits_by_op, hits_by_stage;
 };
 
@@ -21,16 +20,16 @@ class RewriteCounts {
   // such nodes (empty: all).
   RewriteCounts(std::string stages, OpSet ops) : stage_selection_(std::move(stages)), ops_(ops) {}
 
-  // Runs a pipeline, and counts its rewrites and nodes. Returns an error if the pipeline fails.
+  // Runs the pipeline. Returns an error if it fails.
   Status add_pipeline(Pipeline& pipeline);
   size_t num_pipelines() const { return num_pipelines_; }
   // Returns an error if a listed stage is in no pipeline.
   Status outcome() const { return stage_selection_.outcome(); }
 
-  // Returns the report of `tgc stats`: rewrites by rule, nodes by op, and if recorded, the times of stages and rules.
+  // Return the report of `tgc stats`: rewrites by rule, nodes by op, and if recorded, the times of stages and rules.
   std::string text() const;
   std::string json() const;
-  // Returns the report of `tgc patterns`: each rule with its hits, its ops and its stages.
+  // Return the report of `tgc patterns`: each rule with its hits, its ops and its stages.
   std::string rules_text() const;
   std::string rules_json() const;
 
@@ -47,13 +46,13 @@ class RewriteCounts {
 
   StageSelection stage_selection_;
   OpSet ops_;
-  std::map<std::string, RuleCount> rule_counts_;          // counts of each rule, by rule_name()
-  std::map<std::string, size_t> nodes_by_op_;             // number of nodes by op
-  std::map<std::string, RuleTime> rule_times_;            // times of each rule, by its place in tinygrad
-  std::vector<std::pair<std::string, double>> stage_ms_;  // milliseconds of each stage, in the order of the stages
-  size_t num_timed_ = 0;                                  // number of pipelines with times of stages
+  std::map<std::string, RuleCount> rule_counts_;          // by rule_name()
+  std::map<std::string, size_t> nodes_by_op_;
+  std::map<std::string, RuleTime> rule_times_;            // by the rule's place in tinygrad
+  std::vector<std::pair<std::string, double>> stage_ms_;
+  size_t num_timed_ = 0;                                  // pipelines with times of stages
   size_t num_pipelines_ = 0, num_graphs_ = 0, num_discarded_ = 0;
-  bool has_no_rewrites_ = false;         // true if a pipeline has no recorded rewrites
+  bool has_no_rewrites_ = false;         // a pipeline has no recorded rewrites
 };
 
 }  // namespace tgc

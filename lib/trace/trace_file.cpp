@@ -37,8 +37,6 @@ std::string event(std::string_view name, const Fields&... fields) {
 
 }  // namespace
 
-// ---- writing trace files
-
 Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path) {
   auto whole = FileWriter::create(path);
   if (!whole) return whole.diag();
@@ -79,7 +77,6 @@ void TraceWriter::write_line(const std::string& text) {
 std::string TraceWriter::node_json(UOp u) {
   constexpr std::string_view kId = "{\"id\":";
   std::string lines, out = std::to_string(node_writer_->append_lines(u, lines));
-  // replaces the id at the begin of each line by the node's number
   for (size_t from = 0, end; from < lines.size(); from = end) {
     end = lines.find('\n', from) + 1;
     const size_t comma = lines.find(',', from);
@@ -93,7 +90,6 @@ std::string TraceWriter::node_json(UOp u) {
 void TraceWriter::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
   node_writer_ = std::make_unique<JsonNodeWriter>(ast.graph());
   current_graph_ = &ast.graph();
-  // node numbers restart at 0 in each kernel
   write_line(event("graph", json_string(producer_name(ast.graph().release()))));
   std::string root = node_json(ast);
   write_line(event("kernel", json_string(id), json_string(target), root));
@@ -134,10 +130,8 @@ void TraceWriter::gate_node(int depth, UOp u) {
   write_line(event("gated", depth, n));
 }
 
-// ---- reading trace files, and replaying their rewrites
-
 bool is_trace_file(const std::string& path) {
-  if (path == "-") return false;  // standard input is not tested, because it could not be read again
+  if (path == "-") return false;  // standard input could not be read again
   auto lines = LineReader::open(path);
   std::string first;
   if (!lines) return false;
@@ -194,8 +188,7 @@ class Reader {
     return nodes_->node_of_line(size_t(n));
   }
 
-  // Returns the kinds of the fields after the name of an event, one letter per field: n number, s text, u node, o node
-  // or null, b flag. `fields_` counts the fields read so far, including the name.
+  // Returns the kinds of an event's fields after its name: n number, s text, u node, o node or null, b flag.
   static std::string_view kinds(std::string_view name) {
     if (name == "graph" || name == "made_for") return "s";
     if (name == "kernel") return "ssu";
@@ -248,7 +241,6 @@ class Reader {
     else in_.throw_error(0, "unknown event '" + name + "'");
   }
 
-  // Reads the depth of an event, which must be less than the number of rewrites in progress.
   int depth() {
     int64_t n = v_.number[0];
     if (n < 0 || n >= open_)
@@ -291,9 +283,9 @@ class Reader {
   size_t fields_ = 0;
   Values v_{};
   bool in_kernel_ = false, in_stage_ = false;
-  int open_ = 0;  // number of rewrites in progress
-  std::deque<RuleText> rules_;  // by number: the texts of the rules, to which consumers refer
-  std::set<std::string> names_;  // names of rewrites and rule sets, which consumers refer to
+  int open_ = 0;  // rewrites in progress
+  std::deque<RuleText> rules_;  // by number; consumers refer to the texts
+  std::set<std::string> names_;  // of rewrites and rule sets; consumers refer to them
   std::string id_, target_, stage_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<JsonNodeReader> nodes_;

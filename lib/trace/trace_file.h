@@ -1,5 +1,5 @@
 // Writes and reads trace files: the events of a trace (lib/compilation/trace_events.h) as JSON lines, compressed if the
-// file name ends with ".gz". Only the graph of one kernel is in memory at a time.
+// file name ends with ".gz".
 //
 //   {"format":"tgc-trace","version":2}
 //   {"id":17,"op":"MUL",...}                                a node, before its first use (graph_json.h)
@@ -38,7 +38,7 @@ class TraceReplay : public TraceConsumer {
 
   size_t num_same() const { return num_same_; }
   size_t num_different() const { return num_different_; }
-  std::string text() const;  // returns the counts num_same() and num_different() as one line of text
+  std::string text() const;  // the counts as one line of text
 
  private:
   struct PendingRewrite {
@@ -47,7 +47,7 @@ class TraceReplay : public TraceConsumer {
     std::vector<std::pair<UOp, UOp>> rewrites;
     std::vector<UOp> gates;
   };
-  std::vector<PendingRewrite> pending_rewrites_;  // the graph rewrites that have begun but not ended, indexed by depth
+  std::vector<PendingRewrite> pending_rewrites_;  // rewrites in progress, by depth
   size_t num_same_ = 0, num_different_ = 0;
 };
 
@@ -55,8 +55,7 @@ class TraceWriter : public TraceConsumer {
  public:
   static Result<std::unique_ptr<TraceWriter>> create(const std::string& path);
   ~TraceWriter() override;
-  // Completes the file. Must be called once, at the end; otherwise, no file is written. Returns an error if writing
-  // fails.
+  // Completes the file. Without this call, no file is written. Returns an error if writing fails.
   Status close();
 
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
@@ -84,14 +83,14 @@ class TraceWriter : public TraceConsumer {
   bool has_failed_ = false;
   std::string output_buffer_;
   std::unique_ptr<JsonNodeWriter> node_writer_;
-  Graph* current_graph_ = nullptr;  // graph of the current kernel
-  // maps the file, line and branch of a rule to the rule's number
+  Graph* current_graph_ = nullptr;
+  // by the file, line and branch of the rule
   std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rule_numbers_;
 };
 
 // Returns true if the file is a trace file; false for standard input ("-").
 bool is_trace_file(const std::string& path);
-// Sends the events of a file to `to`, in order. Returns an error if the file cannot be read or is damaged.
+// Sends the events of a file to `to`. Returns an error if the file cannot be read or is damaged.
 Status read_trace(const std::string& path, TraceConsumer& to);
 
 }  // namespace tgc

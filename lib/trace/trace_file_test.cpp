@@ -16,7 +16,7 @@
 namespace tgc {
 namespace {
 
-// Returns up to `wanted` golden records without errors, of every seventh one.
+// Returns up to `wanted` golden records without errors, from every seventh one.
 std::vector<GoldenRecord> records(size_t wanted) {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());
@@ -40,7 +40,7 @@ Compilation compilation_of(const GoldenRecord& record) {
   return std::move(*c);
 }
 
-// Traces the whole pipeline on the AST of the record. Calls after(result, stage) after each stage.
+// Calls after(result, stage) after each stage.
 void trace_record(const GoldenRecord& record, TraceConsumer& to,
                   const std::function<void(UOp, const Stage&)>& after = {}) {
   Compilation c = compilation_of(record);
@@ -54,7 +54,7 @@ void trace_record(const GoldenRecord& record, TraceConsumer& to,
   c.set_watcher(nullptr);
 }
 
-// Collects the inputs and results of rewrites that stages start.
+// Inputs and results of rewrites that stages start.
 struct Outline : TraceConsumer {
   UOp input, first, last;
   size_t rewrites = 0;
@@ -75,7 +75,7 @@ TEST_CASE("trace: the listed rewrites, applied to a stage's input, give its outp
     TraceTee both({&replay, &outline});
     size_t stages = 0;
     trace_record(record, both, [&](UOp result, const Stage& stage) {
-      if (stage.run) return;  // skip stages with a `run` function: they start several rewrites
+      if (stage.run) return;  // such stages start several rewrites
       stages++;
       CHECK(outline.first == outline.input);
       CHECK(outline.last == result);
@@ -146,7 +146,7 @@ TEST_CASE("trace: after a failed stage, the file's events before it can be read"
   auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
   REQUIRE(compilation.ok());
   CHECK(!run_with_watcher(std::move(*compilation), watcher).ok());
-  CHECK((*writer)->close().ok());  // close() must not use the graph, which is freed already
+  CHECK((*writer)->close().ok());  // the graph is freed already
   TraceReplay replay;
   CHECK(read_trace(path, replay).ok());
   std::filesystem::remove(path);
@@ -160,7 +160,7 @@ TEST_CASE("stats: a failed stage ends the counting of its graph, and the next gr
     settings.REWRITE_STACK_LIMIT = stack_limit;
     auto loaded = load_text(settings, InputKind::Pyrender, records(1)[0].ast, "k");
     REQUIRE(loaded.ok());
-    std::shared_ptr<Graph> graph = loaded->graph;  // keeps the graph after the end of its compilation
+    std::shared_ptr<Graph> graph = loaded->graph;  // outlives the compilation
     auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
     REQUIRE(compilation.ok());
     bool done = run_with_watcher(std::move(*compilation), counter).ok();
@@ -172,7 +172,7 @@ TEST_CASE("stats: a failed stage ends the counting of its graph, and the next gr
     for (const RuleCounters& r : stats.counters_by_rule()) sum += r.num_hits;
     return sum;
   };
-  CHECK_FALSE(run(3));  // every rewrite exceeds this limit, so the stage fails
+  CHECK_FALSE(run(3));  // every rewrite exceeds this limit
   uint64_t before = hits();
   CHECK(run(250000));
   CHECK(hits() > before);

@@ -14,10 +14,10 @@ namespace {
 
 constexpr size_t kMaxWidth = 200;
 constexpr size_t kMaxInfix = 90;
-// limit for visited nodes and sources in one kernel; visiting them takes a few seconds
+// visiting so many nodes and sources takes a few seconds
 constexpr size_t kMaxLookedAt = 100'000'000;
 
-// Returns true if `text` matches `pattern`, in which `*` matches any text.
+// In `pattern`, `*` matches any text.
 bool glob(std::string_view pattern, std::string_view text) {
   size_t star = pattern.find('*');
   if (star == pattern.npos) return pattern == text;
@@ -29,14 +29,13 @@ bool glob(std::string_view pattern, std::string_view text) {
 
 std::string place_of(const TraceRule& rule) { return std::string(rule.file) + ":" + std::to_string(rule.line); }
 
-// Returns a text such as "  1.25 us"; an empty text if the time is unknown.
 std::string micros(uint64_t time_ns) {
   return time_ns == TraceCost::kUnknownTime ? "" : formatted("  %.2f us", double(time_ns) / 1e3);
 }
 
 bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && u.num_src() == 0; }
 
-// Returns the text of an arg; truncates a very long tuple.
+// Truncates a very long tuple.
 std::string arg_text(UOp u) {
   const Arg a = shown_arg(u);
   if (!a.is_tuple()) return open_arg_str(u);
@@ -149,14 +148,13 @@ void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp 
   if (!print_style_.is_quiet) print_change(before, after, indent);
 }
 
-// Prints up to four unchanged sources of the changed nodes, and the changed nodes: both roots, and the nodes that are
-// below only one root, without constants. Of many removed or added nodes, prints the last print_style_.max_lines.
+// Prints the changed nodes: both roots, and the nodes below only one of them. Before these, prints up to four unchanged
+// sources of them.
 void TracePrinter::print_change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
   std::vector<UOp> gone{before}, come{after};
-  std::vector<UOp> context;  // unchanged sources of the changed nodes
-  // Finding the changed nodes takes time. Beyond the limit (if a stage does not end, for example), print only the
-  // roots.
+  std::vector<UOp> context;  // unchanged sources
+  // beyond the limit, as in a stage that does not end, print only the roots
   if (num_visited_ <= kMaxLookedAt) {
     auto old_nodes = toposort(before), new_nodes = toposort(after);
     UOpSet in_old(graph), in_new(graph), printed(graph);

@@ -1,5 +1,4 @@
-// Prints a trace as text: each rewrite with the source line of its rule, the removed nodes ("-") and the added nodes
-// ("+").
+// Prints a trace as text: rewrites with the source line of the rule, removed nodes ("-") and added nodes ("+").
 #pragma once
 #include <functional>
 #include <string>
@@ -11,17 +10,17 @@ namespace tgc {
 
 // Selects the rewrites to print. An empty text and empty `ops` do not restrict the selection.
 struct TraceFilter {
-  std::string rule;     // name of the rule, or part of its "file:line"; `*` matches any text
-  OpSet ops;            // ops of the rewritten node
-  int64_t node = -1;    // number #N of a node that the rewrite must replace, result in, or create; -1 for any node
-  bool should_include_nested = false;  // include rewrites inside rules
-  std::string stage;    // name of a stage; the caller passes only events of this stage
+  std::string rule;     // the name, in which `*` matches any text, or a part of "file:line"
+  OpSet ops;            // of the rewritten node
+  int64_t node = -1;    // number #N of a node that the rewrite replaces, results in, or creates; -1: any
+  bool should_include_nested = false;  // rewrites inside rules
+  std::string stage;    // the caller passes only events of this stage
 
   bool is_match(const TraceRule& rule, UOp before) const;
-  bool is_rule_match(const TraceRule& rule) const;  // true if `rule` matches this->rule
+  bool is_rule_match(const TraceRule& rule) const;
 };
 
-// Returns an error if no rule of the catalog matches `filter.rule`. The error suggests the nearest names.
+// Returns an error, which suggests the nearest names, if no rule of the catalog matches `filter.rule`.
 Status check_rule_name(const TraceFilter& filter);
 
 class TracePrinter : public TraceConsumer {
@@ -29,8 +28,8 @@ class TracePrinter : public TraceConsumer {
   using Write = std::function<void(std::string_view)>;
   struct PrintStyle {
     bool use_color = false;
-    size_t max_lines = 12;  // largest number of removed nodes, and of added nodes, to print for one rewrite
-    bool is_quiet = false;  // print one line per rewrite, without nodes
+    size_t max_lines = 12;  // of removed nodes, and of added nodes, for one rewrite
+    bool is_quiet = false;  // one line per rewrite, without nodes
   };
 
   TracePrinter(TraceFilter filter, PrintStyle style, Write write)
@@ -53,10 +52,10 @@ class TracePrinter : public TraceConsumer {
   PrintStyle print_style_;
   Write write_text_;
   std::string stage_name_;
-  // in the current stage: the numbers of printed rewrites, of rewrites that are not discarded, and of discarded ones
+  // in the current stage
   size_t num_shown_ = 0, num_in_result_ = 0, num_discarded_ = 0;
-  size_t num_visited_ = 0;    // number of nodes and sources visited to find changed nodes
-  int64_t last_node_ = -1;    // largest node number so far, for the error
+  size_t num_visited_ = 0;    // to find changed nodes
+  int64_t last_node_ = -1;
 };
 
 // Returns a line such as "#12 = MUL dtypes.index (#10, 4)", where #10 and #12 are numbers of nodes in the trace. For

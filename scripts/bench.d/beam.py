@@ -4,11 +4,10 @@
   bench.d/beam.py TGC GOLDENS [--target=CPU:CLANG] [--width=2] [--ids=ID,ID...] [--count=30] [--most=OPS]
                 [--rows=FILE] [--at-once=N]
 
-Reports for each kernel the wall time of both searches (tgc's includes the start of its process, tinygrad's does not) and
-their processor time, which depends less on other load. Then tgc compiles both kernels from the opts found and runs them in
-turns. Without --ids, takes --count kernels that have a REDUCE, those with the most operations (at most --most), spread over
-the models. --rows appends each row to FILE and skips the kernels in it, so an interrupted run can continue; --at-once=N ends
-a run after N kernels. Run by scripts/bench.
+Reports for each kernel the wall time of both searches (tgc's includes the start of its process, tinygrad's does not)
+and their processor time. Then tgc compiles both kernels from the opts found and runs them in turns. Without --ids,
+takes --count kernels that have a REDUCE, those with the most operations (at most --most), spread over the models.
+--rows appends each row to FILE and skips the kernels in it; --at-once=N ends a run after N kernels.
 """
 import argparse, json, os, resource, statistics, subprocess, sys, tempfile, time
 os.environ.setdefault("CC", "clang-19")
@@ -19,7 +18,7 @@ from tgc.export.golden import apply_settings
 from tgc.export.golden import golden_lines
 from tgc.export.graph_text import read_graph
 
-# Both use as many threads as this process may use, or CPU_COUNT, whatever the records were made with.
+# Both use CPU_COUNT threads, by default as many as this process may use.
 os.environ.setdefault("CPU_COUNT", str(len(os.sched_getaffinity(0))))
 THREADS = [f"--set=CPU_COUNT={os.environ['CPU_COUNT']}"]
 
@@ -41,7 +40,7 @@ def choose_kernels(path, ids, count, most):
 
 
 class Stopwatch:
-  """Measures wall time and processor time since its creation, including child processes that have ended."""
+  """Wall time and processor time since its creation, including child processes that have ended."""
   def __init__(self): self.begin = self.now()
   def now(self):
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -81,9 +80,8 @@ def fastest(tgc, kernel, target, opts, runs=7):
 
 
 def measure(args, theirs, header, record):
-  """Returns the row of a kernel, as --rows stores it."""
   with tempfile.TemporaryDirectory() as folder:
-    kernel = f"{folder}/kernel.jsonl"  # a file with only this kernel, so that the time excludes finding it
+    kernel = f"{folder}/kernel.jsonl"  # a file of its own: the time excludes finding the kernel
     with open(kernel, "w") as f: f.write(header + json.dumps(record) + "\n")
     return row(args, theirs, record, kernel, folder)
 
@@ -92,9 +90,9 @@ def row(args, theirs, record, kernel, folder):
   (wall, cpu), found = tgc_search(args.tgc, kernel, args.target, args.width, folder)
   try: (their_wall, their_cpu), their_opts = theirs.search(record["ast"])
   except Exception as e: return {"kernel": record["id"], "fails": f"tinygrad's search fails: {type(e).__name__}"}
-  same = their_opts == found["opts"]  # the kernels are identical, so one timing is enough
+  same = their_opts == found["opts"]  # identical kernels: one timing is enough
   a = b = float("inf")
-  for _ in range(9):  # several processes: the addresses of the arrays change the time of some kernels
+  for _ in range(9):  # the addresses of the arrays change the time of some kernels
     a = min(a, fastest(args.tgc, kernel, args.target, their_opts))
     b = a if same else min(b, fastest(args.tgc, kernel, args.target, found["opts"]))
   return {"kernel": record["id"], "wall": wall, "cpu": cpu, "their_wall": their_wall, "their_cpu": their_cpu, "seconds": b,

@@ -3,10 +3,8 @@
 
   bench.d/beam_model.py TGC MODEL.onnx... [--budget=120] [--turns=5] [--device=CPU:CLANG] [--onnxruntime=PYTHON] [--var NAME=N]
 
-MODEL.inputs.npz and MODEL.expect.npz must lie beside MODEL.onnx, as scripts/tools/make_models writes them. tgc's outputs are
-compared with MODEL.expect.npz before and after. Each turn runs all variants one after the other, each in its own process:
-a tgc process runs the model once, an onnxruntime process ten times. The fastest run of all turns counts. PYTHON is an
-interpreter with onnxruntime; without it those columns stay empty. Run by scripts/bench.
+MODEL.inputs.npz and MODEL.expect.npz must lie beside MODEL.onnx, as scripts/tools/make_models writes them. The variants
+take turns, each in its own process; the fastest run counts. PYTHON is an interpreter with onnxruntime.
 """
 import argparse, json, math, os, pathlib, subprocess, tempfile
 

@@ -3,10 +3,9 @@
 
   bench.d/emulators.py TGC RECORDS.jsonl.gz... [--target=T]... [--every=N]
 
-For PTX and RDNA, reports the instructions of GPU threads (a vector instruction counts once per active lane) per second of
-processor time in launches. Metal's kernels are compiled to machine code of this processor, so for them it reports
-tinygrad's estimate of operations per second of wall time. Also reports the total time per target from the AST on:
-compiling, drawing inputs, running. Run by scripts/bench emulators.
+For PTX and RDNA, reports the instructions of GPU threads (a vector instruction counts once per active lane) per second
+of processor time in launches; for Metal, tinygrad's estimate of operations per second of wall time. Also reports the
+total time per target from the AST on.
 """
 import argparse, gzip, json, os, re, subprocess, time
 
@@ -23,7 +22,8 @@ def records_for(paths, target):
 
 
 def time_run(tgc, target, name, program):
-  """Returns (processor seconds of `tgc run`, millions of instructions or operations, seconds in launches); None if it fails."""
+  """Returns (processor seconds of `tgc run`, millions of instructions or operations, seconds in launches); None: it
+  fails."""
   command = [tgc, "run", name, "--emulate", "--reference=none", "--json"] + [f"--var={v}={most}" for v, _, most in program["vars"]]
   metal = target.startswith("METAL")
   begun = os.times()

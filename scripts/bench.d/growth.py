@@ -3,8 +3,8 @@
 
   bench.d/growth.py TGC
 
-Prints the nodes of the linear list, the time, the peak memory, and the time per node beside that of an n log n algorithm.
-Run by scripts/bench.
+Prints the nodes of the linear list, the time, the peak memory, and the time per node beside that of an n log n
+algorithm.
 """
 import json, math, subprocess, sys
 
@@ -33,7 +33,7 @@ def main():
   print(f"  {'nodes':>8} {'ms':>9} {'us/node':>9} {'peak MB':>9} {'n log n':>9}")
   first = None
   for sizes in UNROLLED:
-    repeat = max(10, 10000 // math.prod(sizes))  # short measurements are noisier, so they are repeated more often
+    repeat = max(10, 10000 // math.prod(sizes))  # short measurements are noisier
     run = subprocess.run([sys.argv[1], "bench", "-", "--json", f"--repeat={repeat}", "--opts=" + opts(*sizes)],
                          input=GEMM, check=True, capture_output=True, text=True)
     report = json.loads(run.stdout)

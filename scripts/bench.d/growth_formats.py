@@ -20,13 +20,11 @@ def wide(n):
 
 
 def loops(n):
-  """A kernel of many loops, one after another."""
   lines = [f"r{i} = UOp.range(4, {i}, AxisType.LOOP)\ns{i} = c0.index(r{i}, ptr=True).store(c1.index(r{i})).end(r{i})" for i in range(n // 6)]
   return BUFFERS + "\n".join(lines) + "\nast = UOp.sink(" + ", ".join(f"s{i}" for i in range(n // 6)) + ")\n"
 
 
 def arguments(n):
-  """A kernel of many arrays."""
   lines = [f"b{i} = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), {i})\ns{i} = b{i}.index(UOp.const(dtypes.index, 0), ptr=True).store(UOp.const(dtypes.float, {i % 9}.0))"
            for i in range(n // 3)]
   return "\n".join(lines) + "\nast = UOp.sink(" + ", ".join(f"s{i}" for i in range(n // 3)) + ")\n"
@@ -39,12 +37,10 @@ def one_constant(n):
 
 
 def many_sources(n):
-  """A vector of n elements."""
   return "c0 = UOp.const(dtypes.float, 1.0)\nast = UOp(Ops.VECTORIZE, dtypes.float.vec(%d), (%s)).sink()\n" % (n, "c0, " * n)
 
 
 def long_shape(n):
-  """A reshape to n axes."""
   return "c0 = UOp.new_buffer('CPU', 1, dtypes.float, 1)\nast = c0.reshape((%s)).sink()\n" % ("1," * n)
 
 
@@ -66,7 +62,7 @@ def node(op, dtype, src=(), **more): return {"op": op, "dtype": dtype, "src": li
 
 
 def nested_arg(n):
-  """A graph in JSON whose arg is nested 500 levels deep."""
+  """The arg of a node is nested 500 levels deep."""
   deep = "[" * 500 + "]" * 500
   return '{"format":"tgc-graph","version":1,"nodes":[' + ",\n".join('{"op":"NOOP","dtype":"dtypes.void","arg":%s}' % deep for _ in range(max(1, n // 500))) + "]}"
 
@@ -131,7 +127,6 @@ def golden(graph, level):
 
 
 def records(n):
-  """A recording of many small records."""
   graph = json.dumps(foreign(12))
   lines = [json.dumps({"id": f"g.{i}", "what": "x", "device": "CPU", "nodes": 13, "ast": graph, "stages": [], "kernels": []}) for i in range(n // 12)]
   return "\n".join([header("tensor"), *lines]) + "\n"
@@ -141,7 +136,6 @@ def record_of(name): return gzip.decompress((ROOT / "testdata/import" / name).re
 
 
 def recorded_stages(n):
-  """A kernel of 0.14 with many stages."""
   first, line = record_of("rewrites.jsonl.gz")[:2]
   record = json.loads(line)
   record["stages"] = record["stages"] * max(1, n // 40 // len(record["stages"]))
@@ -150,7 +144,6 @@ def recorded_stages(n):
 
 
 def recorded_rewrites(n):
-  """A kernel of 0.14 with many rewrites."""
   first, line = record_of("rewrites.jsonl.gz")[:2]
   record = json.loads(line)
   matches = record["rewrites"]["list"]
@@ -159,7 +152,6 @@ def recorded_rewrites(n):
 
 
 def jit_events(n):
-  """The events of many TinyJits."""
   first, *lines = gzip.decompress((ROOT / "testdata/jit.jsonl.gz").read_bytes()).decode().splitlines()
   out = [first]
   for copy_number in range(max(1, n // 100)): out += [line.replace("lint_programs", f"p{copy_number}") for line in lines]
@@ -167,7 +159,6 @@ def jit_events(n):
 
 
 def trace_file(n):
-  """A trace of many rewrites."""
   out = ['{"format":"tgc-trace","version":2}', '["graph"]', '{"id":0,"op":"CONST","dtype":"dtypes.int","arg":0}', '["kernel","k","CPU",0]', '["stage","symbolic",0]',
          '["begin",0,"symbolic",0,1,false,"s"]', '["rule","add-zero","simple.cpp",131,"","symbolic.py:42"]']
   for i in range(1, n // 2): out += [f'{{"id":{i},"op":"CONST","dtype":"dtypes.int","arg":{i}}}', f'["rewrite",0,0,{i - 1},{i},{i - 1},{i},5]']
@@ -175,7 +166,7 @@ def trace_file(n):
 
 
 def pickled(name):
-  """The objects of a pickle of testdata/profile, as objects of stand-ins for tinygrad's classes."""
+  """Reads a pickle of testdata/profile with stand-ins for tinygrad's classes."""
   class Reader(pickle.Unpickler):
     def find_class(self, module, name):
       if module.startswith("tinygrad"):  # with its packages, because the pickler imports them
@@ -190,14 +181,12 @@ def pickled(name):
 
 
 def rewrites_pickle(n):
-  """rewrites.pkl with many calls."""
   trace = pickled("rewrites_0.14.pkl.gz")
   for name in ("keys", "rewrites"): trace.state[name] = [copy.deepcopy(item) for _ in range(max(1, n // 400)) for item in trace.state[name]]
   return pickle.dumps(trace)
 
 
 def profile_pickle(n):
-  """profile.pkl with many events."""
   events = pickled("gfx1100_ops_run_0.pkl.gz")
   return pickle.dumps([copy.deepcopy(e) for _ in range(max(1, n // 1500)) for e in events])
 
@@ -209,14 +198,12 @@ def varint(n):
 
 
 def field(number, content):
-  """A field of a protobuf message: a number, a text, or a message."""
   if isinstance(content, int): return varint(number << 3) + varint(content)
   content = content.encode() if isinstance(content, str) else content
   return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def onnx_model(n):
-  """A model of many additions."""
   def value(name): return field(1, name) + field(2, field(1, field(1, 1) + field(2, field(1, field(1, 8)))))
   nodes = b"".join(field(1, field(1, f"x{i}") + field(1, "w") + field(2, f"x{i + 1}") + field(3, f"n{i}") + field(4, "Add")) for i in range(max(1, n // 4)))
   weight = field(1, 8) + field(2, 1) + field(8, "w") + field(9, struct.pack("<8f", *range(8)))
@@ -225,14 +212,12 @@ def onnx_model(n):
 
 
 def safetensors(n):
-  """Many small tensors."""
   entries = {f"t{i}" if i else "w": {"dtype": "F32", "shape": [8], "data_offsets": [i * 32, i * 32 + 32]} for i in range(n)}
   head = json.dumps(entries).encode()
   return struct.pack("<Q", len(head)) + head + bytes(32 * n)
 
 
 def npz(n):
-  """Many small arrays."""
   import zipfile
   out = io.BytesIO()
   head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }"

@@ -4,16 +4,16 @@
   bench.d/growth_inputs.py TGC [MEGABYTES [SECONDS [TEXT]]]     MEGABYTES: the size 4n, default 4; SECONDS: limit for one run, default 60;
                                                                 TEXT: measure only the rows that have it in their name or command
 
-The last column is the exponent of the time as a function of the bytes, between 2n and 4n: 1 is linear. A star marks what grows faster than n log n by
-more than measuring explains: an exponent above 1.35 where the larger run takes 0.3 s or more, or a run that ends by its time limit. Run by scripts/bench.
+The last column is the exponent of the time as a function of the bytes, between 2n and 4n: 1 is linear. A star marks an
+exponent above 1.35 where the larger run takes more than 0.3 s, and a run that ends by its time limit.
 """
 import math, os, pathlib, resource, shlex, subprocess, sys, tempfile, time
 
 import growth_formats as formats
 
 RUN = "run --reference=none --device=REF"
-# what is measured: a name, the function that makes an input of n items or its conversion from another input, its suffix, and the commands; {0} is the
-# input, {dir} its folder, {out} the name of an output
+# name, the function that makes an input of n items or its conversion from another input, suffix, and commands; {0} is
+# the input, {dir} its folder, {out} the name of an output
 CASES = [
   ("pyrender chain", formats.chain, ".uop", ["verify", "dump --stage=ast --format=repr", "dump --stage=ast --format=dot", "dump --stage=ast --format=nodes", "dump --stage=source",
                                              "dump --stage=all -o {out}.all/", "dump --stage=source --target=CUDA:PTX:sm_80", "trace -q", "trace -o {out}.jsonl",
@@ -60,7 +60,6 @@ def measured(command, seconds):
 
 
 def made(tgc, make, n, folder):
-  """Returns the bytes of an input of n items."""
   if isinstance(make, tuple):
     path = pathlib.Path(folder, "from.uop")
     path.write_text(make[1](n))

@@ -3,9 +3,8 @@
 
   bench.d/kernels.py TGC GOLDENS [--every=N] [--runs=N] [--rounds=N] [--list]
 
-tgc and tinygrad take turns, so that changing load on the machine affects both; for each, the fastest run counts. tinygrad
-reads the clock in Python before and after the call; its time for an empty kernel is measured and subtracted. Both use the
-same clang (CC=clang-19) and the same libLLVM. Run by scripts/bench.
+tgc and tinygrad take turns; for each, the fastest run counts. tinygrad reads the clock in Python before and after the
+call; its time for an empty kernel is measured and subtracted.
 """
 import argparse, json, os, statistics, subprocess, sys
 os.environ.setdefault("CC", "clang-19")
@@ -51,7 +50,8 @@ class Tinygrad:
     return min(program(*[b._buf for b in buffers], global_size=size, vals=values, wait=True) for _ in range(self.runs + 3))
 
   def kernel(self, record, renderer, target):
-    """Returns (function that runs the kernel and returns its seconds, number of threads); None for a kernel with variables."""
+    """Returns (function that runs the kernel and returns its seconds, number of threads); None for a kernel with
+    variables."""
     from tinygrad.codegen import get_program
     from tinygrad.uop.ops import Ops
     ast = read_graph(record["ast"])

@@ -5,8 +5,6 @@ def p95(values): return sorted(values)[int(len(values) * 0.95)] if values else 0
 
 
 class Limits:
-  """Prints figures beside their limits and counts those within."""
-
   def __init__(self): self.within = self.total = 0
 
   def check(self, what, value, limit, unit):

@@ -3,9 +3,8 @@
 
   bench.d/memory.py TGC [--layers=N] [--target=T]
 
-The model is a chain of N matrix products (default 8) with 8192 x 8192 floats (256 MB) each, written to a temporary folder.
-The peak is the resident memory that the system reports, including mapped weights. It may exceed weights and activations
-by 200 MB; above that the exit code is 1. Run by scripts/bench.
+The model is a chain of N matrix products (default 8) with 8192 x 8192 floats (256 MB) each. The peak is the resident
+memory, with mapped weights. If it exceeds weights and activations by more than 200 MB, the exit code is 1.
 """
 import argparse, array, pathlib, random, resource, subprocess, sys, tempfile, time
 
@@ -39,7 +38,7 @@ def value_info(name):
 
 
 def write_model(folder, layers):
-  """Writes FOLDER/model.onnx and its weights, small numbers so that the products stay finite. Returns the path."""
+  """Writes model.onnx and its weights: small numbers, so that the products stay finite."""
   draw = random.Random(0)
   block = array.array("f", (draw.uniform(-0.01, 0.01) for _ in range(1 << 18))).tobytes()
   with open(folder / "weights.bin", "wb") as weights:

@@ -3,14 +3,13 @@
 
   bench.d/model.py TGC MODEL... [--rounds=N] [--var NAME=N]
 
-Both run warm, in one thread, and take turns. For each, the round with the least processor time counts. tinygrad reads the
-model with its own OnnxRunner. Run by scripts/bench.
+Both run warm, in one thread, and take turns. For each, the round with the least processor time counts.
 """
 import argparse, json, os, pathlib, subprocess, sys, time
 
 
 def time_tgc(tgc, path, sizes):
-  """Returns the milliseconds of reading, scheduling, rendering and in total (best of ten runs), and the number of distinct kernels."""
+  """Returns milliseconds of reading, scheduling, rendering and in total, and the number of distinct kernels."""
   variables = [word for name, size in sizes.items() for word in ("--var", f"{name}={size}")]
   report = json.loads(subprocess.run([tgc, "bench", path, "--whole", "--json", "--repeat=10", *variables], check=True, capture_output=True, text=True).stdout)
   stages = report["stages"]
@@ -18,8 +17,7 @@ def time_tgc(tgc, path, sizes):
 
 
 def time_tinygrad(path, warm, sizes):
-  """Returns the milliseconds of reading, scheduling, rendering and in total, and the numbers of kernels and distinct kernels.
-  Runs once before that unless `warm`."""
+  """As time_tgc(), with the number of kernels before that of distinct ones. Runs once before unless `warm`."""
   from tinygrad import Device, Tensor
   from tinygrad.codegen import get_program
   from tinygrad.engine import schedule

@@ -3,9 +3,8 @@
 
   bench.d/pipeline.py TGC GOLDENS... [--every=N] [--rounds=N]
 
-Both run warm, in one thread, and take turns with a few kernels at a time, so that other load on the machine affects both.
-For each kernel, the shortest processor time counts: of five runs of tgc and one of tinygrad in each round. --every=N
-times only every N-th kernel. Run by scripts/bench.
+Both run warm, in one thread, and take turns with a few kernels at a time. For each kernel, the shortest processor time
+counts: of five runs of tgc and one of tinygrad in each round. --every=N times only every N-th kernel.
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 
@@ -22,7 +21,7 @@ def load(path):
 
 
 def time_tgc(tgc, header, records, repeat=5):
-  """Returns {(id, target): milliseconds, best of the repeats} and the peak memory in MB."""
+  """Returns {(id, target): milliseconds}, best of the repeats, and the peak memory in MB."""
   with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as golden:
     golden.writelines(json.dumps(line) + "\n" for line in [header, *records])
     golden.flush()
@@ -31,7 +30,7 @@ def time_tgc(tgc, header, records, repeat=5):
 
 
 def time_tinygrad(records, warm, renderers):
-  """Returns {(id, target): milliseconds} of one run each; runs each once before that unless `warm`."""
+  """Runs each kernel once before unless `warm`."""
   from tinygrad import codegen
   from tinygrad.codegen.opt.postrange import Scheduler
   from tinygrad.uop.ops import KernelInfo
@@ -54,7 +53,7 @@ def keep_least(least, times):
 
 
 def time_both(tgc, header, records, rounds):
-  """Returns {(id, target): milliseconds} of tgc and of tinygrad, and tgc's peak memory in MB."""
+  """Returns the milliseconds of tgc and of tinygrad by (id, target), and tgc's peak memory in MB."""
   ours, theirs, peak, renderers = {}, {}, 0, {}
   for first in range(0, len(records), KERNELS_PER_TURN):
     turn = records[first:first + KERNELS_PER_TURN]

@@ -3,9 +3,8 @@
 
   bench.d/profile_view.py TGC [PROFILE]   run by scripts/bench view; PROFILE: another profile to measure
 
-Without PROFILE, repeats the packets of a real trace between its first and its last wave, with random changes of their times.
-Figures are measured as in view.py: opening is wall time, which other programs on the machine lengthen, and processor time; a frame
-is processor time of the page's tasks.
+Without PROFILE, repeats the packets of a real trace between its first and its last wave, with random changes of their
+times. Opening is wall time and processor time; a frame is processor time of the page's tasks.
 """
 import copyreg, gzip, os, pickle, random, re, subprocess, sys, tempfile, time, types
 from chromium import Chromium
@@ -35,7 +34,7 @@ def packets_of(blob, sizes):
 
 
 def table():
-  """Returns the packets of layout 3 by their low 8 bits, from the decoder's own table."""
+  """Packets of layout 3 by their low 8 bits, from the decoder's own table."""
   rows, shared = [], True
   for line in open("lib/profile/sqtt_packets.def"):
     if "TGC_SQTT_RDNA4(X)" in line: break
@@ -66,7 +65,7 @@ def repeated(blob, sizes, times, draw):
 
 
 class Reader(pickle.Unpickler):
-  """Reads a pickle without tinygrad: each class becomes an empty one of the same name, which is written as it was read."""
+  """Reads a pickle without tinygrad: each class becomes an empty one of the same name."""
 
   def find_class(self, module, name):
     if module in ("decimal", "builtins", "collections"): return super().find_class(module, name)

@@ -3,14 +3,13 @@
 
   bench.d/profiles.py TGC [--megabytes=40]    of each trace; run by scripts/bench profile
 
-Measures processor time with one thread, from the start of the program to its end: reading the file, decoding, following the waves
-through the code, and printing the tables.
+Measures the processor time of the whole program, with one thread.
 """
 import argparse, gzip, json, pathlib, resource, subprocess, tempfile
 
 
 def repeated(pickle, times):
-  """Repeats the longest thread trace of a pickle. Returns the pickle and the number of bytes of the repeated trace."""
+  """Repeats the longest thread trace of a pickle. Returns the pickle and the bytes of the repeated trace."""
   best, at = (0, 0), 0
   while (at := pickle.find(b"B", at)) >= 0:
     size, end = int.from_bytes(pickle[at + 1:at + 5], "little"), at + 5

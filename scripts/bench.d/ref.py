@@ -3,8 +3,8 @@
 
   bench.d/ref.py TGC KERNELS.uop... [--most=N]
 
-Both run on the same arrays (NAME.in.npz beside NAME.uop). REF runs the AST, tinygrad the kernel that it lowered for PYTHON;
-the times exclude compiling. tinygrad runs only kernels of at most N UOp evaluations. Run by scripts/bench.
+Both run on the same arrays (NAME.in.npz beside NAME.uop). REF runs the AST, tinygrad the kernel that it lowered for
+PYTHON; the times exclude compiling. tinygrad runs only kernels of at most N UOp evaluations.
 """
 import argparse, json, os, subprocess, sys, time
 os.environ["PYTHON"] = "1"

@@ -3,8 +3,7 @@
 
   bench.d/schedule.py TGC GOLDENS... [--rounds=N]
 
-Both run warm, in one thread, and take turns, so that other load on the machine affects both. For each, the shortest
-processor time of all rounds counts. Run by scripts/bench.
+Both run warm, in one thread, and take turns. For each, the shortest processor time of all rounds counts.
 """
 import argparse, itertools, os, sys, time
 

@@ -4,8 +4,7 @@
   bench.d/text.py TGC_TEXT_BENCH GOLDENS... [--every=N]
 
 tgc reads and writes all texts of the golden files once; then both read and write those of every N-th record. For
-tinygrad, tgc/export/graph_text.py reads, which takes longer than exec(), and pyrender writes. Run by
-scripts/bench.
+tinygrad, tgc/export/graph_text.py reads, and pyrender writes.
 """
 import argparse, itertools, json, os, subprocess, sys, time
 os.environ.setdefault("SPEC", "0")

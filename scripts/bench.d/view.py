@@ -3,9 +3,9 @@
 
   bench.d/view.py BIN_FOLDER KERNELS#ID TENSOR_GRAPH MODEL   run by scripts/bench view
 
-Measures the size of pages, the time to write a page and to lay out a graph in the program; and, in a headless Chromium with
-software rendering, the time to open a page, lay it out, move through a graph, step to a rewrite, and search. Writing, opening
-and layout are wall time; all other times are processor time of the page's tasks, which excludes other load on the machine.
+Measures the size of pages, the time to write them and to lay out a graph in the program; and, in a headless Chromium
+with software rendering, the time to open a page, lay it out, move through a graph, step to a rewrite, and search.
+Writing, opening and layout are wall time; the other times are processor time of the page's tasks.
 """
 import os, re, subprocess, sys, tempfile, time
 from chromium import Chromium
@@ -15,8 +15,7 @@ LAYOUT = """(() => { theApp.drawings.places = []; const begun = performance.now(
 SEARCH = "theApp.go({s: 0, q: 'op:MUL'}).then(() => 0)"
 MOVE = """(async () => { await theApp.go({q: ''}); theApp.canvas.fit();
   for (let i = 0; i < 60; i++) { i < 30 ? theApp.canvas.zoom(1.12) : theApp.canvas.pan(60, 30); await new Promise(requestAnimationFrame); } })()"""
-# STAGE opens a stage with rewrites of the whole graph; STEPS then opens up to 40 of them one by one, and pauses after
-# each, as a reader does
+# STAGE opens a stage with rewrites of the whole graph; STEPS then opens up to 40 of them one by one
 STAGE = """(async () => {
   const ofAll = (x) => x.rewrites.map((r, i) => [r, i]).filter(([r]) => r.run && r.run.input === x.from).map((y) => y[1]);
   const stage = theApp.graph.stages.find((x) => ofAll(x).length > 40) || theApp.graph.stages.find((x) => ofAll(x).length);
@@ -36,7 +35,6 @@ def large(path, nodes):
 
 
 def time_writing(tgc, path, args, times):
-  """Writes a page several times; returns the shortest time in milliseconds."""
   best = 1e9
   for _ in range(times):
     begun = time.perf_counter()
@@ -46,7 +44,7 @@ def time_writing(tgc, path, args, times):
 
 
 def size_of_graph(path):
-  """Returns the size that a page would have with only its first graph (code, list and that graph), and its number of graphs."""
+  """Returns the size of the page with only its first graph, and its number of graphs."""
   page = open(path).read()
   others = re.findall(r'<script type="application/octet-stream" id="graphs?[1-9][\d-]*">[^<]*</script>\n', page)
   kernels = sum(int(last) - int(first) for first, last in re.findall(r' id="graphs([1-9]\d*)-(\d+)">', page))

@@ -4,8 +4,8 @@ the page to the first complete drawing of the graph.
 
   bench.d/viz.py [--seconds=N] TGC SOURCE...    run by scripts/bench view, with the Python that has tinygrad
 
-SOURCE is GOLDEN#ID, a file of pyrender text, or large:N, a graph of N multiplications and additions. --seconds limits the
-time of VIZ for one graph (default 150).
+SOURCE is GOLDEN#ID, a file of pyrender text, or large:N, an expression that grows with N. --seconds limits
+VIZ for one graph (default 150).
 """
 import argparse, gzip, json, os, socket, subprocess, sys, tempfile, time
 from chromium import Chromium, PageError
@@ -26,14 +26,12 @@ DRAWN = "document.querySelectorAll('#nodes > g').length > 3 && getComputedStyle(
 
 
 def large(nodes):
-  """Returns the pyrender text of a graph of N multiplications and additions."""
   lines = ["c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(10000), (), 0)", "v0 = c0.index(UOp.const(dtypes.index, 0))"]
   for i in range(1, nodes): lines.append(f"v{i} = v{max(0, i - 1 - i % 7)}*v{i * 7 // 11}+UOp.const(dtypes.float, {i}.0)")
   return "\n".join([*lines, f"ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(v{nodes - 1}).sink()"]) + "\n"
 
 
 def ast_of(source):
-  """Returns the pyrender text and the name of a graph."""
   path, _, wanted = source.partition("#")
   if source.startswith("large:"): return large(int(source[6:])), source
   if not wanted: return open(path).read(), os.path.basename(path)
@@ -51,7 +49,7 @@ def free_port():
 
 
 def time_viz(ast, folder, seconds):
-  """Returns (milliseconds to the first complete drawing, number of nodes); (None, 0) if it took longer than `seconds`."""
+  """Returns (milliseconds to the first complete drawing, number of nodes); (None, 0): it took longer than `seconds`."""
   source, port = os.path.join(folder, "ast.uop"), free_port()
   with open(source, "w") as f: f.write(ast)
   python = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python")

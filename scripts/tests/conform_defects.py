@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Answers the questions of `tgc conform` with tinygrad 0.12.0 and seven seeded defects, which ports typically have.
-Writes a line to a file for each answer that a defect changed.
+"""Answers the questions of `tgc conform` with tinygrad 0.12.0 and seven seeded defects. Writes a line to a file for
+each answer that a defect changed.
 
   tgc conform kernels.jsonl.gz --with='python scripts/tests/conform_defects.py changed.txt'
   scripts/tests/conform        checks that tgc conform finds exactly the changed answers or, by values, some of them
@@ -13,7 +13,6 @@ from tinygrad.uop import Ops  # noqa: E402
 
 
 def change_first(sink, is_wanted, change):
-  """Returns the graph with the first wanted node changed."""
   node = next((u for u in sink.toposort() if is_wanted(u)), None)
   return sink if node is None else sink.substitute({node: change(node)})
 
@@ -27,7 +26,7 @@ def is_stride(u): return u.op.name == "CONST" and type(u.arg) is int and u.arg >
 
 
 def swap_neighbours(lines):
-  """Swaps two neighbouring nodes of which neither is a source of the other."""
+  """Swaps two neighbours of which neither is a source of the other."""
   at = next((i for i, (a, b) in enumerate(zip(lines, lines[1:])) if a not in b.src and is_op("DEFINE_GLOBAL")(a)), None)
   return lines if at is None else lines[:at] + [lines[at + 1], lines[at]] + lines[at + 2:]
 def increment_number(source):
@@ -44,8 +43,8 @@ DEFECTS = {  # stage: (description, change of its result)
   "linear": ("two lines in another order, which compute the same", swap_neighbours),
   "source": ("a number that is one too large", increment_number),
 }
-SAME_VALUES = {"devectorize", "linear"}  # defects that do not change what a kernel computes
-# in these, the sum in another order makes the graph equal to the question's; a port that echoes its question fails
+SAME_VALUES = {"devectorize", "linear"}  # these do not change what a kernel computes
+# a port that echoes its question fails: here the sum in another order equals the question's graph
 ECHOES = {("nn_randn.2", "CUDA:CUDA:sm_75", "devectorize")}
 COMPARED_AS_TEXT = {"source"}  # stages that are compared only with --as=text
 

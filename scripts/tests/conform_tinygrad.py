@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Answers the questions of `tgc conform` with tinygrad 0.12.0: the stages of kernels, the linear list and the source.
 
-Shows how to convert a question's JSON to tinygrad's objects (tgc/export/answers.py). tinygrad must conform to its own
-records.
+Shows how to convert a question's JSON to tinygrad's objects (tgc/export/answers.py).
 
   tgc conform kernels.jsonl.gz --with='python scripts/tests/conform_tinygrad.py'
 """

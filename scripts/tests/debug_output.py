@@ -3,10 +3,10 @@
 
   debug_output.py [--tgc build/release/bin/tgc] [--all] [FILE#ID ...]
 
-FILE#ID names a kernel or tensor graph of a golden file; both programs run it on CPU:LLVM. Default: three kernels and two
-models of testdata/golden, each with one variable; with --all, or for named records, with every variable. The
-models use one device, because tgc does not show copies between devices. Times, colours, device addresses and metadata
-(which goldens lack) are removed before comparing. Needs an importable tinygrad 0.12.0. Exits 1 if a line differs.
+FILE#ID names a kernel or tensor graph of a golden file; both programs run it on CPU:LLVM. Default: three kernels and
+two models of testdata/golden, each with one variable; with --all, or for named records, with every variable. Removes
+times, colours, device addresses and metadata before comparing. Needs an importable tinygrad 0.12.0. Exits 1 if a line
+differs.
 """
 import argparse, difflib, json, os, pathlib, re, subprocess, sys
 
@@ -22,7 +22,7 @@ VARIABLES = [{"DEBUG": str(level)} for level in range(1, 7)] + [{"DEBUG_RANGEIFY
 
 
 def run_with_tinygrad(spec):
-  """Compiles and runs one record, in a process that was started with the variables set."""
+  """Runs in a process that was started with the variables set."""
   path, _, wanted = spec.partition("#")
   lines = map(json.loads, golden_lines(path))
   os.environ.update(PRINT_MATCH_STATS="", SPEC="0")
@@ -77,7 +77,7 @@ if __name__ == "__main__":
   parser.add_argument("--tgc", default=str(ROOT / "build/release/bin/tgc"))
   args = parser.parse_args()
   if args.run: sys.exit(run_with_tinygrad(args.records[0]))
-  is_short = not args.all and not args.records  # DEBUG_LINEARIZE is compared for a kernel, DEBUG_RANGEIFY for a model
+  is_short = not args.all and not args.records
   pairs = [(spec, v) for i, spec in enumerate(args.records or defaults()) for j, v in enumerate(VARIABLES) if not is_short or j == (5 * i + 7) % 8]
   same = [compare(args.tgc, spec, v) for spec, v in pairs]
   print(f"{sum(same)} of {len(same)} outputs are the same")

@@ -6,8 +6,8 @@
                                       those for CPU and CL; prints a row for each of the four: how its values differ.
                                       Under tinygrad_export.py, this also records the kernels
 
-Since the graphs are saved before a fault can change them, only the compilation of a kernel can be wrong. Kernels run
-with small numbers and with any numbers. Buffers are longer than the kernels say, so that stores beyond their ends show.
+Only the compilation of a kernel can be wrong: the graphs were saved before. Kernels run with small numbers and with any
+numbers. Buffers are longer than the kernels say, so that stores beyond their ends show.
 """
 import collections, contextlib, dataclasses, functools, json, math, os, pickle, sys
 
@@ -15,7 +15,6 @@ CPU, CL, CUDA, HIP, METAL = "CPU", "CL", "CUDA:CUDA:sm_80", "AMD:HIP:gfx1100", "
 
 
 def kernels_of(tensor):
-  """Returns the graphs of the kernels that make a tensor."""
   from tinygrad import dtypes
   from tinygrad.uop.ops import Ops
   if tensor.dtype in dtypes.weaks: tensor = tensor.cast(dtypes.int)
@@ -200,14 +199,14 @@ def with_opts(graph, targets):
 
 @functools.cache
 def renderer(target):
-  """Returns a renderer that compiles no source."""
+  """The renderer compiles no source."""
   sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
   from tgc.export.records import make_renderer
   return make_renderer(target)
 
 
 def compile_all(programs, names):
-  """Yields program, target, tinygrad's program; none where tinygrad raises an exception."""
+  """Yields program, target, tinygrad's program; skips those for which tinygrad raises an exception."""
   from tinygrad.codegen import to_program
   from tinygrad.helpers import Context
   for name in names:
@@ -222,7 +221,7 @@ def source_of(program):
 
 
 def values(graph, program, device):
-  """Runs a program on small numbers, then on any numbers, three times each. Returns the values of its buffers."""
+  """Runs a program on small numbers, then on any numbers, three times each."""
   import numpy as np
   from tinygrad import Device
   from tinygrad.device import Buffer
@@ -262,7 +261,7 @@ def values(graph, program, device):
 
 
 def largest_difference(a, b):
-  """Returns the largest difference of two lists of numbers, relative to the larger number of each pair."""
+  """Differences are relative to the larger number of each pair."""
   worst = 0.0
   for x, y in zip(a, b):
     if x == y or (x != x and y != y): continue

@@ -8,11 +8,8 @@ from importlib.metadata import version
 from tinygrad import Context, Device, Tensor, TinyJit, Variable, nn
 
 
-def training(): return Tensor.train() if hasattr(Tensor, "train") else Context(TRAINING=1)  # Tensor.train is gone since 0.14
+def training(): return Tensor.train() if hasattr(Tensor, "train") else Context(TRAINING=1)  # gone since 0.14
 def data(*shape): return Tensor.rand(*shape).realize()
-
-
-# ---- correct programs
 
 
 def training_step():
@@ -140,7 +137,7 @@ def last_one_kept():  # each replay computes `hidden` again, except in 0.13, whi
     kept["hidden"].numpy()
 
 
-def list_outside():  # one list grows, but the function does not iterate over it; the other keeps its length
+def list_outside():  # one list grows, but the function does not iterate over it
   layers, seen = [nn.Linear(2, 2), Tensor.relu, nn.Linear(2, 2)], []
   @TinyJit
   def forward(x):
@@ -151,8 +148,6 @@ def list_outside():  # one list grows, but the function does not iterate over it
 
 CORRECT = [training_step, adam, inference, kv_cache, dropout, symbolic_shapes, assigned, random_numbers, image, several_jits,
          two_networks, list_outside, *([] if version("tinygrad").startswith("0.13.") else [last_one_kept])]
-
-# ---- programs with one mistake
 
 
 def running_statistics_lost():  # the function assigns the statistics but never computes them
@@ -320,7 +315,7 @@ def gradients_lost():  # the function never computes the gradients that backward
     optimizer.step()
 
 
-FAULTY = {  # program: the finding that tgc lint must report
+FAULTY = {  # program: the finding of tgc lint
   running_statistics_lost: "lost-assign", result_overwritten: "overwritten-output", assigned_too_late: "unrealized-tensor",
   attribute_replaced: "frozen-tensor", nested_container: "frozen-tensor", python_number: "frozen-value",
   learning_rate: "frozen-value", branch: "frozen-value", input_never_read: "unread-input", batch_broken: "broken-batch",

@@ -1,4 +1,4 @@
-"""A small client of `tgc lsp` for tests: it speaks the language server protocol over pipes, without dependencies."""
+"""A small client of `tgc lsp` for tests, without dependencies."""
 import itertools, json, pathlib, queue, subprocess, threading, time
 
 
@@ -40,7 +40,6 @@ class Client:
   def notify(self, method, params): self.send({"method": method, "params": params})
 
   def begin(self, method, params):
-    """Sends a request and returns its id."""
     number = next(self.ids)
     self.send({"id": number, "method": method, "params": params})
     return number
@@ -52,21 +51,20 @@ class Client:
       return self.answers.pop(number)
 
   def request(self, method, params, seconds=60):
-    """Returns the result; raises RuntimeError for an error."""
+    """Raises RuntimeError if the answer is an error."""
     answer = self.answer(self.begin(method, params), seconds)
     if "error" in answer: raise RuntimeError(answer["error"])
     return answer["result"]
 
   def wait_for(self, method, seconds=60, of=lambda params: True):
-    """Returns the parameters of the next notification of this method for which `of` holds."""
+    """Returns the parameters of the next notification `method` for which `of` holds."""
     end = time.monotonic() + seconds
     while True:
       message = self.notified.get(timeout=max(0.001, end - time.monotonic()))
       if message["method"] == method and of(message["params"]): return message["params"]
 
-  # ---- texts
   def open(self, uri, text):
-    """Opens a text and returns its diagnostics."""
+    """Returns the diagnostics of the text."""
     self.notify("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "tgc", "version": 1, "text": text}})
     return self.wait_for("textDocument/publishDiagnostics", of=lambda p: p["uri"] == uri)["diagnostics"]
 
@@ -80,7 +78,6 @@ class Client:
   def of(self, what, uri): return self.request(f"textDocument/{what}", {"textDocument": {"uri": uri}})
 
   def end(self):
-    """Returns the exit code of the server."""
     self.request("shutdown", None)
     self.notify("exit", None)
     self.process.stdin.close()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs small tinygrad programs that store, slice and schedule, for the test of `tgc bisect` (scripts/tests/schedule_faults)."""
+"""Runs small tinygrad programs that store, slice and schedule (for scripts/tests/schedule_faults)."""
 from tinygrad import Tensor, TinyJit, dtypes
 
 

@@ -26,7 +26,6 @@ heuristic.hand_coded_optimizations = apply_chosen
 
 
 def opts(text):
-  """Returns the opts of a text such as "UPCAST 0 4, THREAD 0 2"."""
   words = [part.split() for part in text.split(",") if part.strip()]
   return [Opt(OptOps[op], int(axis), int(amount)) for op, axis, amount in words]
 
@@ -82,7 +81,7 @@ CASES = {
 
 
 def run(device, program, text, runs=1):
-  """Returns the least milliseconds that tinygrad measures."""
+  """Least milliseconds that tinygrad measures."""
   chosen[:] = opts(text)
   to_program_cache.clear()
   runtime_cache.clear()
@@ -97,7 +96,6 @@ def run(device, program, text, runs=1):
 
 
 def compare(tries, tgc):
-  """Prints the reasons of each kernel. Returns how many of the first ones are right."""
   exporter = pathlib.Path(__file__).resolve().parents[1] / "tinygrad_export.py"
   with tempfile.TemporaryDirectory() as folder:
     recording = folder + "/slow.jsonl.gz"

@@ -45,7 +45,6 @@ STEP = """with Context(MAX_KERNEL_BUFFERS={limit}):
 
 
 def answers(folder):
-  """Returns the text of `--why` for each program's schedule."""
   program, record, tensors = (folder / name for name in ("why.py", "why.jsonl.gz", "why.tensor.jsonl.gz"))
   steps = [STEP.format(expression=e, limit=5 if name == "buffer_limit" else 0) for name, (_, e) in CASES.items()]
   program.write_text(PROGRAM + "".join(steps))

@@ -3,9 +3,9 @@
 
   tgc conform testdata/golden/kernels.jsonl.gz --with=scripts/tools/conform_example.py
 
-The stage is "** add loads (code)". Before it, an INDEX with a value's dtype stands for the value at that address. The stage
-turns the INDEX into an address and puts a LOAD of it in its place. A STORE needs the address, so it takes the LOAD's source.
-Reads one question per line (JSON) and prints one answer per line; for all other stages it answers "not_supported".
+The stage is "** add loads (code)". Before it, an INDEX with a value's dtype stands for the value at that address. The
+stage turns the INDEX into an address and puts a LOAD of it in its place. Reads one question per line (JSON) and prints
+one answer per line; for other stages it answers "not_supported".
 """
 import json, sys
 
@@ -14,7 +14,7 @@ def is_address(dtype): return ".ptr(" in dtype or dtype.startswith("dtypes.image
 
 
 class Graph:
-  """Nodes in order; adding an equal node again returns the first one's number."""
+  """Nodes in order; adding an equal node returns the first one's number."""
 
   def __init__(self): self.nodes, self.numbers = [], {}
 
@@ -41,7 +41,7 @@ def add_loads(nodes):
 
 
 def reachable_nodes(nodes, root):
-  """Returns the nodes that the root depends on, in the same order; the root comes last."""
+  """The nodes keep their order; the root comes last."""
   wanted, todo = {root}, [root]
   while todo:
     for s in nodes[todo.pop()].get("src", ()):

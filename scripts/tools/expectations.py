@@ -87,7 +87,6 @@ def reprs():
   texts += ["".join(r.choice("ab'\"\\\n\x1b \u00e9\u4e2d\U0001f600") for _ in range(r.randint(1, 12))) for _ in range(100)]
   write("str_repr.txt", [f"{t.encode().hex() or '-'} {json.dumps(repr(t))}" for t in texts])
 
-# ---- dtypes
 SCALARS = [dtypes.bool, dtypes.int8, dtypes.uint8, dtypes.int16, dtypes.uint16, dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64, dtypes.fp8e4m3,
            dtypes.fp8e5m2, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64]
 def show(v): return "Invalid" if v is Invalid else repr(v)

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Prints random operations on integers with Python's results, one a line: OP A B RESULT. lib/support/int_test.cpp compares
-tgc's Int with them.
+"""Prints random operations on integers with Python's results, one a line: OP A B RESULT, for lib/support/int_test.cpp.
 
   int_operations.py SEED COUNT
 
@@ -23,7 +22,7 @@ UNARY = {"neg": lambda a, _: -a, "abs": lambda a, _: abs(a), "bits": lambda a, _
          "low64": lambda a, _: a % 2**64, "double": lambda a, _: double(float(a)), "hex": lambda a, _: a,
          "trunc": lambda d, _: int(d), "pow": lambda a, n: a ** n}
 OPERATIONS = [*BINARY.items(), *SHIFT.items(), *UNARY.items()]
-# Most values have 8 to 200 bits; one in 64 has 1200, because the bounds of dtypes.index have 800.
+# One value in 64 has 1200 bits: the bounds of dtypes.index have 800.
 BITS = [8, 16, 31, 32, 33, 62, 63, 64, 65, 66, 95, 96, 97, 100, 127, 128, 129, 160, 200] * 3 + [3, 4, 30, 48, 64, 63, 1200]
 
 
@@ -38,7 +37,7 @@ def operations(seed, count):
     name, operation = OPERATIONS[i % len(OPERATIONS)]
     a, b = integer(), 0
     if name == "gcd": a, b = (integer(300 if r.getrandbits(8) == 0 else 128) for _ in range(2))
-    elif name == "truediv" and r.getrandbits(3) == 0: b = (1 << 1020 + r.getrandbits(7)) + r.getrandbits(60)  # denormals
+    elif name == "truediv" and r.getrandbits(3) == 0: b = (1 << 1020 + r.getrandbits(7)) + r.getrandbits(60)
     elif name in BINARY: b = a + r.getrandbits(2) if r.getrandbits(3) == 0 else integer() if r.getrandbits(6) else 0
     elif name in SHIFT: b = r.getrandbits(8)
     elif name == "pow": a, b = integer(64), r.getrandbits(4)

@@ -1,6 +1,6 @@
-"""Draws inputs and attributes for every op of ONNX's opset 23. `DRAWS[op](random)` returns a Node or None.
+"""Draws inputs and attributes for ops of ONNX's opset 23. `DRAWS[op](random)` returns a Node or None.
 
-scripts/tools/onnx_reference runs the nodes in onnx's reference evaluator and in tgc.
+scripts/tools/onnx_reference runs the nodes.
 """
 import dataclasses, math
 
@@ -18,12 +18,10 @@ class Node:
   attributes: dict
   outputs: int = 1
   opset: int = 23
-  random: bool = False  # the result depends on a generator that ONNX leaves open; the evaluator's is numpy's
+  random: bool = False  # the result depends on a generator that ONNX leaves open
 
 
 class Random:
-  """A random generator with shortcuts for the values that nodes need."""
-
   def __init__(self, *seed): self.g = np.random.default_rng(seed)
   def int(self, low, high): return int(self.g.integers(low, high + 1))
   def pick(self, values): return values[self.int(0, len(values) - 1)]
@@ -38,21 +36,21 @@ class Random:
   def ints(self, low, high, shape, dtype=np.int64): return self.g.integers(low, high + 1, shape).astype(dtype)
 
   def values(self, shape, dtype=np.float32, low=-3.0, high=3.0):
-    """Returns an array of numbers of the dtype: floats between `low` and `high`, small integers, or booleans."""
+    """Floats between `low` and `high`, small integers, or booleans."""
     if dtype == np.bool_: return self.bools(*shape)
     if np.issubdtype(dtype, np.integer):
       return self.g.integers(max(int(low) * 4, int(np.iinfo(dtype).min)), min(int(high) * 4, 100) + 1, shape).astype(dtype)
     return self.g.uniform(low, high, shape).astype(dtype)
 
   def special(self, x, p=.2):
-    """Returns x, in a share p of all calls with infinities, zeros or large numbers among its floats. It has no NaNs: devices
-    differ in comparisons and maxima of NaNs (testdata/known_gaps.md)."""
+    """Puts infinities, zeros or large numbers among the floats of x in a share p of all calls. No NaNs: devices differ
+    in comparisons and maxima of NaNs (testdata/known_gaps.md)."""
     if x.dtype.kind != "f" or not self.chance(p): return x
     for v in self.pick([[np.inf, -np.inf], [0.0, -0.0], [np.finfo(x.dtype).max / 2 if x.dtype == np.float16 else 1e30]]): x[self.g.random(x.shape) < .2] = v
     return x
 
   def broadcast(self, *dtypes, **limits):
-    """Returns arrays whose shapes broadcast together."""
+    """Returns arrays of these dtypes whose shapes broadcast together."""
     full, out = self.shape(), []
     for dtype in dtypes:
       own = [1 if self.chance(0.25) else n for n in full[self.pick([0, 0, 0, self.int(0, len(full))]):]]
@@ -71,8 +69,6 @@ def draws(*names):
     return function
   return add
 
-
-# ---- elementwise ops
 
 UNARY = {  # op: lowest and highest value
   "Abs": (-3, 3), "Acos": (-1, 1), "Acosh": (1, 5), "Asin": (-1, 1), "Asinh": (-3, 3), "Atan": (-3, 3), "Atanh": (-.9, .9),
@@ -203,8 +199,6 @@ def cast(r, op):
   if op == "Cast": return Node([x], {"to": to} | attributes)
   return Node([x, np.zeros([1], helper.tensor_dtype_to_np_dtype(to))], attributes)
 
-
-# ---- shapes, movement, constants
 
 @draws("Identity")
 def identity(r, op): return Node([r.values(r.shape(0), r.pick(NUMBERS + [np.bool_]))], {})
@@ -366,8 +360,6 @@ def range_(r, op):
 def eye_like(r, op):
   return Node([r.values([r.int(1, 5), r.int(1, 5)], r.pick(NUMBERS))], r.some(dtype=r.pick(CAST[:8]), k=r.int(-4, 4)))
 
-
-# ---- reductions, scans, sorting, selection
 
 @draws("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare", "ReduceL1", "ReduceL2",
        "ReduceLogSum", "ReduceLogSumExp")

@@ -6,11 +6,9 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 from onnx_draws import FLOATS, INTS, NUMBERS, Node, draws
 
-# ---- convolution, pooling, Col2Im
-
 
 def windows(r, spatial, most=3, pads=True):
-  """Returns the sizes and other attributes of sliding windows that fit into axes of the sizes `spatial`."""
+  """Returns the sizes and other attributes of sliding windows that fit into `spatial`."""
   n, out = len(spatial), {}
   kernel = [r.int(1, min(most, s)) for s in spatial]
   if r.chance(.6): out["strides"] = [r.int(1, 3) for _ in range(n)]
@@ -53,8 +51,8 @@ def conv(r, op):
 
 
 def scales(r, decimal=True):
-  """Returns a function of a shape that draws scales. Some of them make quotients halfway between two integers. `decimal`: some
-  are decimal fractions, which the evaluator multiplies in double precision; onnxruntime and tgc do not."""
+  """Returns a function of a shape that draws scales. Some make quotients halfway between two integers; with `decimal`,
+  some are decimal fractions, which the evaluator multiplies in double precision, unlike onnxruntime and tgc."""
   choices = r.pick([None, [.25, .5, 1, 2], [.1, .2, .3, .05] if decimal else None])
   return lambda *shape: r.values(shape, np.float32, .1, .9) if choices is None else r.g.choice(choices, shape).astype(np.float32)
 
@@ -110,8 +108,6 @@ def col2im(r, op):
   return Node([x, np.array(image, np.int64), np.array(block, np.int64)], attributes)
 
 
-# ---- products and determinants
-
 @draws("MatMul", "MatMulInteger", "QLinearMatMul")
 def matmul(r, op):
   m, k, n, batch = r.int(1, 4), r.int(1, 4), r.int(1, 4), r.pick([[], [], [2], [3, 2]])
@@ -151,8 +147,6 @@ def einsum(r, op):
 @draws("Det")
 def det(r, op): return Node([r.values([*r.shape(0, 2, 3), n := r.int(1, 4), n])], {})
 
-
-# ---- normalization, dropout, losses, attention
 
 @draws("BatchNormalization", "InstanceNormalization", "GroupNormalization")
 def normalization(r, op):
@@ -235,20 +229,18 @@ def rotary(r, op):
   return Node([x, r.values(cache), r.values(cache)] + ([r.ints(0, 8, [b, n])] if ids else []), attributes)
 
 
-# ---- recurrent layers
-
 ACTIVATIONS = {  # activation: whether it has an alpha, and a beta
   "Tanh": "", "Sigmoid": "", "Relu": "", "Softsign": "", "Softplus": "", "HardSigmoid": "ab", "ScaledTanh": "ab", "Affine": "ab",
   "LeakyRelu": "a", "ThresholdedRelu": "a", "Elu": "a"}
 
 
 def activations(r, n):
-  """Returns n activations and the parameters of those that have parameters; sometimes the defaults of some."""
+  """Returns n activations and their parameters, sometimes without some that have defaults."""
   names = [r.pick(list(ACTIVATIONS)) for _ in range(n)]
   out = {"activations": names}
   for key, letter in (("activation_alpha", "a"), ("activation_beta", "b")):
     count = sum(letter in ACTIVATIONS[name] for name in names)
-    # in onnxruntime, the parameters of some activations have no defaults, or others than in the ops of the same names
+    # in onnxruntime, some parameters have no defaults, or others than in the ops of the same names
     if count: out[key] = [r.real(.1, 1) for _ in range(count)]
   if not {"ScaledTanh", "Affine", "ThresholdedRelu"} & set(names) and r.chance(.3): out.pop(r.pick(["activation_alpha", "activation_beta"]), None)
   return out
@@ -262,7 +254,7 @@ def recurrent(r, op):
   flip = (lambda t: np.ascontiguousarray(t.swapaxes(0, 1))) if layout else (lambda t: t)
   inputs = [flip(r.values([steps, batch, size])), r.values([d, gates * hidden, size], low=-1, high=1), r.values([d, gates * hidden, hidden], low=-1, high=1)]
   inputs.append(r.values([d, 2 * gates * hidden], low=-1, high=1) if r.chance() else None)
-  plain = layout == 1 or r.chance(.6)  # only what both reference implementations support: one ignores some inputs, the other has no layout 1
+  plain = layout == 1 or r.chance(.6)  # only what both reference implementations support
   inputs.append(None if plain else r.ints(1, steps, [batch], np.int32))
   states = 2 if op == "LSTM" else 1
   if r.chance(): inputs += [flip(r.values([d, batch, hidden])) for _ in range(states)]
@@ -273,8 +265,6 @@ def recurrent(r, op):
   if not plain and r.chance(): attributes |= activations(r, d * {"RNN": 1, "GRU": 2, "LSTM": 3}[op])
   return Node(inputs, attributes, 1 + states)
 
-
-# ---- indexing
 
 @draws("Gather")
 def gather(r, op):
@@ -311,8 +301,6 @@ def nd(r, op):
     indices = all_[: r.int(1, len(all_))].astype(np.int64)
   return Node([r.values(own, kind), indices, r.values([*indices.shape[:-1], *own[depth:]], kind)], {"reduction": reduction})
 
-
-# ---- images
 
 @draws("Resize")
 def resize(r, op):
@@ -386,8 +374,6 @@ def image_decoder(r, op):
   return Node([np.frombuffer(b"P5 2 1 255\n\x01\x02", np.uint8)], {"pixel_format": r.pick(["RGB", "BGR", "Grayscale"])})
 
 
-# ---- quantization
-
 def narrow(r):
   return helper.tensor_dtype_to_np_dtype(r.pick([TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16, TensorProto.UINT16, TensorProto.INT4,
                                                  TensorProto.UINT4, TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2, TensorProto.INT32]))
@@ -424,8 +410,6 @@ def dynamic_quantize(r, op):
   return Node([np.full_like(x, r.pick([0, 2, -3])) if r.chance(.1) else x], {}, 3)
 
 
-# ---- signals
-
 @draws("HannWindow", "HammingWindow", "BlackmanWindow")
 def window(r, op): return Node([np.array(r.int(1, 12), r.pick([np.int32, np.int64]))], r.some(periodic=r.int(0, 1), output_datatype=r.pick([1, 10, 11])))
 
@@ -453,8 +437,6 @@ def mel(r, op):
   return Node([np.array(v, t) for v, t in ((r.int(1, 6), np.int64), (r.int(8, 32), np.int64), (r.pick([4000, 8192]), np.int64),
                                            (float(r.int(0, 50)), np.float32), (float(r.int(500, 2000)), np.float32))], r.some(output_datatype=r.pick([1, 11])))
 
-
-# ---- text
 
 def words(r, shape): return np.array([r.pick(["a", "bc d", "Ab", "x,y,,z", "", "é", "a1b2"]) for _ in range(math.prod(shape))], object).reshape(shape)
 
@@ -487,8 +469,6 @@ def tf_idf(r, op):
                 "ngram_counts": [0, 4], "ngram_indexes": [int(i) for i in r.g.permutation(7)], "pool_int64s": [2, 3, 5, 4, 5, 6, 7, 8, 6, 7]}
   return Node([r.ints(2, 8, r.pick([[9], [2, 6]]), r.pick([np.int32, np.int64]))], attributes | r.some(weights=[r.real(.5, 2) for _ in range(7)]))
 
-
-# ---- control flow, sequences, optionals; the bodies add and multiply
 
 def graph(nodes, inputs, outputs):
   info = lambda name: helper.make_tensor_value_info(name.rstrip("!?"), {"!": TensorProto.INT64, "?": TensorProto.BOOL}.get(name[-1], TensorProto.FLOAT), None)
@@ -543,8 +523,6 @@ def sequence(r, op):
 @draws("Optional", "OptionalHasElement", "OptionalGetElement")
 def optional(r, op): return Node([r.values(r.shape())], {})
 
-
-# ---- random values
 
 @draws("Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial")
 def random(r, op):

@@ -72,7 +72,7 @@ OLDER = [  # ops, the opset that changed them, and the node of an older opset
 
 
 def at_opset(op, node, opset):
-  """Returns the node for an opset, without the attributes and inputs that the opset lacks; None if it cannot express the node."""
+  """Leaves out attributes and inputs that the opset lacks. None: the opset cannot express the node."""
   try: schema = onnx.defs.get_schema(op, opset)
   except onnx.defs.SchemaError: return None
   for ops, since, older in OLDER:

@@ -56,7 +56,7 @@ def tinygrad_modules():
 
 
 def matchers():
-  """Returns {name: PatternMatcher} of modules, classes and the renderers of targets, each matcher under its first name."""
+  """Returns {name: PatternMatcher} of modules, classes and renderers, each matcher under its first name."""
   from tinygrad.uop.ops import PatternMatcher
   found, seen = {}, set()
   def add(name, value):
@@ -76,7 +76,7 @@ def matchers():
 
 
 class StageRules:
-  """Collects the PatternMatcher of each stage that `full_rewrite_to_sink` runs."""
+  """The PatternMatcher of each stage that `full_rewrite_to_sink` runs."""
   def __init__(self): self.of = {}
   def compile(self, ast, renderer):
     import tinygrad.codegen as codegen
@@ -101,8 +101,6 @@ ast = c0.index(c2, ptr=True).store(c3.index(c2)).end(c2).sink()"""
 
 def tgc_json(tgc, *args): return json.loads(subprocess.run([tgc, *args, "--json"], check=True, capture_output=True, text=True).stdout)
 
-
-# ---- counts
 
 def counts(tgc):
   ours = tgc_json(tgc, "patterns")
@@ -140,8 +138,6 @@ MADE_THERE = {
 STAGE_WHY = {}
 
 
-# ---- sources
-
 # Lines of rules that tinygrad defines inside a function or under another name.
 KNOWN_LINES = {
   ("pm_create_image_buffers", "make-image"): ("codegen/opt/postrange.py", 362),
@@ -153,12 +149,11 @@ KNOWN_LINES = {
 
 
 def rules_of_stage(tgc, stage, target):
-  """Returns the rules that a stage applies itself, without those of rewrites inside it."""
   return [r for r in tgc_json(tgc, "patterns", "--stage", stage, "--target", target)["rules"] if "inside" not in r]
 
 
 def find_rule_lines(tgc):
-  """Returns {(set, name) of a tgc rule: (file, line) in tinygrad}. Pairs rules by their position in a set or in a stage."""
+  """Pairs rules by their position in a set or in a stage."""
   found = dict(KNOWN_LINES)
   def pair(patterns, rules):
     if len(patterns) != len(rules): return
@@ -193,10 +188,8 @@ def sources(tgc):
   return 1 if missing else 0
 
 
-# ---- hits
-
 def tinygrad_hits(record, target):
-  """Returns {id of a pattern: hits}, {id: pattern}, and the PatternMatcher of each stage by its name."""
+  """Returns {id of a pattern: hits}, {id: pattern}, {stage: PatternMatcher}."""
   from tinygrad.uop import ops
   renderer, ast, stages = make_renderer(target), read_graph(record["ast"]), StageRules()
   ops.match_stats.clear()
@@ -207,12 +200,12 @@ def tinygrad_hits(record, target):
 def compare_hits(header, record, target, tgc, known, quiet):
   theirs, patterns, stages = tinygrad_hits(record, target)
   prints = lines_of_printing_rules()
-  with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as alone:  # a file with only this record, because an id may have one record per target
+  with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as alone:  # an id may have one record per target
     alone.write(json.dumps(header) + "\n" + json.dumps(record) + "\n")
     alone.flush()
     mine = collections.Counter()  # rules that a loop makes have the same line
     for r in tgc_json(tgc, "stats", alone.name, "--target", target)["rules"]: mine[r["file"], r["line"], r["name"]] += r["hits"]
-  # pairs a pattern of tinygrad with the rule of tgc at the same position in the set
+  # Pairs tinygrad's patterns with rules by their position in the set, unless their numbers differ.
   def pair(pm, rules):
     if len(pm.patterns) != len(rules): return
     for (p, _), r in zip(pm.patterns, rules): known.setdefault(id(p), (r["file"], r["line"], r["name"]))
@@ -238,7 +231,7 @@ def compare_hits(header, record, target, tgc, known, quiet):
 
 
 def lines_of_printing_rules():
-  """Returns the source lines of the rules that print a graph; tgc prints without rules."""
+  """Lines of rules that print a graph; tgc prints without rules."""
   from tinygrad.uop import ops
   return {p.location for pm in (ops.renderer, ops.renderer_infer, ops.pm_pyrender) for p, _ in pm.patterns}
 

@@ -32,7 +32,7 @@ TURNS = 100  # number of inputs that are tried
 
 
 def values(dtype, count, random):
-  """Returns an array of usual numbers and numbers near the ends of the dtype, in the order of the list or at random."""
+  """Usual numbers and numbers near the ends of the dtype, in the order of the list or at random."""
   if dtype == dtypes.bool: return random.integers(2, size=count) > 0 if random else np.arange(count) % 3 != 1
   kind = _to_np_dtype(dtype)
   wide = np.array(BYTES, dtype=np.int64)
@@ -55,7 +55,7 @@ def main():
 
 
 def difference_for(program, buffers, turn):
-  """Returns the first element that tinygrad computes wrongly for the inputs of this number, as text."""
+  """Returns the first element that tinygrad computes wrongly, as text."""
   random = np.random.default_rng(turn) if turn else None
   arrays = {f"data{n}": values(d.base, d.size, random) for n, d in buffers if d.base != dtypes.bfloat16}
   with tempfile.TemporaryDirectory() as folder:
