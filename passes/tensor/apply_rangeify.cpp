@@ -28,8 +28,8 @@ std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::RealizedAxes& 
   return some;
 }
 
-// Returns the new source of `x` in place of `s`: `s` (a buffer) or a new BUFFERIZE of `s` (realized), with an INDEX if
-// `x` has ranges; the END of a STORE; or `s` itself.
+// Returns what replaces the source `s` of `x`: a buffer `s`, or a new BUFFERIZE of a realized `s`, with an INDEX if `x`
+// has ranges; the END of a realized STORE; or `s` itself.
 UOp read_source(Ctx& ctx, UOp x, UOp s) {
   bool stored = s.in({Op::BUFFER, Op::BUFFER_VIEW, Op::MSTACK, Op::MSELECT, Op::AFTER});
   const Ctx::RealizedAxes* realized = stored ? nullptr : ctx.realize_map.find(s);

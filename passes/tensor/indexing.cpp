@@ -177,7 +177,7 @@ class RangeAssigner {
   }
 
   // Returns the ranges of x's output: new ranges if `x` is realized, else the merged ranges of the users; nullopt if
-  // there are none. Clears `ending` if `x` is realized.
+  // `x` gets none. Clears `ending` if `x` is realized.
   std::optional<std::span<const UOp>> output_ranges(UOp x, std::span<const uint32_t> users,
                                                     std::span<const UOp>& ending) {
     if (auto* realized = ctx_.realize_map.find(x)) {
@@ -230,7 +230,7 @@ class RangeAssigner {
     return ctx_.copy_indices(std::move(out));
   }
 
-  // Returns true if all users have the same index for the axis, which minimum_valid() would not change.
+  // Returns true if all users index the axis with one loop or constant, which minimum_valid() would not change.
   bool is_unchanged_index(const std::vector<std::span<const UOp>>& used, size_t axis) const {
     UOp index = used[0][axis];
     bool simple = index.is(Op::RANGE) ? index.src(0).is_const() && py_less(0, index.vmax())
@@ -269,8 +269,8 @@ class RangeAssigner {
     return false;
   }
 
-  // For a movement op, maps the output ranges to indices of the source. For a reduction, makes new ranges for the
-  // reduced axes.
+  // Returns the input ranges of `x`: its output ranges, mapped to indices of the source for a movement op, or with new
+  // ranges for the axes that `x` reduces. Adds the ranges that an EXPAND ends to `ending`.
   std::span<const UOp> input_ranges(UOp x, std::span<const UOp> out, std::span<const UOp>& ending) {
     if (x.in(ops::Movement)) {
       auto in = apply_movement_op(x, out);

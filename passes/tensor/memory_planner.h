@@ -26,7 +26,7 @@ struct SharedBuffer {
 struct MemoryPlan {
   std::vector<BufferPlace> places;  // one per buffer of the schedule; for a view, the entry of its base buffer
   std::vector<SharedBuffer> shared_buffers;
-  // total bytes of the buffers whose place has a shared_index or reused_buffer; total bytes of the shared buffers
+  // bytes of the buffers, except views, that have a shared_index or reused_buffer; bytes of the shared buffers
   int64_t planned_bytes_before = 0, planned_bytes_after = 0;
   int64_t total_bytes_before = 0, total_bytes_after = 0;      // bytes of all buffers except views, without and with
                                                               // sharing
@@ -40,11 +40,11 @@ MemoryPlan plan_memory(const Schedule& schedule, const Settings& settings);
 // runtime/support/memory.py:TLSFAllocator.
 class TlsfAllocator {
  public:
-  // Manages `size` bytes and allocates blocks of at least `block_size` bytes. The second level has
-  // 2**bit_length(lv2_count) lists.
+  // Manages `size` bytes and allocates blocks of at least `block_size` bytes. Each class of the first
+  // level has 2**bit_length(lv2_count) lists.
   TlsfAllocator(int64_t size, int64_t block_size, int lv2_count);
 
-  // Returns the offset of a block of `size` bytes. Throws Failure if every list of large enough blocks is empty.
+  // Returns the offset of a block of at least `size` bytes. Throws Failure if all lists of such blocks are empty.
   int64_t allocate(int64_t size);
   // Frees the block at `start`, a result of allocate(), and merges it with free neighbours.
   void free(int64_t start);

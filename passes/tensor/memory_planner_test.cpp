@@ -77,7 +77,7 @@ TEST_CASE("memory planner: inputs, outputs and copied buffers keep their own mem
   MemoryPlan made = plan.made();
   CHECK_FALSE(made.places[0].shared_index);
   CHECK(made.places[1].shared_index == 0);
-  CHECK_FALSE(made.places[2].shared_index);  // not planned, because the copy (item 2) reads buffer 2
+  CHECK_FALSE(made.places[2].shared_index);  // not planned, because the copy (item 2) uses buffer 2
   CHECK_FALSE(made.places[3].shared_index);
 }
 

@@ -250,8 +250,8 @@ UOp bounds_of_padding(UOp r, Sint begin, Sint end) {
   return graph_rewrite(above & below, pad_condition_rules(), {.name = "pad"});
 }
 
-// Returns the simplified condition begin <= r < end. Simplifies over placeholders, for which rewrite results are
-// cached.
+// Returns the simplified condition begin <= r < end. If possible, simplifies over placeholders, for which rewrite
+// results are cached.
 UOp in_bounds(UOp r, Sint begin, Sint end) {
   Graph& graph = r.graph();
   auto in_general = [&]() -> std::optional<UOp> {
@@ -266,7 +266,7 @@ UOp in_bounds(UOp r, Sint begin, Sint end) {
   return shortcut(kPadInGeneral, graph, in_general, [&] { return bounds_of_padding(r, begin, end); });
 }
 
-// Returns the index into the source for one padded axis of the source's `size`; Invalid in the padding.
+// Returns the index into the source for one padded axis, of `size` elements in the source; Invalid in the padding.
 UOp pad_index(UOp r, Sint size, Sint before, Sint after) {
   if (before == Sint(0) && after == Sint(0)) return r;
   return in_bounds(r, before, size + before).where(minus(r, before), r.graph().invalid());

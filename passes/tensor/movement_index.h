@@ -9,8 +9,8 @@
 
 namespace tgc {
 
-// Maps `indices` into the result of `movement`, for all or its first axes, to indices into its source. The index of an
-// element that a PAD adds is Invalid. Throws Failure if the indices cannot be mapped.
+// Maps `indices` into the result of `movement`, one for each axis or for each of the first axes, to indices into its
+// source. The index of an element that a PAD adds is Invalid. Throws Failure if the indices cannot be mapped.
 std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices);
 
 // Maps `indices` into the shape `to`, one per axis, to indices into the shape `from`, which has as many elements.

@@ -37,13 +37,13 @@ struct Schedule {
   std::vector<ScheduleItem> items;                            // in execution order
   std::vector<ScheduleBuffer> buffers;
   std::vector<std::pair<std::string, int64_t>> var_vals;
-  // for each source of the sink, its buffers, one per device; empty for a constant
+  // for each source of the sink, its buffers, one per device; empty if it is not in a buffer, such as a constant
   std::vector<std::vector<size_t>> output_buffers;
   UOp result_sink;
 };
 
-// Returns the schedule of `kernels`, the result of the last tensor stage of `job`. Throws Failure if the kernels cannot
-// be ordered or their buffers are malformed.
+// Returns the schedule of `kernels`, the result of the last tensor stage of `job`. Throws Failure if `kernels`
+// cannot be scheduled.
 Schedule create_schedule(TensorJob& job, UOp kernels);
 
 struct BufferAccess {

@@ -53,14 +53,14 @@ UOp copy_to_device(UOp u, Arg device);
 UOp copy_to_device(UOp u, Arg device, int64_t from);       // copies the part of `u` on device number `from`
 UOp allreduce(UOp u, Op op, UOp device);
 UOp device_number_in(UOp u);                               // the variable _device_num that `u` depends on, or empty
-// Shrinks each device's full copy of `u` along `axis` to the device's part (UOp._shard). Throws Failure if the number
-// of devices does not divide the axis.
+// Shrinks each device's full copy of `u` along `axis` to the device's part (UOp._shard). Throws Failure if `u` is on
+// one device, or if the number of devices does not divide the axis.
 UOp shard(UOp u, int64_t axis);
-// Pads each device's part along `axis` with zeros to the size of the whole value (UOp._unshard).
+// Pads each device's part along `axis` with zeros to the whole size (UOp._unshard). Fails if `u` is on one device.
 UOp unshard(UOp u, int64_t axis);
 
 const RuleSet& multi_pm();           // ops on MULTI -> ops on the parts; includes replace_allreduce()
-const RuleSet& replace_allreduce();  // expands ALLREDUCE, and copies between one device and several
+const RuleSet& replace_allreduce();  // expands ALLREDUCE and copies between one device and several; lowers MSELECT
 
 // Runs the stage "multi_pm": replaces every MULTI by its parts. Sets job.scheduled_sink and job.multi_map. If no node
 // is on several devices, returns `sink` unchanged, and job.multi_map stays empty.
@@ -114,7 +114,7 @@ const RuleSet& mark_movements();     // rules of a nested rewrite: tag the movem
 
 // The argument of a BUFFERIZE.
 struct BufferizeOpts {
-  Arg device = {};                          // None for a local buffer
+  Arg device = {};                          // None or the number of an axis for a local buffer
   AddrSpace addrspace = AddrSpace::GLOBAL;
   bool is_removable = true;  // false if a COPY reads the value, or if its op (CONTIGUOUS, ...) needs the buffer
 
@@ -139,7 +139,7 @@ const RuleSet& pm_flatten_bufferize();   // BUFFERIZE over several ranges -> BUF
 const RuleSet& to_bufferview();          // CONTIGUOUS or BITCAST of a file -> BUFFER_VIEW
 const RuleSet& pm_add_buffers();         // BUFFERIZE in global memory -> BUFFER and STORE
 const RuleSet& pm_add_buffers_local();   // BUFFERIZE in global or local memory -> BUFFER or DEFINE_LOCAL, and STORE
-const RuleSet& rangeify_codegen();       // removes CONTIGUOUS and NOOP from a kernel; adds LOADs from local buffers
+const RuleSet& rangeify_codegen();       // for example, drops CONTIGUOUS from a kernel, adds LOADs of local memory
 const RuleSet& add_local_buffers_rules();
 
 UOp add_local_buffers(UOp sink);
@@ -186,11 +186,11 @@ UOp fix_assign(UOp sink);
 
 const RuleSet& remove_all_tags();
 
-// The stage "rewrite for sched cache": normalizes a tensor graph so that graphs with the same schedule have equal cache
-// keys. Mirrors tinygrad engine/schedule.py:pm_pre_sched_cache.
+// The stage "rewrite for sched cache": normalizes a tensor graph: graphs that differ only in buffers, unique constants
+// and values of variables get equal cache keys. Mirrors tinygrad engine/schedule.py:pm_pre_sched_cache.
 
-// Renumbers buffers and removes the values of bound variables. Sets job.original_sink, job.normalized_sink,
-// job.input_buffers and job.var_vals. Throws Failure if a variable is bound to two values.
+// Renumbers buffers and unique constants, and removes the values of bound variables. Sets job.original_sink,
+// job.normalized_sink, job.input_buffers and job.var_vals. Throws Failure if a variable is bound to two values.
 UOp rewrite_for_sched_cache(TensorJob& job, UOp sink);
 const RuleSet& pm_pre_sched_cache();
 
