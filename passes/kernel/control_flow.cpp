@@ -189,8 +189,8 @@ namespace {
 const Shortcut kControlFlow("control-flow-in-one-walk",
                             "a general rewrite of a graph where only RANGEs and their users change");
 
-// Applies add_control_flow_rules() to a whole graph in one walk that also records the toposort of the result. Returns
-// nullopt if the stack of nodes becomes too large, as it does if loops form a cycle.
+// Applies add_control_flow_rules() to a whole graph in one walk. Records the toposort of the result if every changed
+// node is new. Returns nullopt if the stack of nodes becomes too large, as it does if loops form a cycle.
 std::optional<UOp> add_control_flow_directly(UOp sink, const CfgContext& ctx) {
   struct Frame {
     UOp node;

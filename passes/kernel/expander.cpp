@@ -100,8 +100,8 @@ Axes union_of_axes(UOp root, std::span<const int64_t> excluded) {
   return out;
 }
 
-// Returns source `i`, which has no expanded axis, repeated `count` times. Ranges and the index of a value stay
-// unchanged.
+// Returns source `i`, which has no expanded axis, repeated `count` times. Ranges, and the indices of an INDEX that is
+// no pointer, stay unchanged.
 UOp repeated(UOp root, size_t i, int64_t count) {
   UOp s = root.src(i);
   bool is_range = range_start(root.op()) >= 0 && int(i) >= range_start(root.op());

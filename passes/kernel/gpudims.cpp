@@ -64,8 +64,8 @@ Int small_divisor(Int n) {
   return 1;
 }
 
-// Moves factors from each dim that does not fit to the next; the first dim follows the third. Throws Failure if the
-// dims cannot be made to fit.
+// Moves factors from each dim that does not fit to the next; the first dim follows the third. Throws Failure if
+// such a dim is symbolic or has no factor to move.
 Dims split_dims(const Dims& original, const Limits& limits) {
   if (all_fit(original, limits)) return original;
   Dims dims = original;
@@ -207,8 +207,8 @@ Dims sizes(const std::vector<GridAxis>& axes) {
   return out;
 }
 
-// Gates a store to a global buffer, so that only the first thread of each local axis that its address does not depend
-// on executes it. Adds the replacement of the store's INDEX to `out`.
+// Gates a store to a global buffer: of each local axis on which the store's address does not depend, only the first
+// thread executes the store. Adds the replacement of the store's INDEX to `out`.
 void mask_store(UOp store, const std::vector<GridAxis>& local, Substitution& out) {
   if (buf_target(store).dtype().addrspace() != AddrSpace::GLOBAL) return;
   UOp idx = store.src(0), mask;
@@ -239,7 +239,7 @@ UOp grid_to_specials(const Target& target, UOp sink) {
     idxs.insert(idxs.end(), local.begin(), local.end());
   }
 
-  std::map<std::vector<Int>, UOp> special;  // index expression by axis ids; a global axis takes precedence
+  std::map<std::vector<Int>, UOp> special;  // index expression by axis ids
   size_t i = 0;
   for (auto* axes : {&grid.global, &grid.local})
     for (auto& a : *axes) special.emplace(a.ids, idxs[i++]);

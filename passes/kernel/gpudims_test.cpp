@@ -35,7 +35,7 @@ TEST_CASE("neighbouring dims are grouped if there are more than three") {
   Grouped g = grouped({2, 3, 4, 5}, kSmall);
   CHECK(g.sizes == "g0=6 g1=4 g2=5");
   CHECK(g.idxs == "(g0%2), (g0//2), g1, g2");
-  CHECK(grouped({2, 9, 4, 3}, kSmall).sizes == "g0=2 g1=9 g2=12");  // 2 * 9 exceeds the limit, so 4 and 3 are grouped
+  CHECK(grouped({2, 9, 4, 3}, kSmall).sizes == "g0=2 g1=9 g2=12");  // 2 * 9 and 9 * 4 exceed 16; 4 and 3 are grouped
   CHECK(grouped({2, 2, 2, 2, 2}, kSmall).idxs == "(g0%2), (g0//2%2), (g0//2//2), g1, g2");
 }
 

@@ -78,7 +78,7 @@ UOp split_load_store(const Target& target, UOp ls, UOp idx) {
   return ls.is(Op::LOAD) ? graph.node(Op::CAT, ls.dtype(), parts) : graph.group(parts);
 }
 
-// Returns the access `ls` widened to the whole pixel, which is indexed by its coordinates (x, y).
+// Returns the access `ls` as an access of the whole pixel, which is indexed by its coordinates (x, y).
 UOp pixel_access(UOp ls, UOp idx, DType result) {
   UOp x = idx.src(1).get_idx(), valid = idx.src(1).get_valid();
   int64_t width = idx.dtype().image_shape()[1];

@@ -72,7 +72,7 @@ using GridLimits = std::optional<std::array<int64_t, 3>>;
 
 // Returns one index expression for each of `dims`, built from SPECIALs named prefix0, prefix1, ... Groups or splits
 // dims that exceed `limits`, as tinygrad does. With `reverse`, the first SPECIAL is for the last dim. Throws Failure if
-// the dims cannot be changed to fit.
+// it finds no groups or factors, or if it is unknown whether a symbolic dim fits.
 std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::vector<Sint> dims,
                                   const GridLimits& limits, bool reverse = false);
 
@@ -135,8 +135,8 @@ const RuleSet& late_rewrite_patterns(const LateRules& choice);
 const RuleSet* decompositions_stage(const KernelJob& job);
 const RuleSet* final_rewrite_stage(const KernelJob& job);
 
-// Returns (m, s) with x / d == (x * m) >> s for all 0 <= x <= vmax (Hacker's Delight, chapter 10). Throws Failure if
-// `vmax` is negative, `d` is not positive, or one of them needs more than 64 bits.
+// Returns (m, s) with x / d == (x * m) >> s for all 0 <= x <= vmax, if d <= vmax + 1 (Hacker's Delight, chapter 10).
+// Throws Failure if `vmax` is negative, `d` is not positive, or one of them needs more than 64 bits.
 std::pair<Int, int> magicgu(Int vmax, Int d);
 // Computes x / d by multiplication and shift, in a wider dtype if the product needs one and `dont_cast` is false.
 // Returns the empty UOp if the product fits no allowed dtype. Throws Failure unless 0 < d < 2**64.
@@ -157,7 +157,7 @@ const RuleSet& extra_matcher(const Target& target);
 // order that respects their dependencies. The first sibling follows the RANGE of the enclosing loop.
 class CfgContext {
  public:
-  // Throws Failure if there is no order that respects the dependencies of the loops.
+  // Throws Failure if an END has no range, or if no order respects the dependencies of the loops.
   explicit CfgContext(UOp sink);
 
   // Returns the node that `range` must come after: the END of the previous sibling, or the enclosing RANGE if `range`
