@@ -79,7 +79,7 @@ Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink);
 
 // Returns the linear list of a fully rewritten kernel, with each gated store between an IF and an ENDIF
 // (codegen/late/linearizer.py:linearize, codegen/__init__.py:pm_linearize_cleanups). Returns an error if the graph
-// already has an IF or ENDIF, or, with SPEC >= 1, if the list violates the specification of programs.
+// has an IF or ENDIF or cannot be ordered, or, with SPEC >= 1, if the list violates the specification of programs.
 Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink);
 
 }  // namespace tgc

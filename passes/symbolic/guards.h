@@ -1,5 +1,5 @@
-// Guards of the symbolic rule sets: predicates on the nodes that a rule's pattern binds. Include from passes/symbolic
-// only.
+// Guards of the symbolic rule sets (predicates on the nodes that a rule's pattern binds), and the values of constants.
+// Include from passes/symbolic only.
 #pragma once
 #include "lib/uop/exec_alu.h"
 #include "lib/uop/uop.h"

@@ -1,4 +1,4 @@
-// Memoizes results per graph. Include from passes/symbolic and passes/tensor only.
+// Memoizes results per graph. Include from passes/symbolic only.
 #pragma once
 #include <cstdint>
 #include <unordered_map>

@@ -27,7 +27,7 @@ UOp reduce_mul_chain(UOp r) {
   auto ranges = r.src().subspan(1);
   std::vector<UOp> dependent_factors, free_factors;
   for (UOp m : split_uop(r.src(0), Op::MUL)) {
-    bool free = !r.arg().is(Op::MAX) || py_less_equal(0, m.vmin());  // false if m is NaN
+    bool free = !r.arg().is(Op::MAX) || py_less_equal(0, m.vmin());  // for MAX, false if m is NaN
     for (UOp range : ranges) free = free && !in_backward_slice_with_self(m, range);
     (free ? free_factors : dependent_factors).push_back(m);
   }
