@@ -157,8 +157,8 @@ struct WmmaUse {
 // Returns the tensor cores that the list uses, each once, in order of first use.
 std::vector<WmmaUse> wmma_uses(std::span<const UOp> list);
 
-// Returns Python's text.format(*args); supports "{}" or "{0}", and doubled braces. Throws Failure for other fields, and
-// if `args` has no value for a field.
+// Returns Python's text.format(*args); supports "{}" or "{0}", and doubled braces. Throws Failure for any other use of
+// braces, and if `args` has no value for a field.
 std::string python_format(std::string_view text, std::span<const std::string_view> args);
 
 }  // namespace tgc

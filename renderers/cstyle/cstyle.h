@@ -69,8 +69,8 @@ class CStyle : public TextRenderer {
     if (letter == 's') append_stripped_source(u, number);
     else print_rare_hole(letter, number, u);
   }
-  // Appends the name of the type of `d`. `written` is used only for images: true if the kernel stores to the image.
-  // Throws Failure for dtypes.index, which no language has.
+  // Appends the name of the dtype `d` in the language. `written` is used only for images: true if the kernel stores to
+  // the image. Throws Failure for dtypes.index, unless the dialect has its own `type` function.
   void append_type(DType d, bool written = true);
   void append_cast(DType d, std::string_view value);  // appends "(float)(VALUE)", or the dialect's form
   std::string type(DType d) {

@@ -6,7 +6,7 @@ namespace {
 
 constexpr DTypeSet kFloat32{Scalar::Float32};
 
-// Returns true if `u` converts a dtype in `from`, or a vector of it, to a dtype in `to`.
+// Returns true if `u` converts a dtype in `from` to a dtype in `to`; both may be vectors.
 bool converts(UOp u, DTypeSet from, DTypeSet to) { return from.contains(u.src(0).dtype()) && to.contains(u.dtype()); }
 
 bool print_special(LlvmIr& r, UOp u) {

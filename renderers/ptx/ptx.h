@@ -25,7 +25,7 @@ class Ptx : public TextRenderer {
   // that names the node `u` if `d` has no such type.
   std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
-  std::string value(UOp u, Const v, DType d) const;            // immediate operand; throws Failure if `v` is too large
+  std::string value(UOp u, Const v, DType d) const;            // immediate operand; throws Failure on float32 overflow
   size_t position(UOp u) { return *node_positions_.find(u); }
 
   // Returns the registers of the elements of `u`, a vector or a buffer in registers. Throws Failure for any other node.

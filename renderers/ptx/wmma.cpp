@@ -4,7 +4,7 @@
 namespace tgc {
 namespace {
 
-// Returns the number of elements per register. Throws Failure if `elements` elements do not fill whole registers.
+// Returns the number of elements per register. Throws Failure if they are too large or do not fill whole registers.
 size_t elements_of_register(Ptx& p, UOp wmma, DType element, size_t elements) {
   int size = element.itemsize();
   if (size <= 0 || size > 4 || elements % size_t(4 / size))
