@@ -47,7 +47,7 @@ struct alignas(64) MatchProgram {
   uint32_t needed_op_bits = 0;  // `needed_ops` as a bit set; BucketPrograms::op_numbers numbers the bits
 };
 
-// Classes of dtypes for the masks: one per scalar kind, kNoValue for pointers, kAbsentDType for a missing source.
+// Classes of dtypes for the masks: DType::value_class(), which is kNoValue for a pointer; kAbsentDType for no source.
 constexpr size_t kNoValue = kNumScalars, kAbsentDType = kNoValue + 1, kNumDTypeClasses = kAbsentDType + 1;
 inline size_t dtype_class(UOp u) { return u.dtype().value_class(); }
 

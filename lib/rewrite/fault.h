@@ -44,9 +44,9 @@ Result<std::optional<FaultSpec>> fault_of_environment();
 // Like fault_of_environment(), but returns only the faults of one kind.
 Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind);
 
-// Returns a node with a different value than `u`: an integer plus 1, a float times 2 (0 stays 0), a negated bool. For a
-// STORE, returns a STORE of a different value. Returns the empty UOp if `u` has no value, such as an address, a range
-// or an END.
+// Returns a node with a different value than `u`: an integer plus 1, a float times 2 (0, infinity and NaN stay), a
+// negated bool. For a STORE, returns a STORE of a different value. Returns the empty UOp if `u` has no value, such as
+// an address, a range or an END.
 UOp changed_value(UOp u);
 // Like changed_value, but if `u` has no value or is a VECTORIZE, changes the last source that can be changed so, at any
 // depth, except a CONST or a RANGE. Returns `u` if nothing can be changed.
@@ -82,8 +82,8 @@ class ShortcutFault : public ShortcutTrial {
 // Record that a fault was requested, and that it was seeded. extract_fault_warnings compares the two.
 void record_requested_fault(const FaultSpec& spec);
 void record_seeded_fault(const FaultSpec& spec);
-// Returns the warnings that no earlier call returned: about requested faults that were never seeded, and about
-// applications that made a node without a value.
+// Returns the new warnings since the last call: about requested faults that were never seeded, and about applications
+// that made a node without a value.
 std::vector<std::string> extract_fault_warnings();
 
 }  // namespace tgc

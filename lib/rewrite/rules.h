@@ -197,7 +197,7 @@ class RuleSet {
 uint32_t num_rules();
 const Rule* rule_of(uint32_t id);
 
-// Returns `file` relative to the project's root: "passes/symbolic/simple.cpp".
+// Returns the part of `file` from passes/, renderers/ or lib/ on: "passes/symbolic/simple.cpp"; else `file`.
 std::string_view short_file_name(std::string_view file);
 inline std::string_view short_file_name(const Rule& rule) { return short_file_name(rule.file); }
 // Returns the rule's name and source location: "add-zero (passes/symbolic/simple.cpp:12)".
@@ -214,7 +214,7 @@ std::vector<std::string_view> named_branches(const Rule& rule);  // the names of
 // Return as text the right side of a folding ("{...}" for a lambda), and its guards ("products_match(c1, c2)" or "").
 std::string right_text(const Folding& folding);
 std::string guard_text(const Folding& folding);
-// Returns all foldings of the rule in one line, such as "x", "x / ca when products_match(ca, c, cb)", "true: c when
+// Returns all foldings of the rule in one line, such as "x", "(x // ca) when products_match(ca, c, cb)", "true: c when
 // truthy(c) | false: x" or "fold_divmod(d) [cancel | gcd]".
 std::string right_text(const Rule& rule);
 

@@ -14,7 +14,7 @@ namespace tgc {
 struct RuleCounters {
   uint64_t num_hits = 0, num_attempts = 0;
   uint64_t hit_ns = 0, total_ns = 0;
-  // (name, hits) of each folding (rules.h), for rules with several foldings
+  // (name, hits) of each named folding (rules.h) that applied
   std::vector<std::pair<std::string_view, uint64_t>> branch_hit_counts = {};
 
   void count_branch(std::string_view name) {

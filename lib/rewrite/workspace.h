@@ -63,8 +63,8 @@ struct NodeNotes {
 //   mark == run     the current run has begun the node's visit, but the result is not known yet
 //   other           the slot was written by an earlier rewrite and is ignored
 //
-// Each rewrite takes a new epoch number. Runs with the same rules may share an epoch, and so their results, but each
-// run has its own run number.
+// Each run has a new run number. Runs with the same rules may share an epoch number, and so their results; otherwise,
+// each rewrite takes a new epoch number.
 struct Results {
   uint32_t epoch_number = 0;
   uint32_t last_epoch_number = 0;  // the last number used for an epoch or a run
