@@ -193,7 +193,7 @@ std::span<const UOp> view(const RangeList* list) { return {reinterpret_cast<cons
 
 bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
-// Returns the same as range_start (ops.h), for graphs of releases other than 0.12.0.
+// The counterpart of range_start (ops.h) for graphs of releases other than 0.12.0.
 int foreign_range_start(Op op) {
   switch (op) {
     case Op::LINEAR: return 0;

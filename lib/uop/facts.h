@@ -18,7 +18,7 @@ Shape shape_of(UOp u);  // throws Failure if the node has no shape
 // `u` has no shape.
 Int size_of(UOp u);
 
-// Returns the device of `u`: a Str; a Tuple of Strs for several devices; or None.
+// Returns the device of `u`: a Str; a Tuple of Strs for several devices; or None. Throws Failure for a malformed node.
 Arg device_of(UOp u);
 Arg device_or_throw(UOp u);  // throws Failure if the device is None (UOp.device)
 

@@ -17,7 +17,7 @@
 namespace tgc {
 
 // The storage of a UOpSet: one stamp per node id. A node is in the set if its stamp equals `current_stamp`, so a new
-// epoch empties the array. The graph keeps unused arrays in a pool.
+// `current_stamp` empties the set. The graph keeps unused arrays in a pool.
 struct StampArray {
   std::vector<uint32_t> stamps;
   uint32_t current_stamp = 0;
