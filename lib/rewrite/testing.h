@@ -4,7 +4,7 @@
 //   UOp x = t.var("x", 0, 10);
 //   t.check_rule("add-zero", x + 0, x);                 // rule "add-zero" rewrites x + 0 to x
 //   t.check_declines("mul-bool", x * x);                // rule "mul-bool" does not match x * x, or declines it
-//   t.check_noted_rule("realize", copy, ctx);                // the rule matches `copy` and declines; then inspect ctx
+//   t.check_noted_rule("realize", copy, ctx);           // the rule matches `copy` and declines; then inspect ctx
 //   t.check_branch("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x to a node that simplifies like y
 //   t.check_all_rules_fired();                          // at the end: every rule and every branch had a check
 //

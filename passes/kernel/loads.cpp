@@ -95,7 +95,7 @@ UOp channel_load(UOp ls, UOp idx) {
   UOp pixel = pixel_access(ls, idx, ls.dtype().vec(4)), channel = idx.src(1).get_idx() % Const(4);
   int64_t first = 0, last = 3;
   UOp value = ls.const_like(std::numeric_limits<double>::quiet_NaN());
-  if (!py_less(channel.vmin(), 0)) {  // x % 4 is never negative, so one element is the default
+  if (!py_less(channel.vmin(), 0)) {  // x % 4 is never negative here, so its first value needs no test
     first = channel.vmin().to_int().small_value();
     last = channel.vmax().to_int().small_value();
     value = pixel.gep(first++);
