@@ -14,7 +14,7 @@ struct Parameter {
   UOp node;
   std::string_view name;
   DType dtype;
-  bool is_written;  // true if the kernel stores to the parameter; false for all parameters if the kernel has no images
+  bool is_written;  // true if the address of a store depends on the parameter; always false in a kernel without images
 };
 
 struct TypeName {
