@@ -25,7 +25,7 @@ struct FloatLayout {
   int64_t exponent_bias, exponent_mask;
   DType int_dtype, uint_dtype;
 };
-FloatLayout layout_of(DType d);  // throws Failure unless float16, float32 or float64
+FloatLayout layout_of(DType d);  // throws Failure unless the scalar of `d` is float16, float32 or float64
 
 UOp shl_by(UOp x, int bits);  // x * 2**bits
 UOp shr_by(UOp x, int bits);  // x / 2**bits
