@@ -28,7 +28,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr OpSet kArithmetic = (ops::ALU - OpSet{Op::THREEFRY}) | OpSet{Op::CONST, Op::CAST, Op::BITCAST};
 
-// Hashes the names of ops and dtypes, so that the hash is the same in each build.
+// Hashes ops and dtypes by their names, so that the hash is the same in each build.
 std::string key_of(UOp function, UOp expansion) {
   std::string text;
   for (UOp root : {function, expansion}) {
@@ -87,7 +87,7 @@ class NativeKernel {
     const Target target = std::move(parse_target("CPU:LLVM", sink.graph().settings()).value_or_throw());
     const std::vector<UOp> list = toposort(with_plain_ops(sink));
     CompileJob job{.language = Language::LlvmIr, .source = render_source(target, list).value_or_throw()};
-    // tinygrad's IR lets LLVM compute with other roundings, compares NaNs in another way, and has undefined overflows
+    // the rendered code lets LLVM compute with other roundings, compares NaNs otherwise, and has undefined overflows
     constexpr std::pair<std::string_view, std::string_view> kExact[] = {
         {" nsz arcp contract afn", ""}, {"fcmp ult", "fcmp olt"}, {"add nsw", "add"}};
     for (auto [from, to] : kExact)

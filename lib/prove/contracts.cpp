@@ -189,7 +189,7 @@ UOp remove_ends(UOp u) {
   return u;
 }
 
-// Returns each RANGE once. The source of a merged loop is an expression of several RANGEs.
+// Returns each RANGE of the REDUCE once. A merged loop is an expression of several RANGEs.
 static std::vector<UOp> loops_of(UOp reduce) {
   std::vector<UOp> out;
   for (UOp s : reduce.src().subspan(1))
@@ -213,7 +213,7 @@ std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) 
 bool have_same_loop_order(UOp reduce, UOp other) { return loops_of(reduce) == loops_of(other); }
 
 bool ends_same_loops(UOp before, UOp after) {
-  // loops with the same numbers and sizes are the same, even if their indices have other dtypes
+  // loops with the same args and sizes are the same, even if their indices have other dtypes
   auto loops = [](UOp u) {
     std::set<std::string> out;
     for (; u.is(Op::END); u = u.src(0))

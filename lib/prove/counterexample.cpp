@@ -156,7 +156,7 @@ void add_near_constants(std::vector<Point>& points, std::span<const Input> input
   }
 }
 
-// Adds points in which one float is special, and all other values are those of an earlier point.
+// Adds points in which one float has any exponent or is an edge case, and all others are values of an earlier point.
 void add_all_exponents(std::vector<Point>& points, std::span<const Input> inputs) {
   if (points.empty()) return;
   const size_t earlier = points.size();

@@ -1,5 +1,5 @@
-// Functions that search for a point (a value for each leaf) at which REF computes different values for the sides of a
-// rewrite.
+// Functions that evaluate the sides of a rewrite in REF at many points (a value for each leaf), to find where they
+// differ and how much.
 #pragma once
 #include <map>
 #include <optional>
@@ -20,11 +20,11 @@ struct Counterexample {
 };
 
 // Returns the first counterexample of kind Value. Skips points at which `before` is undefined. `rlimit` limits Z3's
-// work, in Z3's unit; 0: without Z3.
+// work, in Z3's unit; 0: fewer points, without Z3.
 std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, const ComparedValues& values,
                                                   uint64_t rlimit = 300'000);
 
-// As above, for any pair of values of the two sides; sides such as stores have none.
+// As above, for any pair of values of the two sides. Returns nullopt if the sides are no values, such as stores.
 std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides,
                                                   uint64_t rlimit = 300'000);
 
@@ -35,7 +35,7 @@ std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator
 
 // Searches for a point at which a mutant of a rule is wrong and the rule is not: only the sides of the mutant
 // (`values`) differ, or their error is far larger than that of the rule's sides (`right`). If `right` is null, each
-// difference of numbers counts. Returns nullopt if no point is found.
+// difference counts. Returns nullopt if no point is found.
 std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
                                                 const ComparedValues* right);
 

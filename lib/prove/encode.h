@@ -1,5 +1,4 @@
-// Encoder encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text. lib/prove/README.md defines what
-// each op means.
+// Encoder encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text; Intervals bounds their integers.
 #pragma once
 #include <map>
 #include <optional>
@@ -37,7 +36,7 @@ struct Senses {
   int index_width_bits = 64;  // for Bits: the number of bits of an index
 };
 
-// The smallest and the largest value of an integer, where ops wrap around as in REF (UOp::bounds() ignores wrapping).
+// Bounds of an integer (null: unknown), where ops wrap around as in REF; UOp::bounds() ignores wrapping.
 struct Interval {
   std::optional<Int> lower_bound, upper_bound;
 };
@@ -81,7 +80,7 @@ struct SmtVariable {
   std::string name;
   UOp node;
   int64_t element = 0;
-  std::string offset_term;  // for a load: the term of its offset; else ""
+  std::string offset_term;  // for an element of a memory: the term of its offset; else ""
 };
 
 class Encoder {
@@ -93,7 +92,7 @@ class Encoder {
   // Encodes `u` as the value of `other`.
   void set_alias(UOp u, UOp other) { node_aliases_[u.id()] = other; }
 
-  const SmtValue& value(UOp u, int lane);  // returns the encoded value of one lane; throws Unencodable
+  const SmtValue& value(UOp u, int lane);  // returns the encoded value of one lane; throws UnencodableExpr
   std::string equality_formula(const SmtValue& a, DType da, const SmtValue& b, DType db) const;
   std::string take_text() { return std::exchange(smt_text_, {}); }  // returns the declarations and definitions so far
   const std::vector<SmtVariable>& variables() const { return variables_; }

@@ -81,7 +81,7 @@ SmtValue Encoder::float_op_value(UOp u, int lane) {
   return out;
 }
 
-// Throws Unencodable if the estimated effort of all IEEE ops is too large for Z3.
+// Throws UnencodableExpr if the estimated effort of all IEEE ops is too large for Z3.
 void Encoder::add_ieee_cost(Op op, DType d, const std::vector<std::string>& x) {
   constexpr double kMost = 8;
   const double by_width = d.bitsize() == 64 ? 1 : d.bitsize() == 32 ? 0.5 : 0.125;
@@ -187,7 +187,7 @@ bool holds_all(DType to, DType from) {
 }
 }  // namespace
 
-// Encodes a cast of a value that was cast to a wider float before as one cast of the narrow value.
+// Encodes two casts, the first to a float dtype that holds all values of the source, as one cast.
 SmtValue Encoder::exact_cast_value(UOp u, int lane) {
   UOp whole = u.src(0).src(0);
   DType to = u.dtype().scalar(), from = whole.dtype().scalar();
@@ -259,7 +259,7 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
   if (is_ieee() && is_bits)
     term = "((_ " + std::string(is_signed(from) ? "to_fp " : "to_fp_unsigned ") + ieee_widths(first) + ") RNE " +
            a.term + ")";
-  else {  // an unknown function of the number, whatever the dtype of the integer
+  else {  // an unknown function; with IntSense::Numbers, the same for all integer dtypes
     const std::string name = "CAST_" + name_of_scalar(first) + "_" + (is_bits ? name_of_scalar(from) : "integer");
     term = call(function(name, smt_sort(from), smt_sort(first)), a.term);
   }
@@ -294,7 +294,7 @@ SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) 
                                         ") (<= " + out.term + " " + int_literal(dtypes::max(to).to_int(), to) + "))");
     return out;
   }
-  // a float outside of the integer's range is undefined
+  // the cast of a float outside of the integer's range is undefined
   const std::string dtypes_of = name_of_scalar(to) + "_" + name_of_scalar(from);
   SmtValue out = made(call(function("CAST_" + dtypes_of, smt_sort(from), smt_sort(to)), a.term));
   assert_interval(out.term, out.interval, to);

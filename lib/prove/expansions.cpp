@@ -56,7 +56,7 @@ class Unexpander {
   std::span<const Application> list() const { return history_.applications(); }
   static bool is_same(UOp a, UOp b) { return a && b && graph_difference(a, b, 1).empty(); }
 
-  // Does nothing if the function is not replaced by an approximation with an error of at most kMaxUlp.
+  // Adds an approximation with an error of at most kMaxUlp to `to`. Sets `open_` if the error is unknown or larger.
   void add_expansion(size_t number, UOp expansion, UnexpandedStage& to) {
     const UOp function = list()[number].before;
     if (!expansion || function.num_src() != 1) return;
@@ -73,7 +73,7 @@ class Unexpander {
       if (!error->second) open_[number] = error->second.diag().message;
       else if (error->second->max_ulp > kMaxUlp) open_[number] = "the approximation has too large an error";
       if (!error->second || error->second->max_ulp > kMaxUlp) return;
-      out.approximation_error = *error->second, out.approximation = std::move(*a);  // the same for each lane `i`
+      out.approximation_error = *error->second, out.approximation = std::move(*a);  // those of the last lane
     }
     if (functions_.emplace(expansion, function).second) to.expansions.push_back(std::move(out));
   }

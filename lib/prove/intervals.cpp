@@ -1,4 +1,4 @@
-// In contrast to UOp::bounds(), the intervals of integers are right if ops wrap around, as they do in REF.
+// Functions of Intervals, and name_of(FloatSense).
 #include <algorithm>
 #include <cmath>
 

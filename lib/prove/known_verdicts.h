@@ -1,4 +1,4 @@
-// Stores the verdicts of proven and sampled rewrites in the compile cache, for the same build of tgc.
+// Stores the verdicts of proven and sampled rewrites in the compile cache, for the same build of tgc; hashes nodes.
 #pragma once
 #include <mutex>
 #include <optional>

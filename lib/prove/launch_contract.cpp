@@ -92,7 +92,7 @@ bool is_shared_by_group(UOp before, UOp after) {
   for (UOp u : toposort(at))
     if (u.is(Op::RANGE)) loops.insert(u);
   if (loops != ended) return false;
-  // the value must not depend on other loops
+  // the value must not depend on other loops, except those of the grid
   auto ranges = value.ranges();
   return std::ranges::all_of(ranges, [&](UOp r) { return loops.contains(r) || is_of_grid(r); });
 }

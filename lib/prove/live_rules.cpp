@@ -113,7 +113,7 @@ class LiveRulesProver {
       }
     }
     if (number < instances.size()) rule.num_untried = instances.size() - number;
-    // include instances that are only proven for finite numbers: a float may be finite on one side only
+    // include instances that are proven in a weak sense: a float may be finite on one side only
     undecided.insert(undecided.end(), weak.begin(), weak.end());
     if (rule.num_instances == 0 || is_refuted_by_specials(rule, undecided)) return;
     rule.verdict = open                      ? "unknown"
@@ -349,11 +349,11 @@ class LiveRulesProver {
   }
 
   // Refutes sides that are equal in REF if `after` is undefined at a point at which `before` is defined. Prefers points
-  // at which `before` is not 0: devices often compute 0 where C leaves a result undefined. Skips sides that cast floats
-  // to integers.
+  // at which `before` is not 0: devices often compute 0 where C leaves a result undefined. Skips pairs whose `after`
+  // casts floats to integers.
   void find_undefined(const SidePairs& pairs, RewriteProof& proof) {
     for (bool of_any_value : {false, true}) {
-      SidePairs changed;  // `after` becomes a value that differs from `before` where only the old `after` is undefined
+      SidePairs changed;  // where only `after` is undefined, it becomes 0 or, with of_any_value, not `before`
       for (const Sides& s : pairs) {
         const UOp is_right = defined_condition(s.after);
         if (is_right.is_const() || has_node_where(s.after, is_cast_of_float)) continue;

@@ -50,7 +50,7 @@ struct LiveRuleProof {
   std::string before = {}, after = {}, reason = {};
   std::map<std::string, std::string> counterexample = {};
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // the sides' nodes, with values at the counterexample
-  // Values, such as a NaN, for which the sides of an instance differ that is proven in a weak sense.
+  // Values, such as a NaN, for which the sides of an instance differ, although this does not refute the rule.
   std::map<std::string, std::string> special_counterexample = {};
   // Like special_counterexample, but only the sign of a zero differs.
   std::map<std::string, std::string> zero_sign_inputs = {};

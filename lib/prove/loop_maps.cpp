@@ -32,7 +32,7 @@ class LoopEvaluator {
     values_.resize(steps_.size());
     for (UOp root : roots) roots_.push_back(places.at(root));
   }
-  // Returns the number of combinations of the loops' values; nullopt if it is not known or more than kMostIterations.
+  // Returns the number of combinations of the loops' values; nullopt if it is 0, unknown or more than kMostIterations.
   std::optional<int64_t> num_iterations() const {
     int64_t all = 1;
     for (int64_t size : sizes_)

@@ -36,7 +36,7 @@ UOp memory_of(UOp u) {
   return is_element ? index.src(0) : UOp();
 }
 
-// Computes the values of nodes for a counterexample. Bools are 0 and 1, as in REF's reports.
+// Computes the values of nodes for a counterexample.
 class Values {
  public:
   explicit Values(const std::map<std::string, std::string>& point) : point_(point) {}
@@ -128,7 +128,7 @@ std::vector<std::string> node_values(UOp side, const std::map<std::string, std::
         if (!add(s)) return false;
         operands += (operands.empty() ? " " : ", ") + names[s];
       }
-    const auto v = values.of(u);  // nullopt for a node that is not evaluated, because a WHERE does not choose it
+    const auto v = values.of(u);  // nullopt for a node without a known value, which a WHERE does not choose
     const std::string name = names[u] = "%" + std::to_string(out.size());
     out.push_back(name + " = " + std::string(tgc::name_of(u.op())) + " " + std::string(u.dtype().repr()) + operands +
                   (v ? " = " + text_of(*v) : ""));
@@ -154,7 +154,7 @@ bool is_decision(UOp u) {
   return u.is(Op::CAST) && !can_lossless_cast(u.src(0).dtype().base().scalar(), u.dtype().base().scalar());
 }
 
-// Returns true for an op that makes an infinity of a zero operand, whose sign may be that of the zero.
+// Returns true for an op that may make an infinity of a zero operand, with the sign of the zero.
 bool is_inverse(UOp u) { return u.in({Op::RECIPROCAL, Op::FDIV, Op::POW}) && is_float_value(u); }
 
 using Users = std::unordered_map<UOp, std::vector<UOp>>;

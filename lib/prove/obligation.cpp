@@ -52,8 +52,8 @@ void ProofCache::write_answers() {
   CompileCache::shared_cache().store_entry(key_of_answers(), bytes);
 }
 
-// The nodes at which the encoding of both sides stops: they become unknown values. The near frontier consists of nodes
-// that both sides contain; the far frontier is below them.
+// The nodes at which the encoding of both sides stops: they become unknown values. The near frontier stops at each node
+// that both sides contain; the far frontier expands the first of these.
 struct Prover::Frontier {
   std::vector<UOp> cuts;
   std::vector<std::pair<UOp, UOp>> aliases;  // pairs of a reduction of `after` and an equal one of `before`

@@ -17,12 +17,12 @@ namespace tgc {
 
 enum class SmtAnswer : uint8_t { Unsat, Sat, Unknown };
 
-// The answers to questions, by their text. Several threads may use one cache.
+// Z3's answers, by the texts of the questions, and known verdicts. Several threads may use one cache.
 class ProofCache {
  public:
   std::optional<SmtAnswer> find_answer(const std::string& text);
   void add_answer(const std::string& text, SmtAnswer answer);
-  // Makes the cache use the compile cache.
+  // Makes the cache read earlier answers and verdicts from the compile cache.
   void keep_verdicts() { keeps_verdicts_ = true; }
   void write_answers();
   KnownVerdicts* verdicts() { return keeps_verdicts_ ? &known_verdicts_ : nullptr; }  // null before keep_verdicts()
@@ -41,11 +41,11 @@ class ProofCache {
 
 struct Obligation {
   std::string text = {};         // in SMT-LIB; if it is unsatisfiable, the sides are equal
-  std::string assumptions = {};  // for FloatSense::Finite: its assumptions alone, which must be satisfiable
+  std::string assumptions = {};  // for FloatSense::Finite: the text without the goal, which must be satisfiable
   bool is_trivial = false;       // both sides have the same text, so they are equal
 };
 
-// Returns the obligation for one lane of `v`, with floats in the sense `floats`. Throws Unencodable.
+// Returns the obligation for one lane of `v`, with floats in the sense `floats`. Throws UnencodableExpr.
 Obligation obligation_of_lane(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats);
 
 struct ProofOutcome {

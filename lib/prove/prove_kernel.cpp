@@ -201,7 +201,7 @@ class KernelProver {
   }
 
   // Adds a finding if a stage changes the parallel axes and several threads may store to the same element of its
-  // result.
+  // result, unless as many threads could do so before the stage.
   void check_races(size_t number) {
     const HistoryStage& stage = stages()[number];
     const UOp input = history_.imported_graph(stage.input), result = history_.imported_graph(stage.result);

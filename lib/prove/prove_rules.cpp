@@ -61,7 +61,7 @@ Sides restricted(UOp before, UOp after, UOp when) {
   return {when.where(before, zero), when.where(after, zero)};
 }
 
-// If the sides have different dtypes, casts both to a dtype that can represent both, to compare their numbers.
+// Casts scalar sides of different dtypes to float64 or, if none is a float, to an index, to compare their numbers.
 Sides with_one_dtype(const Sides& s) {
   const DType a = s.before.dtype(), b = s.after.dtype();
   if (a == b || a.count() > 1 || b.count() > 1 || !a.is_value() || !b.is_value()) return s;
@@ -93,7 +93,7 @@ class RuleProver {
         !specs.empty() && std::ranges::all_of(specs, [&](const Rule* s) { return prove_all(*s, {}); });
     const std::string open = out_.reason;
     // Run the C++ code on instances. If the rule is proven, and its data describe the code, the sides of an instance
-    // can only differ because bounds (vmin, vmax) are wrong.
+    // can only differ because bounds (vmin, vmax) are wrong, or the assumption limit_ does not hold.
     const bool is_covered = run_instances(specs, is_general);
     if (out_.kind == Kind::Refuted) {
       if (is_covered) find_condition(specs, is_general);

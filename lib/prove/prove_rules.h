@@ -14,8 +14,8 @@ struct RuleProof {
     Proven,       // for all dtypes and constants that the pattern admits, and all values of leaves
     Conditional,  // proven where `condition` holds; elsewhere, REF computes different values for an instance
     Refuted,      // REF computes different values for an instance
-    Instances,    // every instance that was made is proven for all values of its leaves
-    Structural,   // no value rule (is_value_rule), so only `tgc prove INPUT` can decide its rewrites
+    Instances,    // every instance that was tried is proven for all values of its leaves
+    Structural,   // no rule of scalar values (is_value_rule), so only `tgc prove INPUT` can decide its rewrites
     Unknown,      // an instance is not proven, or no instance could be made
   };
   const Rule* rule = nullptr;

@@ -87,7 +87,7 @@ UOp RandomInstances::make_expression(DType d, int depth) {
 void refute_rule(const Rule& rule, size_t count, RuleProof& out) {
   RandomInstances instances(rule, rule.line);
   const Matcher matcher({&rule});
-  constexpr size_t kTries = 60;  // most tries for each instance, because guards may accept only few nodes
+  constexpr size_t kTries = 60;  // most tries per instance on average, because guards may accept only few nodes
   constexpr size_t kMostNodes = 20'000;
   size_t nodes = 0;
   for (size_t tries = 0, made = 0; tries < kTries * count && made < count && nodes < kMostNodes; tries++) {

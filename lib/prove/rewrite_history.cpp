@@ -262,7 +262,7 @@ class RecordedHistory : public RewriteHistory {
     return replay_rewrites(stage.input, first, plan.order, retyped);
   }
 
-  // Adds each recorded match of a stage to applications_, with depths that begin at 0 in the stage.
+  // Adds the recorded matches of a stage to applications_, with depths relative to the stage.
   void add_matches(const Row& row) {
     if (row.rewrites.empty()) return;
     const size_t stage = stages_.size() - 1;

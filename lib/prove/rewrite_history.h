@@ -44,7 +44,7 @@ class RewriteHistory {
   // Returns the pairs of nodes of tgc's IR that must be equal if the sides are.
   virtual Result<SidePairs> import_sides(const Sides& sides) = 0;
   virtual Graph& graph() = 0;
-  // Returns the two sides of each rewrite. Adds to `wrong` the indices of rewrites whose sides differ for certain.
+  // Returns the two sides of each rewrite. May add to `wrong` indices of rewrites whose sides differ for certain.
   virtual std::vector<Sides> all_sides(std::vector<size_t>& wrong) = 0;
   // Repeats the first `count` rewrites of depth 0 of a stage, and returns the graph; the empty UOp if this is not
   // possible.

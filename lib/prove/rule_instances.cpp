@@ -241,7 +241,7 @@ UOp RuleInstances::make_elementwise(const PatNode* n, Op op, std::optional<DType
     if (compares) of_sources = s.dtype();
     src[i] = s;
   }
-  if (casts && src[0].dtype() == d && !(n->ops.contains(Op::BITCAST))) return {};  // UOp::cast makes no cast to `d`
+  if (casts && src[0].dtype() == d && !(n->ops.contains(Op::BITCAST))) return {};
   if (casts && d.is(Scalar::Index) && !dtypes::is_int(src[0].dtype())) return {};
   if (op == Op::BITCAST && (src[0].dtype().itemsize() != d.itemsize() || d.is(Scalar::Index))) return {};
   if (compares && !has_op(op, src[0].dtype())) return {};

@@ -16,7 +16,7 @@ bool is_index_over_64_bits(UOp u);
 bool is_invalid_constant(UOp u);
 
 // Returns sides whose values are 0 where those of `pairs` are numbers, and Invalid where they are Invalid. Leaves out
-// sides without values, indices, and pairs whose left side contains no Invalid.
+// sides without values or of different dtypes, indices, and pairs whose left side contains no Invalid.
 SidePairs invalid_sides(const SidePairs& pairs);
 
 }  // namespace tgc

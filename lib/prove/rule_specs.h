@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// Returns the specifications of a rule, one for each number of operands; an empty list if it has none.
+// Returns the specifications of a rule, one for each set of ops at the root; an empty list if it has none.
 std::vector<const Rule*> specifications_of(const Rule& rule);
 
 }  // namespace tgc

@@ -86,14 +86,14 @@ class SideEvaluator {
   bool can_run_ = true;
 };
 
-// The contract (contracts.h) of sums that select one term, such as the index of a gather; the stage "load collapse"
-// removes their loops. If at most one term of the sum `before` is not 0, as in the sum over r < n of (r == i ? f(r) :
-// 0), returns the value without the loop: 0 <= i < n ? f(i) : 0. Else the returned `value` is null.
+// The only term of a sum that is not 0, as in a gather: the contract (contracts.h) of the stage "load collapse".
 struct SelectedTerm {
   UOp value;
   // The terms are products (r == i) * f(r): `value` is equal to the sum only if f(r) is finite for each r.
   bool needs_numbers = false;
 };
+// If at most one term of the sum `before` is not 0, as in the sum over r < n of (r == i ? f(r) : 0), returns the value
+// without the loop: 0 <= i < n ? f(i) : 0. Else the returned `value` is null.
 SelectedTerm selected_term(UOp before);
 
 }  // namespace tgc

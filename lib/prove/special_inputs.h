@@ -27,7 +27,7 @@ class SpecialInputs {
   }
 
   // Replaces elements by usual numbers as long as `differs` returns true. Returns the values of the variables and, for
-  // each array, the remaining elements by name ("data1[3]") if they are few; else their number.
+  // each array, the remaining elements by name ("data1[3]") if they are few; else a summary.
   std::map<std::string, std::string> narrowed_point(const StageTrial& trial,
                                                     const std::function<bool(const StageTrial&)>& differs) const;
 

@@ -224,7 +224,7 @@ class StageCheck {
     bug.counterexample["stored"] = difference + after;
   }
 
-  // `known` are rewrites of wrong stages with sides that differ. If there are several, removes those for which the
+  // `known` are rewrites of wrong stages with sides that differ. If there are 2 to kMost, removes those for which the
   // graphs before and after the rewrite store the same elements, unless these are all.
   void drop_innocent(std::vector<RewriteProof*>& known) {
     constexpr size_t kMost = 8;
@@ -241,8 +241,8 @@ class StageCheck {
     r.kind = Kind::Refuted, r.counterexample["stored"] = difference;
   }
 
-  // Refutes the open rewrites of wrong stages for which difference_at() returns a difference. Those for which it
-  // returns "" become sampled. Returns true if a rewrite is refuted.
+  // Refutes those of the first kMost open rewrites of wrong stages for which difference_at() returns a difference.
+  // Those for which it returns "" become sampled. Returns true if a rewrite is refuted.
   bool refute_culprits(std::span<RewriteProof* const> open) {
     constexpr size_t kMost = 32;
     bool is_found = false;

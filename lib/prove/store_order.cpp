@@ -130,7 +130,7 @@ int64_t loop_size(UOp loop) {
   return most && least && *least == 0 ? *most + 1 : -1;
 }
 
-// The index of a store as a sum of loops times factors, plus a constant.
+// The index of a store as a sum of loops times factors, without its constant.
 struct Linear {
   std::map<uint32_t, std::pair<UOp, int64_t>> terms = {};
   bool is_linear = true;
