@@ -77,7 +77,7 @@ constexpr Strategy* kStrategies[] = {
     give_up,
 };
 
-// With --repro, also writes the kernel's repro bundle.
+// With --repro, also writes the repro bundle of a kernel that fails.
 void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& report) {
   Executor executor(repro, report.counts);
   std::optional<Verdict> verdict;

@@ -50,16 +50,16 @@ struct BisectPlan {
   double limit_seconds = 0;  // time limit of a bisection, after which the verdict is `unresolved`; 0: no limit
 };
 
-// Finds why a kernel fails. Runs the kernel as run_kernel() does and, if it fails, looks for the culprit; if it passes,
-// compares its stages with those in its golden record, if possible. With `plan.golden_input` or
-// `plan.tinygrad_command`, only compares tgc's stages with tinygrad's. Errors are in BisectReport::error.
+// Finds why a kernel fails. For a recording of another release, compares its stages with its AST. Else runs the kernel
+// and, if it fails, looks for the culprit; if it passes, compares its stages with its golden record, if possible. With
+// `plan.golden_input` or `plan.tinygrad_command`, only compares stages with tinygrad's. Errors: BisectReport::error.
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan = {});
 
 // Bisects a model (an ONNX file): finds the first kernel whose results differ from those of its AST in REF, and bisects
 // it. If each kernel is right, bisects the schedule.
 BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options,
                           const BisectPlan& plan = {});
-// Does the same for a tensor graph.
+// Does the same for a tensor graph. For one of another tinygrad release, bisects the recorded schedule.
 BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options,
                                  const BisectPlan& plan = {});
 

@@ -32,7 +32,7 @@ struct WatchedRun {
 
 class Executor {
  public:
-  // `repro` and `counts` must outlive the executor. Every run is counted in `counts`.
+  // `repro` and `counts` must outlive the executor. Runs are counted in `counts`.
   Executor(const FailureRepro& repro, BisectCounts& counts)
       : repro_(repro), bisect_counts_(counts), settings_(repro.input_graph.graph->settings()) {}
 
@@ -77,8 +77,8 @@ class Executor {
   Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
   // Returns true if the list stores the same values on the device and in REF, within the tolerance for two devices.
   bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Returns false if the unchanged linear list is known to store other values in REF than on the device: then runs of
-  // other graphs in REF prove nothing about the device.
+  // Returns false if the unchanged linear list is known to store other values in REF than on the device, or to die only
+  // on the device: then runs of other graphs in REF prove nothing about the device.
   bool does_ref_agree();
   ToleranceOptions tolerance(const Array& expected) const {
     return CompareOptions().tolerance_for(repro_.input_graph.root, expected);

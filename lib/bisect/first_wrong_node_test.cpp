@@ -1,4 +1,4 @@
-// A fault in the renderer makes nodes wrong; bisect must name them and the source lines that the fault changes.
+// Tests that bisect finds nodes that a fault in the renderer makes wrong, and the source lines that the fault changes.
 #include <doctest/doctest.h>
 
 #include <algorithm>

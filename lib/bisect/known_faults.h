@@ -1,4 +1,4 @@
-// The known faults of tinygrad's rules: the tables testdata/known_unsound*.md, which are built in. An entry has a line
+// The known faults of tinygrad's rules: the tables testdata/known_unsound*.md, built into tgc. An entry may have a line
 //   Rule: `BEFORE -> AFTER` in `FILE`
 // An entry explains the rewrites by rules of FILE whose sides match the patterns BEFORE and AFTER; line numbers do not
 // matter, because they differ between releases. A pattern is OP:DTYPE(SOURCES), a number, or a variable of lowercase

@@ -393,7 +393,7 @@ class RecordedBisection {
   }
   bool is_substitution(const Rewrite& m) const { return m.source_place.starts_with("uop/ops.py:"); }
 
-  // Returns a rewrite whose sides differ: one without which the graph is right, else a clear one of the only rule.
+  // Returns a rewrite whose sides differ: one without which the graph is right or, if all are of one rule, a clear one.
   const Rewrite* by_sides(const Trial& t, const Row& row) {
     std::vector<const Rewrite*> suspects;
     for (const Rewrite& m : row.rewrites)

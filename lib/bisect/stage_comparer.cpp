@@ -168,8 +168,8 @@ VariableValues at_end(const Executable& kernel, VariableValues given, bool at_ma
   return given;
 }
 
-// Returns true if the arrays are equal to the last bit. All NaNs are equal, and 0 equals a denormal number that the AST
-// stores.
+// Returns true if the arrays are equal to the last bit. All NaNs are equal, 0 equals -0, and both equal a denormal
+// number that the AST stores.
 bool are_identical(const Array& actual, const Array& expected) {
   if (actual.nbytes() != expected.nbytes()) return false;
   if (std::equal(actual.data(), actual.data() + actual.nbytes(), expected.data())) return true;

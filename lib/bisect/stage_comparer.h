@@ -56,7 +56,7 @@ class StageComparer {
   // From now on, compares the results of trial `t` with those of the recorded graph `original` instead of the AST's, if
   // REF can run it.
   void set_expected_graph(RecordedTrial& t, UOp original);
-  // Returns true if REF needs so long for the AST that only the last stage should be compared.
+  // Returns true if REF needs so long for the AST that no other stage should be compared if the last one is right.
   bool is_large() const { return is_large_; }
   // From now on, results must be equal to the last bit, and not only up to rounding.
   void require_exact_results();

@@ -27,8 +27,8 @@ std::optional<Verdict> find_double_end(const FailureRepro& repro, Executor& exec
 // Finds why the rewriting of a stage does not end: a wrong rewrite, a cycle of rules, or only a deep graph. In
 // endless.cpp.
 std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor& executor);
-// Returns the last cycle of a log: the applications since the last rewritten node was rewritten before. If no short
-// cycle is found, returns the end of the log.
+// Returns the last cycle of a log: the applications since the last rewritten node was rewritten before, or else those
+// whose rules repeat. If no short cycle is found, returns the end of the log.
 std::span<const Application> last_cycle(std::span<const Application> all);
 
 // Finds the wrong shortcut (lib/rewrite/shortcut.h) if only unobserved or only observed rewriting makes the kernel

@@ -35,7 +35,7 @@ struct Verdict {
   std::string node_tree = {};                 // the rewritten node as a tree, deeper than `before`
   // for Endless: one round of the cycle of rules; for Refused: the rules that undo each other
   std::vector<CycleStep> rule_cycle = {};
-  // A point where the sides differ: values of ranges and variables, and of both sides ("before", "after").
+  // A point where the sides differ: values of leaves, such as ranges, and of both sides ("before", "after").
   std::map<std::string, std::string> witness = {};
   // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of tinygrad.
   std::string pass_name = {}, function = {};
