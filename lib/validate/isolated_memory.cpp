@@ -55,7 +55,7 @@ IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
     stack.pop_back();
     if (!visited.insert(s.id()).second) continue;
     if (s.is(Op::RANGE)) {
-      constexpr uint32_t kLoop = 1u << 31;  // marks the id of a loop's leaf, used instead of the loop's node id
+      constexpr uint32_t kLoop = 1u << 31;  // marks a loop's leaf set, used instead of the loop's node id
       const IsolatedExpr* loop = known_expr(s, bound);
       key.push_back(loop && loop->leaf_set ? kLoop | loop->leaf_set : s.id());
     } else if (s.in({Op::STORE, Op::END, Op::BARRIER, Op::IF})) {

@@ -55,7 +55,7 @@ std::string text_of(const ChosenVariables& chosen);
 // result depends only on the graph, so that all devices have the same inputs.
 std::vector<UOp> arrays_without_negatives(UOp root);
 // Returns the distribution of the random inputs for the kernel `root` at any stage: Floats::Unit for the arrays in
-// arrays_without_negatives(), and Floats::Normal for other arrays.
+// arrays_without_negatives() or, if one of them is no kernel argument, for all arrays; else Floats::Normal.
 InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 // Returns a note for reports on the distribution of the random floats and its reason; "" if all are Floats::Normal.
 std::string note_on_floats(const InputDistribution& draw);

@@ -55,7 +55,7 @@ class KernelTrial {
   Result<Arrays> inputs_of(InputSet set) const;
 
   Result<Execution> run_reference() const;
-  // Calls ReferenceRunner::compare_arrays() for `actual`, the arrays that a candidate stored, and the expected arrays.
+  // Calls ReferenceRunner::compare_arrays() for the arrays that a candidate stored. Never rechecks a linear list.
   Result<std::vector<Comparison>> compare_arrays(const Arrays& actual, const Arrays& expected,
                                                  const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                                  Arrays* settled = nullptr) const;

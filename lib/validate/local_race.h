@@ -15,8 +15,8 @@ struct LocalRace {
   std::string text() const;
 };
 
-// Returns two accesses to one element by two threads with no BARRIER in between: a load after a store, or a store after
-// a load in an earlier iteration; nullopt if none are found.
+// Returns two accesses to one element of shared memory by two threads with no BARRIER in between: a load after a store,
+// or a store after a load in an earlier iteration; nullopt if none are found.
 std::optional<LocalRace> find_local_race(std::span<const UOp> list);
 
 }  // namespace tgc

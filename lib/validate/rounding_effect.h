@@ -18,9 +18,9 @@ class RoundingEffect {
       : reference_runner_(ref), ast_(ast), expected_arrays_(expected) {}
 
   // Returns true if rounding explains every difference between `settled` and the expected arrays: each is at most a
-  // fixed multiple of the effect of rounding in the AST or, if `root` is not empty, in the AST and in `root` together;
-  // for fp8, plus two units in the last place. `root` is the graph that stored the arrays `actual`. `settled` is
-  // `actual` with the expected values for elements that rounding decides (ReferenceRunner::compare_arrays).
+  // fixed multiple of the effect of rounding in the AST or, if `root` is not empty, in the AST and in `root` together
+  // (for fp8, plus two units in the last place), or both values may overflow. `root` is the graph that stored `actual`.
+  // `settled` is `actual` with the expected values for elements that rounding decides (ReferenceRunner).
   bool explains_differences(const Arrays& actual, const Arrays& settled, UOp root = {});
 
   // After a call of explains_differences() that returned false: sets the elements of `settled` that rounding does

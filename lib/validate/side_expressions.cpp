@@ -171,8 +171,8 @@ bool SideIsolator::has_added_variable(uint32_t after, uint32_t before) const {
   });
 }
 
-// Adds the elements that `u`, a store, a group of stores or an empty NOOP, writes. Returns false if `u` is something
-// else, or if REF cannot evaluate it.
+// Adds the elements that `u` writes: a store, a group of stores, an empty NOOP, or a GEP or empty UNROLL of these.
+// Returns false if `u` is something else, or if REF cannot evaluate it.
 bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
   if (u.is(Op::GROUP)) return u.num_src() && std::ranges::all_of(u.src(), [&](UOp s) { return add_effects(to, s); });
   bool passes_on = u.is(Op::GEP) || (u.is(Op::UNROLL) && u.arg().items().empty());
@@ -259,7 +259,7 @@ class SidesBuilder {
     }
   }
   bool is_placeholder(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_variables_.contains(u); }
-  // Returns empty sides if this fails.
+  // Returns empty sides if the substitution fails.
   Sides without_placeholders(UOp before, UOp after) const {
     if (before == after || (!has_placeholder(before) && !has_placeholder(after))) return {before, after};
     auto out = catch_failures([&] {

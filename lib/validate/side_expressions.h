@@ -16,7 +16,7 @@ namespace tgc {
 // for each element: the address and the value.
 struct ComparedValues {
   UOp before, after;
-  UOp before_valid = {}, after_valid = {};  // bools: false if it is Invalid or not stored; null: always true
+  UOp before_valid = {}, after_valid = {};  // bools: false if the value is Invalid or not stored; null: always true
   // compare only the smallest and the largest value, because the size of a loop changed
   bool is_bounds_comparison = false;
   UOp stored_memory = {};
