@@ -124,7 +124,7 @@ void JitLint::check_call(const Call& now) {
   check_outputs(jit, now);
 }
 
-// The finding names the arguments that differ from those of the capture.
+// If the error is an args mismatch, the finding names the tensor arguments that differ from those of the capture.
 void JitLint::add_error(const Jit& jit, const Call& now) {
   const JitRemedy* remedy = jit_remedy(now.error);
   std::string different;
