@@ -78,7 +78,7 @@ const RuleSet& shared_codegen_spec() {
 
 const RuleSet& kernel_spec() {
   static const RuleSet own("kernel_spec", {
-      // arithmetic of dtype index, which a later stage lowers to int
+      // arithmetic of dtype index, which a later stage lowers to int or long
       allow("index-math", node(ops::Elementwise | OpSet{Op::CONST, Op::RANGE, Op::DEFINE_VAR}).of(kIndex)),
       require("contract", node(Op::CONTRACT), [](UOp u) { return Int(u.dtype().count()) == count_of(u.arg()); }),
       require("unroll", node(Op::UNROLL), [](UOp u) { return Int(u.src(0).dtype().count()) == count_of(u.arg()); }),

@@ -40,7 +40,7 @@ const RuleSet& rules_of(Spec spec);
 struct SpecViolation {
   UOp node;
   size_t position;
-  const Rule* rule;          // the last rule that matched the node (it rejected or declined); may be null
+  const Rule* rule;          // the rule that rejected the node; null if there is none
   std::string reason = {};   // the reason, if verify_loops found the violation; else empty
   std::string text() const;  // returns "node 3, Ops.ADD dtypes.float: ..."; without `reason`, also the sources
 };
