@@ -1,4 +1,4 @@
-// Checks that every golden of testdata/golden passes all stages, or is refused by the stage that refused it in tinygrad.
+// Checks that each golden of testdata/golden passes all stages, or is refused by the stage that refused it in tinygrad.
 #include <doctest/doctest.h>
 
 #include <filesystem>
