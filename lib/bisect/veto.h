@@ -10,7 +10,7 @@ namespace tgc {
 enum class Proof : uint8_t {
   None,
   ByRun,    // the run passes if this one application is suppressed
-  ByRule,   // the run passes if its rule is suppressed
+  ByRule,   // the run passes if all applications of its rule and branch are suppressed
   ByGraph,  // in REF the graph is right before the rewrite and wrong after it
   ByStage,  // in REF the graph after the stage is wrong, and right if this one application is suppressed
 };

@@ -74,8 +74,8 @@ Int LinearSums::common_factor(const LinearSum& s, Int by) {
   return by;
 }
 
-// Uses, for integers, floor((by * g + rest) / by) = g + floor(rest / by), divides `by` and the factors by a common
-// divisor, and uses floor((floor(x / a) + k) / by) = floor((x + k * a) / (a * by)).
+// Takes multiples of `by` out of the quotient, divides by common factors, and uses, for integers,
+// floor((floor(x / a) + k) / by) = floor((x + k * a) / (a * by)).
 LinearSum LinearSums::divide(const LinearSum& a, const Int& by) {
   LinearSum whole, rest;
   auto split = [&](const Int& n, Int& q, Int& r) { r = floor_mod(n, by), q = floor_quotient(n, by); };

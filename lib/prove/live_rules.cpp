@@ -353,7 +353,7 @@ class LiveRulesProver {
   // casts floats to integers.
   void find_undefined(const SidePairs& pairs, RewriteProof& proof) {
     for (bool of_any_value : {false, true}) {
-      SidePairs changed;  // where only `after` is undefined, it becomes 0 or, with of_any_value, not `before`
+      SidePairs changed;  // where only `after` is undefined, it becomes 0 or, with of_any_value, other than `before`
       for (const Sides& s : pairs) {
         const UOp is_right = defined_condition(s.after);
         if (is_right.is_const() || has_node_where(s.after, is_cast_of_float)) continue;

@@ -1,5 +1,5 @@
-// prove_live_rules: proves the rules of a running tinygrad. It compares both sides of instances that tgc.export.rules
-// recorded.
+// prove_live_rules: decides whether the rules of a running tinygrad are right. It compares both sides of instances that
+// tgc.export.rules recorded.
 #pragma once
 #include <functional>
 #include <map>
@@ -28,7 +28,7 @@ struct LiveRuleProof {
   //   conditional  REF computes different values for an instance, but not where `condition` holds
   //   sampled      all are proven or equal at sample points, and at least one is not proven
   //   refuted      REF computes different values for an instance
-  //   structural   the sides of no instance can be compared as values
+  //   structural   no instance has sides that are compared as values
   //   no instance  no instance could be made
   //   unknown      none of the above
   std::string verdict;

@@ -1,4 +1,4 @@
-// prove_kernel: proves that a compilation does not change what the kernel computes: the rewrites of each stage lead
+// prove_kernel: decides whether a compilation keeps what the kernel computes: whether the rewrites of each stage lead
 // from its input to its result, and the two sides of each rewrite compute the same.
 #pragma once
 #include <map>
@@ -52,7 +52,7 @@ struct KernelProofOptions {
 std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& cache,
                                           const KernelProofOptions& options = {});
 // Decides each recorded rewrite of a record of another release (tinygrad_export.py --rewrites), for a kernel or a
-// tensor graph. Sets KernelProof::error if the record has no rewrites, or of a kernel only a part of its compilation.
+// tensor graph. Sets KernelProof::error if the record has no rewrites, or if tinygrad did not finish the kernel.
 std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
                                              const KernelProofOptions& options = {});
 

@@ -1,4 +1,4 @@
-// prove_rule: proves that both sides of a rule compute the same for all values that its pattern admits.
+// prove_rule: decides whether both sides of a rule compute the same for all values that its pattern admits.
 #pragma once
 #include <map>
 #include <string>
