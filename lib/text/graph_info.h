@@ -28,8 +28,7 @@ bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info);
 
 // Returns the comment line, with its newline, that tgc writes above a text, such as
 //   # tgc: {"name":"E_4","stage":"expander","target":"CPU:LLVM"}
-// A pyrender or repr text below a header, or a listing of 0.12.0 below one, states in comments what its format cannot
-// express. So its reader infers nothing.
+// Below a header, comments state what a pyrender text, a repr, or a listing of 0.12.0 cannot express.
 std::string text_header(const GraphInfo& info);
 bool has_header(std::string_view text);
 // A text with comments that state the facts which the text's format cannot express.

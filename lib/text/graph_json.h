@@ -20,7 +20,7 @@ struct GraphFile {
   std::vector<UOp> list;  // nodes of a linear list in order
 };
 
-// Return the JSON text, one node per line, with a final newline.
+// Return the JSON text, one node per line, with a final newline; list_to_json() returns "" for an empty list.
 std::string graph_to_json(UOp root, const GraphInfo& info = {});
 std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 
@@ -47,8 +47,8 @@ class JsonNodeReader {
  public:
   JsonNodeReader(Graph& graph, std::string file);
   ~JsonNodeReader();
-  // Parses the line `text`, and returns its node and its id (-1 if it has none). Throws a Failure that names line
-  // `line`.
+  // Parses the line `text`, and returns its node and its id (-1 if it has none). If `text` is malformed, throws a
+  // Failure that names line `line`.
   std::pair<UOp, int64_t> add(std::string_view text, uint32_t line);
   size_t size() const;
   UOp node_of_line(size_t number) const;  // requires number < size()

@@ -128,7 +128,7 @@ class MappedGraph {
     out_ += '}';
   }
 
-  // Returns text such as "dtypes.float.vec(4)". `d` is a name or an object (see graph_map.h).
+  // Returns text such as "dtypes.float.vec(4)". `d` is a name, an object (see graph_map.h) or null.
   std::string dtype(const json& d) const {
     if (d.is_null()) return "dtypes.void";
     if (d.is_string()) {
@@ -179,7 +179,7 @@ class MappedGraph {
     return out;
   }
 
-  // Replaces each reference $NAME in `form`, the JSON of an `arg` line, by the member NAME of `of`.
+  // Replaces each reference in `form`, the JSON of an `arg` line, by the member of `of` that it names.
   json filled(const json& form, const json& of) const {
     if (form.is_string()) return filled_text(form.get<std::string>(), of);
     if (form.is_array()) {

@@ -23,7 +23,7 @@
 //   "$NAME:dtype"          NAME as a dtype; :f64 as the bits of a double in hexadecimal; :node as the id of a node
 //   "{NAME}" in a text     the text of member NAME
 //   member "NAME?"         left out if its value would be null or false; "NAME?VALUE": also if it would be VALUE
-//   {"value":...}          the whole object is left out if its "value" would be null
+//   {"value":...}          the whole object becomes null if its "value" would be null
 //
 // testdata/maps/svod.map is an example.
 #pragma once

@@ -1,5 +1,5 @@
-// A pull scanner for JSON (RFC 8259, and numbers with leading zeros). The input is untrusted. Errors throw a Failure
-// with line and column.
+// A pull scanner for JSON, in which numbers may have leading zeros. The input is untrusted. Errors throw a Failure with
+// line and column.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -49,13 +49,13 @@ class JsonScanner {
 
   std::string string();
   void string(std::string& out);                 // reuses the memory of `out`
-  // Returns a view of the text, or, if the string has escapes, of `room`, which receives the string.
+  // Returns a view of the text, or of `room`, which receives a string with escapes or non-ASCII characters.
   std::string_view string_view(std::string& room);
   std::optional<std::string> read_string_or_null();
   bool read_boolean();
   bool null();  // if another value comes next, returns false and reads nothing
   int64_t int64();
-  // As int64(), but faster. Returns nullopt and reads nothing unless an integer of few digits comes next.
+  // As int64(), but faster, and only for some integers of few digits; otherwise returns nullopt and reads nothing.
   std::optional<int64_t> short_int() {
     skip_blanks();
     int64_t value = 0;
@@ -84,7 +84,7 @@ class JsonScanner {
       position_++;
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-  // of an empty list, also reads the end and returns false
+  // of an empty array or object, also reads the end and returns false
   bool open_bracket(char bracket, const char* what);
   // reads a ',' and returns true, or reads `close` and returns false
   bool next_item(char close) {
@@ -103,7 +103,7 @@ class JsonScanner {
     key = input_text_.substr(begin, end - begin);
     position_ = end + 2;
   }
-  void read_key_slowly(std::string_view& key);   // for keys with escapes, and blanks before the ':'
+  void read_key_slowly(std::string_view& key);   // also for keys with escapes, and for blanks before the ':'
   void read_escape(std::string& out);
   uint32_t read_hex4(size_t at);
   void literal(std::string_view word);

@@ -18,7 +18,7 @@ std::string graph_of(std::string_view producer, std::string_view nodes) {
          std::string(nodes) + "\n]}\n";
 }
 
-// `text` has names that 0.12.0 does not have.
+// Checks that `text`, which has names that 0.12.0 lacks, is read and written back unchanged.
 void check_kept(const std::string& text) {
   Graph graph;
   auto read = graph_from_json(graph, text);

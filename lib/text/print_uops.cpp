@@ -64,7 +64,7 @@ std::string print_uops(std::span<const UOp> list) {
 
 namespace {
 
-// print_uops of 0.12.0 prints these args without quotes.
+// Ops whose arg is a string, which print_uops of 0.12.0 prints without quotes.
 constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};
 
 class ListingReader : public PyValues {
@@ -191,7 +191,7 @@ class ListingReader : public PyValues {
     }
   }
 
-  // The enclosing ranges can be computed from the graph.
+  // Skips the enclosing ranges, which can be computed from the graph.
   void ranges() {
     size_t end = input_text_.find("dtypes.", position_), newline = input_text_.find('\n', position_);
     if (end == input_text_.npos || newline < end)
@@ -244,8 +244,8 @@ class ListingReader : public PyValues {
     return node_ahead(n, at);
   }
 
-  // A source may refer to a `position` below the current line if it is listed twice: then an equal line is above, whose
-  // position is returned. Returns nullopt if there is none.
+  // A source may refer to a `position` below the current line if its node is listed twice: then an equal line is above,
+  // whose position is returned.
   std::optional<size_t> same_above(size_t position) {
     if (below_.empty()) index_lines();
     auto below = below_.find(position);
@@ -328,7 +328,7 @@ class ListingReader : public PyValues {
     if (size_t bad = utf8_error(text); bad != text.npos) throw_error(begin + bad, "an arg that is not UTF-8");
     return graph_.str(text);
   }
-  // After blank lines, a node's line, a comment or the end of the text follows byte `end`.
+  // Returns true if, after blank lines, a node's line, a comment or the end of the text follows byte `end`.
   bool is_over(size_t end) const {
     size_t next = input_text_.find_first_not_of('\n', end);
     return next == input_text_.npos || input_text_[next] == '#' || begins_line(next);

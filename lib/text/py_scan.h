@@ -90,10 +90,10 @@ class PyScan {
     return at;
   }
 
-  Const number();                                          // call it at the first digit
+  Const number();                                          // call it at the number's first character
   std::string string(PyLiteral literal = PyLiteral::Str);  // call it at the opening quote
 
-  // Throws Failure beyond Limit::Nesting.
+  // A level of nesting, until it is destroyed. The constructor throws Failure beyond Limit::Nesting.
   class NestingLevel {
    public:
     explicit NestingLevel(PyScan& scan) : scan_(scan) {
@@ -106,7 +106,7 @@ class PyScan {
     PyScan& scan_;
   };
   [[noreturn]] void throw_too_deep() const;
-  // Returns read(), one level deeper. Continues on another stack if the current one is nearly full.
+  // Returns read(). Continues on another stack if the current one is nearly full.
   template <class Read>
   auto with_nesting(Read&& read) {
     return nesting_depth_ % kStackCheckLevels ? read() : call_with_stack(read);

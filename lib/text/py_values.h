@@ -55,7 +55,7 @@ class PyValues : public PyScan {
   virtual Value read_expression() { return value(); }
   // Fast path for common forms of an argument or list item. Returns false and reads nothing at other forms.
   virtual bool try_quick_item(Value&) { return false; }
-  // Reads a name that this class does not know, such as UOp or c12. The base class throws a Failure.
+  // Returns the value that begins with a name like UOp or c12. The base class knows no such name: it throws a Failure.
   virtual Value read_other_name(std::string_view name, size_t at);
 
   Value value();  // a literal, a bracketed list or a name, optionally with a sign
@@ -72,7 +72,7 @@ class PyValues : public PyScan {
   void check_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
   std::string_view attribute(const char* what);
 
-  // ---- conversions: they throw Failure at byte `at` if the value is of another kind
+  // ---- conversions: those with `at` throw Failure at this byte if the value is of another kind
   Arg as_arg(const Value& v) {
     return v.is_list ? graph_.tuple(std::span(list_items_).subspan(v.first_item, v.num_items)) : v.arg;
   }
@@ -106,7 +106,7 @@ class PyValues : public PyScan {
   DType dtype();
   Value record(RecordClass c, size_t at);
   Op op_name();
-  // true if the release is not 0.12.0; then unknown names are kept as text
+  // true if the release is not 0.12.0; then unknown ops and enum values are kept as text
   bool is_open() const { return graph_.is_foreign(); }
   Value open_record(std::string_view name, size_t at);  // not for 0.12.0
 
@@ -127,7 +127,7 @@ class PyValues : public PyScan {
 
   Graph& graph_;
   Places* places_;
-  std::vector<Arg> list_items_;  // of bracketed lists; cleared after each statement
+  std::vector<Arg> list_items_;  // of bracketed lists
 
  private:
   DType read_dtype_slowly(size_t at);

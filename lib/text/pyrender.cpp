@@ -286,7 +286,7 @@ Result<std::string> pyrender(UOp root) {
 
 namespace {
 
-// Their text may show more than the reprs of the nodes, such as shapes, sizes or graphs.
+// Ops whose text may show more than the reprs of the nodes, such as shapes, sizes or graphs.
 constexpr OpSet kShowsMore{Op::RESHAPE, Op::EXPAND, Op::PERMUTE, Op::PAD,    Op::SHRINK,      Op::FLIP,
                            Op::BUFFER,  Op::COPY,   Op::ENCDEC,  Op::KERNEL, Op::REDUCE_AXIS, Op::OTHER};
 

@@ -16,7 +16,7 @@ namespace tgc {
 class PyrenderReader;
 
 // Returns the text of the graph under `root`, as the graph's release prints it (uop/ops.py:pyrender in 0.12.0), without
-// a final newline. Fails if tinygrad's own pyrender fails, for example because shapes do not fit.
+// a final newline. For 0.12.0, fails if tinygrad's own pyrender fails, for example because shapes do not fit.
 Result<std::string> pyrender(UOp root);
 
 // As pyrender(), with a comment below each line that would be read as a different node: "# c12 = UOp(...)" states the
@@ -27,7 +27,7 @@ Result<CompleteText> pyrender_complete(UOp root);
 // Returns the node `ast`, or, without it, the last assigned node. The text may have operators and method calls that
 // pyrender does not print. Nodes are not simplified. Errors name `file`, line and column. `places` receives the
 // positions of nodes. If the text has no header, facts that it omits are inferred, such as the dtype of a LOAD from its
-// uses; `warnings` receives those that cannot be inferred.
+// uses; in a graph of 0.12.0, `warnings` receives those that cannot be inferred.
 Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr,
                           std::vector<std::string>* warnings = nullptr);
 
@@ -42,8 +42,8 @@ struct PlacedText {
 // Returns the text pyrender(root), or its error.
 Result<PlacedText> pyrender_with_places(UOp root);
 
-// Returns true if the text pyrender(root) follows from the op, the sources, and the repr() of dtype, arg and tag of
-// each node.
+// Returns true only if the text pyrender(root) follows from the op, the sources, and the repr() of dtype, arg and tag
+// of each node.
 bool is_text_implied_by_reprs(UOp root);
 
 // `has_no_original`: tinygrad prints no such text, because its own pyrender fails or tgc does not know the release.
@@ -68,9 +68,9 @@ CompleteText pyrender_open_complete(UOp root);
 std::unique_ptr<PyrenderReader> open_pyrender_reader(Graph& graph, std::string_view text, std::string_view file,
                                                      Places* places);
 
-// Guesses the release of a text without a header, 0.12.0 or later, from its ops, dtypes, methods and the order of
-// UOp.const's arguments. If several releases are possible, returns 0.12.0, or else the newest; if none is possible,
-// 0.12.0.
+// Guesses the release of a text without a header, 0.12.0 or later, from its ops, dtypes, enum values, methods and the
+// order of UOp.const's arguments. If several releases are possible, returns 0.12.0 if it is one of them, or else the
+// newest; if none is possible, 0.12.0.
 Release release_in_text(std::string_view text);
 
 }  // namespace tgc

@@ -342,8 +342,8 @@ DType PyrenderReader::loaded_dtype(UOp from) {
   return n > 1 && may_infer() ? d.base().vec(n) : d.base();
 }
 
-// If the text states no dtype, the REDUCE has that of its source; if that is a vector, the uses decide the length of
-// the result, which may be shorter.
+// If the text states no dtype, the REDUCE has that of its source. If that is a vector, and the text has no header, the
+// uses decide the length of the result, which may be shorter.
 UOp PyrenderReader::reduce_call_node(UOp self, const Arguments& args, size_t at) {
   UOp out = generic_call_node(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
   if (self.dtype().count() > 1 && !args.keyword("dtype") && may_infer()) infer_facts_later(out);

@@ -241,7 +241,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return true;
   }
 
-  // An operator of 0.14 would not cast the operands of `u` to a common dtype.
+  // Returns true if an operator of 0.14 would not cast the operands of `u` to a common dtype.
   static bool needs_no_cast(UOp u) {
     const DType a = u.src(0).dtype(), b = u.src(1).dtype();
     const auto is_weak = [](DType d) { return d == weakint() || d == weakfloat(); };

@@ -45,7 +45,7 @@ class OpenReader : public PyrenderReader {
     return {graph_.node(o, d, current_sources_, a, tag ? as_arg(tag->value) : Arg())};
   }
 
-  // Returns the arg of a CONST: an integer as a float for float dtypes, a float as a ConstFloat.
+  // Returns the arg of a CONST: an integer as a float for float dtypes, a float as const_float() returns it.
   Arg number_of(DType dtype, Arg value) {
     if (value.is_int() && is_float_of_any_release(dtype)) return Arg(value.to_const().to_double());
     return value.is_const() ? const_float(graph_, value) : value;
@@ -304,8 +304,8 @@ class OpenReader : public PyrenderReader {
     return {graph_.node(o, dtype_of_op(o), current_sources_)};
   }
 
-  // Returns the constant for a bare number beside `u`, on u's device. If `u` has no device, a constant of 0.13 is on
-  // the first device in the text, because 0.13 prints constants on a device as bare numbers.
+  // Returns the constant for a bare number beside `u`, on u's device. If `u` has no device, and a text of 0.13 has no
+  // header, it is on the first device in the text, because 0.13 prints constants on a device as bare numbers.
   UOp literal_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
@@ -391,7 +391,7 @@ Releases all_releases() {
 
 struct Word {
   std::string_view before, word;  // "UOp" and "variable" for UOp.variable; "" and "store" for x.store
-  Release first, last;  // that print the word; Other: the newest release, too
+  Release first, last;  // of the releases that print the word; or kNoLast
 };
 constexpr Release k12 = Release::v0_12, k13 = Release::v0_13, kNoLast = Release::Other;
 constexpr Word kWords[] = {

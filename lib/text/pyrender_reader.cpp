@@ -315,7 +315,7 @@ PyValues::Value PyrenderReader::apply_beside_literal(const InfixOperator& op, co
   return out;
 }
 
-// Returns the constant for a bare number beside `u`, on u's device; a stand-in (restore.h) if that is unknown.
+// Returns the constant for a bare number beside `u`, on u's device; a stand-in (restore.h) if that must be inferred.
 UOp PyrenderReader::literal_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
   if (known || !may_infer()) return u.const_like(value);

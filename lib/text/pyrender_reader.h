@@ -119,7 +119,7 @@ class PyrenderReader : public PyValues {
   std::unordered_map<std::string_view, UOp> named_nodes_, kernel_nodes_;
   std::vector<std::string> kernel_names_;
   int function_depth_ = 0;
-  // the text has tgc's header, which means that nothing is inferred
+  // nothing is inferred: the text has tgc's header, or assume_names() was called
   bool states_all_facts_ = false;
   bool would_infer_facts_ = false;
   std::vector<NodeAt>* noted_nodes_ = nullptr;

@@ -55,7 +55,7 @@ struct NodeUses {
 };
 struct NamingRules {
   OpSet reduction_ops;  // ops whose first source has a line of its own
-  OpSet never_named_ops;  // ops without a line of their own, however many users they have
+  OpSet never_named_ops;  // ops to which the number of users gives no line of their own
   OpSet always_named_ops;  // ops with a line of their own even with a single user
 };
 // Sets NodeUses::has_line in `info`, by node id. Info derives from NodeUses.

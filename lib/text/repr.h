@@ -1,5 +1,5 @@
-// Reads and writes the repr of a graph (uop/ops.py:pretty_print): nested UOp(...) with every field but the pitch of an
-// image, and with string tags unquoted. A shared node gets a name, `x0:=UOp(...)`, at its first occurrence.
+// Reads and writes the repr of a graph (pretty_print in 0.12.0's uop/ops.py): nested UOp(...) with every field but the
+// pitch of an image, and with string tags unquoted. A shared node gets a name, `x0:=UOp(...)`, at its first occurrence.
 #pragma once
 #include <string>
 #include <string_view>
@@ -35,7 +35,7 @@ bool is_const_float(Arg a);
 Arg const_float(Graph& graph, Arg a);
 inline constexpr std::string_view kNegativeZero = "-0.0";
 
-// An integer and a float of 0.13 and later whose width is not decided yet.
+// An integer (since 0.13) and a float (since 0.14) whose width is not decided yet.
 DType weakint();
 DType weakfloat();
 // Also true for float dtypes that 0.12.0 does not have.

@@ -18,7 +18,7 @@ using Places = std::vector<Place>;
 // Returns 0 if the position of the node is unknown.
 size_t place_of(const Places& places, uint32_t id);
 
-// The byte is where the statement, line of a listing, JSON object or UOp(...) that makes the node begins.
+// At `offset` begins the statement, line of a listing, JSON object or UOp(...) that makes the node.
 struct NodeAt {
   size_t offset;
   UOp node;
@@ -27,7 +27,7 @@ struct NodeAt {
 // The error has line, column, and the source line, shortened, with a caret.
 Diag diag_at(std::string_view text, size_t at, std::string_view file, std::string message, std::string expected);
 
-// Describes the text at byte `at` after "found ", such as a word, a character, or the end of the line.
+// Describes what is at byte `at`, such as a word, a character, or the end of the line, for a message "found ...".
 std::string found_text_at(std::string_view text, size_t at);
 
 }  // namespace tgc
