@@ -29,7 +29,7 @@ struct MemoryAccess {
   LinearNode node;
   std::optional<LaneAccess> lane_access;  // nullopt: not to global memory
   std::optional<BankAccess> bank_access;  // nullopt: not to local memory
-  // bytes between the addresses of the first two iterations of loop_of(); nullopt: unknown
+  // bytes between the addresses of the first two iterations of loop_of_access(); nullopt: unknown
   std::optional<int64_t> loop_step_bytes;
   bool is_reduction = false;
 };

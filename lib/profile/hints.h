@@ -16,7 +16,7 @@ struct Hint {
   std::string text() const;  // "up to 38% of the time: MEASURED: CHANGE"
 };
 
-// Returns the hints for the run `kernel`, the largest gain first. `stalls` is stalls_of() this run.
+// Returns the hints for the run `kernel`, the largest gain first. `stalls` is stalls_of_kernel() of it.
 std::vector<Hint> hints(const Profile& profile, size_t kernel, const Listings::Listing& listing,
                         const StallReport& stalls);
 

@@ -1,4 +1,4 @@
-// What matters for stalls of an AMD GPU's instruction, read from the text that LLVM prints.
+// Reads what decides the stalls of an AMD GPU's instruction from the text that LLVM prints.
 #pragma once
 #include <cstdint>
 #include <string_view>

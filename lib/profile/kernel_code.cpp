@@ -78,7 +78,7 @@ constexpr uint32_t kSdwa = 249;  // one more word selects bytes of a register
 uint8_t cdna_size(uint32_t word) {
   if (word >> 31 == 0) {  // VOP1, VOP2, VOPC
     const uint32_t op = word >> 25 & 63, source = word & 0x1ff;
-    const bool has_literal = op == 23 || op == 24 || op == 36 || op == 37;  // v_fmamk, v_fmaak of f32 and f16
+    const bool has_literal = op == 23 || op == 24 || op == 36 || op == 37;  // v_fmamk, v_fmaak, v_madmk, v_madak
     return has_literal || source == kLiteral || source == kSdwa || source == kDpp16 ? 8 : 4;
   }
   if (word >> 30 == 0b10) {

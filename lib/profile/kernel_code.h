@@ -26,7 +26,7 @@ struct Section {
 };
 Result<Section> find_section(std::string_view elf, std::string_view name);
 inline Result<Section> find_text(std::string_view elf) { return find_section(elf, ".text"); }
-// Returns an ELF file for AMDGPU with only this section, because the profile's file may be damaged.
+// Returns an ELF file for AMDGPU with no other code or data, because the profile's file may be damaged.
 std::string make_elf(const Section& text);
 
 struct CodeInstruction {

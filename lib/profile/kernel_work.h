@@ -23,7 +23,7 @@ struct KernelWork {
 using KernelWorks = std::map<std::string, KernelWork, std::less<>>;
 
 // Returns the work of a kernel's AST, or tinygrad's estimate (passes/program.h) if the compilation began at a later
-// stage. Throws Failure if the kernel cannot be compiled.
+// stage. Throws Failure if the kernel cannot be read or compiled.
 KernelWork work_of(Compilation& kernel, std::string from);
 
 // Returns a session that compiles graphs of all releases, each for the target that it names.
@@ -33,8 +33,7 @@ Session native_session(const Session& session);
 // has no such AST, or if tgc cannot read it.
 InputGraph profile_ast(const Session& session, const Trace& trace, const std::string& name, const std::string& target);
 
-// Returns the work of the kernels whose AST the profile has and tgc can compile. A cancelled session leaves out the
-// rest.
+// Returns the work of the kernels whose AST the profile has and tgc can read. A cancelled session leaves out the rest.
 KernelWorks find_works(const Session& session, const Trace& trace);
 
 // Reads a kernel's resources from its binary (LLVM's AMDGPUUsage); nullopt without a descriptor. `max_threads` is 0 if
@@ -66,7 +65,7 @@ std::string figures_text(const Profile& profile, size_t kernel, const KernelFigu
 // Returns the floating-point operations of one lane for an RDNA instruction, as LLVM prints it; for a matrix
 // instruction, the wave's operations divided by 32.
 double flops_per_lane(std::string_view assembly);
-// True for instructions of the vector unit and of memory, but not scalar ones.
+// True for instructions of the vector unit, and for memory instructions except scalar and image ones.
 bool runs_in_lanes(std::string_view assembly);
 
 // The nominal peak rates of one card of an architecture.

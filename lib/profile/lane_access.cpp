@@ -64,7 +64,7 @@ class Lane {
   std::unordered_map<UOp, Arg> values_;
 };
 
-// Returns null for accesses to buffers of other ops.
+// Returns the INDEX of a LOAD or STORE of a buffer that is a `definition` node; null for other nodes.
 UOp index_of(UOp access, Op definition) {
   if (!access.in({Op::LOAD, Op::STORE}) || access.num_src() == 0) return {};
   UOp index = access.src(0);
@@ -76,7 +76,7 @@ UOp index_of(UOp access, Op definition) {
 }
 UOp global_index(UOp access) { return index_of(access, Op::DEFINE_GLOBAL); }
 
-// Returns the byte offsets of lanes whose gate is true or unknown; nullopt if one is unknown.
+// Returns the byte offsets of lanes whose gate is true or unknown; nullopt if an offset is unknown.
 std::optional<std::vector<int64_t>> lane_addresses(UOp index, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
   const int64_t item = index.src(0).dtype().base().itemsize(), threads = sizes[0] * sizes[1] * sizes[2];
   std::vector<int64_t> out;

@@ -17,15 +17,15 @@ struct LaneAccess {
   uint32_t num_lines = 0;
   uint32_t fewest_lines_needed = 0;  // fewest lines that could hold the bytes
   int64_t stride_bytes = 0;          // bytes from each lane's address to the next lane's; 0 if they differ
-  std::vector<int64_t> addresses;    // by lane, in bytes from the buffer's beginning
+  std::vector<int64_t> addresses;    // of the `num_lanes` lanes, in bytes from the buffer's beginning
 };
 inline constexpr uint32_t kCacheLineSize = 128;  // bytes of a line of the L2 cache
 
 // Returns the sizes of a kernel's work group along x, y and z.
 std::array<int64_t, 3> group_sizes(std::span<const UOp> list);
 
-// Returns how the first wave of the first work group executes a LOAD or STORE in the first iteration of all loops.
-// Returns nullopt if it is not to global memory, if an address is unknown, or if fewer than two lanes access memory.
+// Returns how the first wave of the first work group executes a LOAD or STORE, with loops and variables at 0. Returns
+// nullopt if it is not to global memory, if an address is unknown, or if fewer than two lanes access memory.
 std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes);
 
 // A wave's accesses to local memory, which has 32 banks of 4 bytes, in one LOAD or STORE.

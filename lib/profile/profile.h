@@ -37,7 +37,7 @@ struct Profile {
   std::map<KernelOfDevice, std::vector<double>> buffer_bytes;
   KernelWorks kernel_works;                                    // set by a caller, with find_works()
   // `kernel` is the index of a run in Trace::kernels, `event` that of a trace in Trace::sqtt.
-  // Returns what the AST of a run needs: of the run's source, or else in the profile; nullopt if it is unknown.
+  // Returns the work of a run's AST: of its source's AST, or else of that in the profile; nullopt if it is unknown.
   std::optional<KernelWork> work_of(size_t kernel) const;
   // Returns null if the profile has no code that packets can be mapped to.
   const KernelCode* code_of_kernel(size_t kernel) const;

@@ -19,7 +19,7 @@ struct Program {
   std::optional<int64_t> program_tag;
 };
 
-// A run that has hardware events.
+// A run of a kernel that has thread traces or counters.
 struct KernelRun {
   std::string name;  // "E_3" for the first run of E_3, "E_3 n2" for the second
   std::string kernel;
@@ -65,7 +65,7 @@ struct RangeEvent {
   bool is_copy = false;
   bool is_graph = false;  // a kernel of a device graph
 };
-// In microseconds: "alloc" and "free" of a buffer, "exec" of a kernel, "marker" and so on.
+// An event without a duration: "alloc" and "free" of a buffer, "exec" of a kernel, "marker" and so on.
 struct PointEvent {
   std::string_view device, name;
   double time_us = 0;

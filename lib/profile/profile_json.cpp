@@ -178,7 +178,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
   });
 }
 
-// Prints in parts, without the JsonWriter, because a profile can have millions of waves. `json` appends to `out`.
+// Prints in parts, and makes rows without the JsonWriter, for profiles with millions of waves. `json` appends to `out`.
 void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Print& print) {
   constexpr size_t kPart = 1 << 18;
   std::string row;

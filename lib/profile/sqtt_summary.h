@@ -66,7 +66,7 @@ class WaveObserver {
   virtual void start(uint32_t wave) = 0;
   virtual void issue(const Issue& issue) = 0;
 };
-// Decodes a trace again, and calls the observer for the starts and issues of the followed waves, in the trace's order.
+// Decodes a trace again, and calls the observer for the starts and issues of the followed waves, in order.
 void follow_waves(std::span<const uint8_t> blob, const KernelCode& code, WaveObserver& observer);
 
 // Follows waves of a CDNA trace, and then calls `start` and `issue` in the order of time. Returns "", or, without any
@@ -81,8 +81,8 @@ class InstructionMap {
   static constexpr uint32_t kNone = UINT32_MAX;
   explicit InstructionMap(const KernelCode* code) : kernel_code_(code) { next_instruction_.fill(kNone); }
 
-  // One function for each kind of packet. Those with a result return the number of the packet's instruction; kNone if
-  // there is none, or after an error.
+  // One function for each kind of packet. Those with a result return the number of the packet's instruction; kNone on
+  // an error.
   void start(uint32_t wave) {
     if (next_instruction_[wave] != kNone) return set_error("a wave starts twice");
     next_instruction_[wave] = kernel_code_->instructions().empty() ? kOutsideCode : 0;

@@ -159,8 +159,8 @@ class StallCounter final : public WaveObserver {
     if (is_new) known->second = roles_[n].depends_on(roles_[earlier]);
     return known->second;
   }
-  // `n` is the first instruction behind a barrier. RDNA4's s_barrier_wait has no packet, so it may lie between `last`,
-  // the wave's previous instruction, and `n`.
+  // Returns true if `n` is the first instruction behind a barrier. RDNA4's s_barrier_wait has no packet, so it may lie
+  // between `last`, the wave's previous instruction, and `n`.
   bool passes_barrier(uint32_t last, uint32_t n) const {
     if (roles_[last].unit == InstructionUnit::Barrier) return true;
     for (uint32_t between = last + 1; between < n && between < last + 4; between++)
