@@ -108,8 +108,8 @@ UOp export_index(Exporter& ex, UOp u) {
   return ex.to.node(Op::INDEX, Exporter::dtype(u.dtype()), {ex[u.src(0)], at});
 }
 
-// IDIV and MOD round to 0. For indices that are not negative, FLOORDIV and FLOORMOD are equal, and the other scheduler
-// has more rules for them.
+// IDIV and MOD round to 0. For indices that are not negative, FLOORDIV and FLOORMOD are equal, and tinygrad has more
+// rules for them.
 UOp export_division(Exporter& ex, UOp u) {
   const bool rounds_down =
       u.dtype() == dtypes::index && py_less_equal(0, u.src(0).vmin()) && py_less(0, u.src(1).vmin());

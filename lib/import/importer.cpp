@@ -18,7 +18,7 @@ constexpr int64_t kMaxAllElements = 1 << 24;
 
 // While tinygrad splits 64-bit integers into two words of 32 bits (0.14: codegen/decomp/dtype.py:pm_long_decomp), a
 // tagged 64-bit node represents its low word (0) or high word (1). The tag is this number, or since 0.14 a tuple of the
-// number and a dtype. Returns nullopt for other nodes.
+// number and a dtype. Returns nullopt for other tags.
 std::optional<int64_t> tagged_word(UOp u) {
   const Arg tag = u.tag();
   const Arg word = tag.is_tuple() && tag.items().size() == 2 ? tag[0] : tag;

@@ -192,8 +192,8 @@ Value choose(Importer& im, UOp u, const CheckedList<Value>& indices, const Sizes
   return out;
 }
 
-// Returns the empty UOp if `index` is within the axis. tinygrad leaves out such conditions for images, outside of which
-// devices read 0.
+// Returns the condition that `index` is within the axis; the empty UOp if it always is. tinygrad leaves out such
+// conditions for images, outside of which devices read 0.
 UOp within(Importer& im, UOp index, int64_t size) {
   UOp valid;
   auto number = [&](int64_t v) { return im.new_graph.constant(index.dtype(), v); };
@@ -344,8 +344,8 @@ bool reads(UOp number, UOp buffer) {
   return std::ranges::any_of(toposort(number), is_buffer);
 }
 
-// Replaces STORE(word, (word & kept) | bits) by STOREs of the numbers whose bits are not in `kept`, which other threads
-// may change at the same time.
+// Replaces STORE(word, (word & kept) | bits) by STOREs of the numbers whose bits are not in `kept`: other threads may
+// change the kept numbers at the same time.
 void store_word(Importer& im, const Element& word, UOp value, std::vector<UOp>& stores) {
   UOp kept = im.new_graph.constant(dtypes::uint32, 0), bits = value;
   if (value.is(Op::OR) && value.src(0).is(Op::AND) && reads(value.src(0).src(0), word.buffer))

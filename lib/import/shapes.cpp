@@ -6,7 +6,7 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostPlaces = 256;  // a SHRINK to more elements stays a View
+constexpr int64_t kMostPlaces = 256;  // a SHRINK to more elements, at a valid offset, stays a View
 constexpr size_t kMostSteps = 1000;   // of a View to which an op other than SHRINK is added
 
 Sizes integers(Arg tuple) {
@@ -246,7 +246,7 @@ CheckedList<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& 
 }
 }  // namespace
 
-// As 0.12 has them: CONTRACT(x; axes), UNROLL(vector; axes), WMMA(a, b, c; ...).
+// Import ops that 0.12 has in the same form: CONTRACT(x; axes), UNROLL(vector; axes), WMMA(a, b, c; ...).
 Value make_contract(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   if (im[u.src(0)].elements.size() != 1) throw Refusal{"its source is a vector"};

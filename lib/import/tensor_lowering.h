@@ -216,7 +216,7 @@ class TensorLowering {
   std::unordered_map<UOp, size_t> value_arrays_;
   std::map<size_t, std::set<uint32_t>> applied_effects_;  // by array: ids of the stores and calls in its content
   std::map<std::pair<size_t, DType>, size_t> arrays_by_dtype_;
-  std::unordered_map<UOp, size_t> buffer_memories_;  // by buffer, or AFTER of a buffer
+  std::unordered_map<UOp, size_t> buffer_memories_;  // by buffer, or AFTER or ASSIGN of a buffer
   std::unordered_map<UOp, int> use_counts_, value_depths_;
   std::set<UOp, CompareById> looping_values_;  // computed with a loop at each use
   int64_t affine_steps_ = 0;

@@ -45,8 +45,8 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
   return next == loops.size() ? std::optional(out) : std::nullopt;
 }
 
-// Returns false if `stage` has the values of a source that the movement op `u` moves. Throws Refusal for a movement op
-// if it is not known.
+// Returns true if `stage` has the values of `u` and not those of another node. If that is not known, returns true, but
+// throws Refusal for a movement op, whose source the STAGE may hold.
 bool TensorLowering::stage_has_value(UOp u, UOp stage) const {
   auto it = stage_values_.find(ids(stage.src().subspan(1)));
   if (it != stage_values_.end() && it->second) return it->second == u;

@@ -21,8 +21,8 @@ int64_t number_of(UOp range) {
 
 }  // namespace
 
-// Makes an input array for each common source of both sides whose op is in kAnyValue, unless it has no shape, open
-// loops or a dtype that cannot be stored.
+// Makes an input array for each common source of both sides whose op is in kAnyValue, unless the source has open loops,
+// no shape, or a dtype that cannot be stored.
 void TensorLowering::choose_inputs(UOp before, UOp after) {
   const auto own = toposort(before), other = toposort(after);
   UOpSet known(graph_);

@@ -39,11 +39,11 @@ Arg kernel_info(Importer& im, UOp sink);  // the arg of an imported SINK; None f
 bool has_views(std::span<const UOp> nodes);
 // Imports the AST of 0.11 below the SINK `root`. Sets `at` to the node that is being imported, for errors.
 UOp import_views(Importer& im, UOp root, UOp& at);
-// A variable; a buffer in local memory or registers; a RANGE over the devices.
+// Return true for a variable; for a buffer in local memory or registers; for a RANGE over the devices.
 bool is_variable(UOp u);
 bool is_local(UOp u);
 bool is_device_axis(UOp u);
-// A RANGE over the devices, or the variable that 0.12 and 0.13 have.
+// Returns true for a RANGE over the devices, or for the variable `_device_num` that 0.12 and 0.13 have.
 bool is_device_number(UOp u);
 
 // ---- numbers (math.cpp)
@@ -71,7 +71,7 @@ Value make_variable(Importer& im, UOp u);
 Value make_named_variable(Importer& im, UOp u);
 Value make_index(Importer& im, UOp u);
 Value make_load(Importer& im, UOp u);
-// An access of dtype `number` goes through a pointer that was cast to a wider dtype than the buffer's.
+// Returns true if an access of dtype `number` goes through a pointer that was cast to a wider dtype than the buffer's.
 bool spans_elements(UOp buffer, DType number);
 Value make_store(Importer& im, UOp u);
 // ---- order, loops and custom code (control.cpp)
