@@ -71,7 +71,7 @@ inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a
 // Python's min and max: return `a` if the two compare equal.
 inline Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
 inline Const py_max(Const a, Const b) { return py_less(a, b) ? b : a; }
-// py_add, py_sub and py_mul throw Failure for Invalid. The argument of py_neg must not be Invalid.
+// py_add, py_sub and py_mul throw Failure for Invalid, and as to_double(). The argument of py_neg must not be Invalid.
 Const py_add(Const a, Const b);
 Const py_sub(Const a, Const b);
 Const py_mul(Const a, Const b);
