@@ -85,7 +85,7 @@ class TinygradProcess {
   // Returns a program that shows a wrong rewrite, and what it printed when this tinygrad ran it: the right side's value
   // (with `is_rule_alone`, those of both sides); or why there is none.
   Result<ProgramAnswer> ask(const ProgramQuestion& question);
-  // Asks another question. Returns the JSON text of the answer.
+  // Asks any question, a line of JSON. Returns the answer's JSON text.
   Result<std::string> ask_text(const std::string& question);
   // The default leaves time for the import of tinygrad.
   void set_limit_seconds(double seconds) { answer_process_.set_limit_seconds(seconds); }
@@ -99,7 +99,7 @@ class TinygradProcess {
 
 inline constexpr const char* kTinygradVariable = "TGC_TINYGRAD";
 // Returns `option` or, if that is kTinygradVariable, the value of this environment variable. Fails if the variable is
-// not set.
+// unset or empty.
 Result<std::string> resolve_tinygrad(const std::string& option);
 
 struct RulesExport {
