@@ -118,7 +118,7 @@ class PyValues : public PyScan {
   // What a comment above a text states about node 3: "# UOp 3: dtypes.int, src=(1, 2), tag='a'".
   struct StatedFacts {
     DType dtype;
-    Arg src, stated_tag;  // None: the text has it
+    Arg src, stated_tag;  // None: not stated in the comment
   };
   using StatedFactsByNumber = std::unordered_map<size_t, StatedFacts>;
   StatedFactsByNumber stated_facts();

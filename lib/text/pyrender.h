@@ -46,10 +46,9 @@ Result<PlacedText> pyrender_with_places(UOp root);
 // of each node.
 bool is_text_implied_by_reprs(UOp root);
 
-// `has_no_original`: tinygrad prints no such text, because its own pyrender fails or tgc does not know the release.
 struct OpenText {
   std::string text;
-  bool has_no_original = false;
+  bool has_no_original = false;  // tinygrad's own pyrender fails, or tgc does not know the release
   std::vector<UOp> line_nodes = {};
 };
 // For releases other than 0.12.0 (uop/render.py:pyrender since 0.13). For a release that is not known to tgc, the text

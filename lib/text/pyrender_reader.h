@@ -23,7 +23,7 @@ class PyrenderReader : public PyValues {
   void note_nodes(std::vector<NodeAt>* nodes) { noted_nodes_ = nodes; }
   // About facts that the text omits and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // The text omits a fact that would be inferred if it had no header.
+  // Returns true if the text omits a fact that would be inferred if it had no header.
   bool would_infer_facts() const { return would_infer_facts_; }
 
  protected:
@@ -56,7 +56,7 @@ class PyrenderReader : public PyValues {
     return !states_all_facts_ && !function_depth_;
   }
   DType loaded_dtype(UOp from);
-  // its uses decide the dtype
+  // for a node whose uses decide the dtype
   void infer_facts_later(UOp u) { open_nodes_.emplace_back(u, line_name_); }
   void define_name(std::string_view name, UOp u);
   UOp find_name(std::string_view name) const;

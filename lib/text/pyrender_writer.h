@@ -160,7 +160,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   explicit PyrenderWriter(UOp root) : root_(root), named_order_(toposort(root)), node_info_(root.id() + 1) {}
   virtual ~PyrenderWriter() = default;
 
-  // Without a final newline. Throws Failure if tinygrad's own pyrender fails on the graph.
+  // Returns the text without a final newline. Throws Failure if tinygrad's own pyrender fails on the graph.
   std::string write() { return write_lines(), kernels_text_ + line_text_.str(); }
 
  protected:
@@ -184,7 +184,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
     return kernel.write();
   }
   static constexpr int kMaxLevels = 64;
-  // of the function that this object writes; 0 outside functions
+  // nesting of the function that this object writes; 0 outside functions
   int function_level_ = 0;
 
   UOp root_;

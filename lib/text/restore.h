@@ -24,8 +24,8 @@ UOp constant_on_some_device(UOp constant);
 bool is_stand_in(UOp constant);
 
 // Replaces all stand-ins by constants. In a kernel, they have no device. Otherwise they are on the graph's device; if
-// it has several, on that of their users; if it has none, constants with a LUNIQUE number are on the CPU and others
-// have no device. LUNIQUE numbers are unused numbers in order of occurrence.
+// it has several, on that of their users or else the first; if it has none, constants with a LUNIQUE number are on the
+// CPU and others have no device. LUNIQUE numbers are unused numbers in order of occurrence.
 UOp restore_constants(UOp root);
 
 // Infers the vector lengths of REDUCE and LOAD nodes from their uses: for example, the operands of an arithmetic op
