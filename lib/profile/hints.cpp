@@ -443,7 +443,7 @@ class HintFinder {
   std::optional<KernelResources> resources_;
   double all_ = 1, hits_ = 0;
   bool has_upcast_ = true, has_unroll_ = true;  // false: the opts are known, and have no such opt
-  bool has_reduction_ = true;                   // tinygrad names a kernel without one "E_.."
+  bool has_reduction_ = true;                   // tinygrad names a kernel without a reduction "E_.."
   std::vector<Way> less_code_;                  // shorter code also needs fewer registers
   std::vector<Candidate> out_;
 };

@@ -8,7 +8,7 @@ namespace tgc::profile {
 namespace {
 
 constexpr uint16_t kFirstScalar = 1024, kVcc = kFirstScalar + 106, kExec = kFirstScalar + 126, kScc = 2000;
-constexpr uint16_t kFirstAccumulator = 512, kRegistersOfClass = 512;  // registers of CDNA's matrix units
+constexpr uint16_t kFirstAccumulator = 512, kRegistersOfClass = 512;  // accumulators: registers of CDNA's matrix units
 
 uint32_t number_in(std::string_view text) {
   uint32_t out = 0;

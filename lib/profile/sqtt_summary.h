@@ -12,14 +12,14 @@
 
 namespace tgc::profile {
 
-// `cu` has the shader array in its high bits; `wave` is the place on the SIMD.
+// `cu` has RDNA's shader array in its high bits; `wave` is the place on the SIMD.
 struct WaveSpan {
   uint32_t cu = 0, simd = 0, wave = 0;
   static constexpr int64_t kUnknownTime = INT64_MIN;  // the trace has no packet of this event
   int64_t begin = kUnknownTime, end = kUnknownTime;
 };
 
-// A packet that traces of several shader engines have, from one moment: it relates their clocks.
+// A packet that several shader engines write at the same time, so that it relates the clocks of their traces.
 struct ClockMark {
   uint64_t id = 0;  // equal in the traces whose clocks it relates
   int64_t time = 0;

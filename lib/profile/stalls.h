@@ -35,7 +35,7 @@ struct StallTime {
 using StallTimes = std::array<StallTime, kNumStallReasons>;
 
 struct InstructionStalls {
-  // by reason; of hardware, the sum is InstructionTimes::stall_cycles
+  // by reason; if the GPU was not emulated, the sum is InstructionTimes::stall_cycles
   StallTimes times_by_reason;
   StallTime waits_for_result;     // waits for this instruction; a wait for several is divided among them
   // of a wait: by the instruction that it waits for
