@@ -91,7 +91,7 @@ namespace {
 
 bool is_positive(UOp u) { return py_less(0, u.vmin()); }
 bool is_nonnegative(UOp u) { return py_less_equal(0, u.vmin()); }
-// Then a / b rounded down and a / b rounded to 0 are equal.
+// Returns true if a / b rounded down and a / b rounded to 0 are known to be equal.
 bool have_one_sign(UOp a, UOp b) {
   return (is_nonnegative(a) && is_positive(b)) || (py_less_equal(a.vmax(), 0) && py_less(b.vmax(), 0));
 }

@@ -102,7 +102,7 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
 
 void TensorFacts::detect_op_forms(const std::vector<UOp>& nodes) {
   for (UOp u : nodes) {
-    // EXPAND changed in the same commit
+    // EXPAND and REDUCE changed in the same commit
     if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_axes_ = drops_axes(u);
     if (!u.in({Op::BUFFER, Op::PARAM}) || u.arg().kind() != Arg::Kind::Record) continue;
     has_result_sizes_ = true;  // ParamArg, and sizes in SHRINK and PAD, both exist since 2026-05-28

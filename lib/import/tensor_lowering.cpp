@@ -151,7 +151,7 @@ size_t TensorLowering::version_of_target(UOp target) {
 
 Affine TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
   if (size == 1) return {};
-  constexpr int64_t kFirst = 1000000;  // larger than the number of any recorded RANGE
+  constexpr int64_t kFirst = 1000000;  // assumed to be larger than the number of any recorded RANGE
   UOp range = graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, size),
                           graph_.tuple({kFirst + current_kernel_.num_loops++, AxisType::LOOP}));
   loops.push_back(range);

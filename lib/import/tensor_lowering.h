@@ -32,13 +32,13 @@ class TensorFacts {
   Sizes integer_values(UOp u) const;
   Sizes numbers_on_first_device(UOp u) const;  // as integer_values(), on device 0
   CheckedList<UOp> index_elements(UOp u) const;
-  // The first index of each axis of a PAD or SHRINK.
+  // The first index of each axis of a SHRINK, or the padding before each axis of a PAD.
   CheckedList<UOp> index_offsets(UOp u) const { return index_elements(u.src(1)); }
   // Sets expands_front_axes() and has_result_sizes() from a whole graph, because commits between releases may have
   // forms of the later one.
   void detect_op_forms(const std::vector<UOp>& nodes);
   bool expands_front_axes() const { return expands_front_axes_; }  // EXPAND adds axes before those of its source
-  // SHRINK and PAD have the sizes of the result, not the ends
+  // SHRINK and PAD have the sizes of the result, not the ends (SHRINK) or the padding behind (PAD)
   bool has_result_sizes() const { return has_result_sizes_; }
   // The REDUCE removes its axes, as since 0.14, instead of keeping them with size 1.
   static bool drops_axes(UOp reduce) {

@@ -7,8 +7,8 @@
 
 namespace tgc::import {
 
-// Applies to a node with an op of `ops`, in a graph of a release in the range, for which when(node) is true. The first
-// row that applies makes the value of the node.
+// Applies to a node with an op of `ops`, in a graph of a release in the range, if `when` is null or when(node) is true.
+// The first row that applies makes the value of the node.
 struct Upgrade {
   std::string_view name;
   OpSet ops;
