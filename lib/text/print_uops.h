@@ -18,8 +18,8 @@ std::string print_uops(std::span<const UOp> list);
 // As print_uops(), below comments with facts which the listing leaves out: "# UOp 12: dtypes.int, src=(3, 7), tag=1".
 CompleteText print_uops_complete(std::span<const UOp> list);
 
-// The nodes that a listing shows. A source outside the list is a NOOP. Of several constants with the value of a source,
-// the reader takes one whose dtype fits, if there is one.
+// The nodes that a listing shows. A source outside the list is a NOOP. If several constants have a source's value, the
+// reader takes one whose dtype fits, if there is one.
 struct UopsListing {
   std::vector<UOp> list;
   std::vector<std::string> warnings;  // about facts that the text does not show

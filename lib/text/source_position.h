@@ -18,7 +18,7 @@ using Places = std::vector<Place>;
 // Returns 0 if the position of the node is unknown.
 size_t place_of(const Places& places, uint32_t id);
 
-// At `offset` begins the statement, line of a listing, JSON object or UOp(...) that makes the node.
+// `offset` is where the statement, line of a listing, JSON object or UOp(...) that makes the node begins.
 struct NodeAt {
   size_t offset;
   UOp node;
