@@ -96,8 +96,8 @@ bool have_one_sign(UOp a, UOp b) {
   return (is_nonnegative(a) && is_positive(b)) || (py_less_equal(a.vmax(), 0) && py_less(b.vmax(), 0));
 }
 
-// Rounds the quotient to 0. Avoids MOD where tinygrad 0.12 would replace it by an AND, which is wrong for negative
-// numbers.
+// Returns the remainder of a division that rounds to 0. Avoids MOD where tinygrad 0.12 would make it an AND, which is
+// wrong for negative numbers.
 UOp truncated_remainder(UOp x, UOp y) {
   if (log2_exact(y) <= 0 || is_nonnegative(x)) return x.alu(Op::MOD, y);
   UOp quotient = x.alu(Op::IDIV, y);
