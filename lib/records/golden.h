@@ -59,7 +59,7 @@ struct GoldenBuffer {
 struct GoldenMetadata {
   std::string name;            // "conv2d"
   std::string caller;          // place of the call, "net.py:6::forward"; empty: not recorded
-  std::string node;            // in the ONNX model; or empty
+  std::string node;            // name of the node in the ONNX model; or empty
   bool is_backward = false;    // the kernel computes the method's gradient
   std::vector<int64_t> nodes;  // numbers of the AST's nodes that the method made, if the AST is JSON
 };

@@ -153,8 +153,8 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
 
 namespace {
 
-// Returns the last node made at each place. A place where no node was made states an unknown node that existed before,
-// and is left out.
+// Returns the last node made at each place. Leaves out places where no node was made: their nodes were made before, and
+// are not known.
 std::vector<NodeAt> nodes_of_places(const Graph& graph, const Places& places) {
   std::vector<NodeAt> out;
   for (size_t i = 0; i < places.size(); i++) {
