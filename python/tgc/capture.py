@@ -108,8 +108,8 @@ class Debug:
 
 
 def debug(*tensors: Any) -> Debug:
-  """Schedules tensors without running them, and shows their graph, the schedule and why its kernels are not fused.
-  Needs tinygrad 0.12 or later."""
+  """Schedules tensors and compiles the kernels, without running them. Returns the graph, the schedule and why its
+  kernels are not fused. Needs tinygrad 0.12 or later."""
   if installed_version() is None: raise TgcError([NO_TINYGRAD])
   from tinygrad.uop.ops import UOp
   folder = tempfile.TemporaryDirectory(prefix="tgc.")

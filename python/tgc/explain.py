@@ -17,8 +17,8 @@ class Explanation:
   """The answer of tgc.explain() about a call of a function.
 
   result: what the function returned. recording: the kernels and schedules that the call made. runs: each kernel,
-  compared with the reference interpreter; empty with compare=False. faults: for each kernel that failed, what makes it
-  wrong. times: the time of each kernel on its device; empty with times=False. passed: no kernel failed.
+  compared with the reference interpreter; empty with compare=False. faults: the cause of each failed kernel. times: the
+  time of each kernel; empty with times=False. passed: no kernel failed. fusion: why kernels are not fused, as text.
   """
   result: Any
   recording: Recording

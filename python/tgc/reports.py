@@ -53,7 +53,8 @@ def inputs_of(x: Input) -> list[str]:
 
 
 def as_recorded(x: Input, options: dict[str, Any]) -> dict[str, Any]:
-  """Returns the options with which a command runs what tinygrad made: tgc would compile records of 0.12.0 again."""
+  """Returns the options, with recorded=True for records of 0.12.0, which tgc would otherwise compile again, unless an
+  option of the compilation is given."""
   is_native = isinstance(x, (Kernel, Recording)) and x.producer == f"tinygrad {NATIVE_RELEASE}"
   return {"recorded": True, **options} if is_native and not options.keys() & COMPILES else options
 
@@ -111,7 +112,7 @@ def profile(x: Input, **options: Any) -> Profile:
 
 @dataclass(frozen=True)
 class Difference(Result):
-  """The difference of two recordings or graphs.
+  """The difference of two recordings or graphs. same: they do not differ.
 
   kernels: numbers of records that are the "same", "different", "only_a" and "only_b". differing: the records that
   differ, with their first stage and, with rewrites, the rule. by_rule: for each rule, the number of records that differ
@@ -161,6 +162,5 @@ class Check(Result):
 
 def check(x: Input, **options: Any) -> Check:
   """Replays a recording with tgc's own pipeline and compares the stages (`tgc check`). Raises TgcError if the command
-  fails.
-  """
+  fails."""
   return Check.from_json(call_json("check", input_of(x), *command_line_options(options)))

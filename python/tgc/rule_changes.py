@@ -15,7 +15,7 @@ from typing import Any
 from tgc.export.kinds import JSON
 from tgc.export.matches import rule_location, rule_text
 
-MOST_CALLS = 3  # depth of calls: a hash covers the functions that a rule calls, and those that they call
+MOST_CALLS = 3  # levels of calls below a rule's function that its hash covers
 DIGITS = 12
 
 

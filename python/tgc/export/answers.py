@@ -37,7 +37,7 @@ from tgc.export.records import StageLimits, kernel_record, make_renderer, replay
 from tgc.export.rule_program import answer_program
 
 RENDERERS: JSON = {}
-CPU_SECONDS = 30  # per record; tgc waits for one minute
+CPU_SECONDS = 30  # per answer in a child process; tgc waits for one minute
 READ_ON_IMPORT = {"ALLOW_HALF8"}
 # With SPEC > 1, tinygrad would run the texts of graphs as programs.
 ALLOWED_SETTINGS = {*SETTINGS, "IGNORE_OOB", "NO_MEMORY_PLANNER", "REWRITE_STACK_LIMIT", "SPEC"}
@@ -149,8 +149,8 @@ def error_reply(error: BaseException) -> JSON: return {"error": str(error) if is
 
 
 def answer_in_child(answer: Function, question: JSON, out: Any) -> None:
-  """Answers in a forked process: tinygrad's caches then cannot influence later answers (its node cache takes 0.0 and
-  -0.0 for the same constant), and a crash becomes an answer."""
+  """Answers in a forked process: tinygrad's caches then cannot influence later answers (before 0.13, its node cache
+  takes 0.0 and -0.0 for the same constant), and a crash becomes an answer."""
   if question["target"] and "live" not in question: renderer_of(question["target"])
   child = os.fork()
   if child == 0:

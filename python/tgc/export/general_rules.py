@@ -260,7 +260,7 @@ class General:
     if "ctx" in function.__code__.co_varnames[:function.__code__.co_argcount]: raise NotGeneral("it reads a context")
 
   def runs(self, maker: GeneralMaker, before: Node) -> Iterator[tuple[Node, Node]]:
-    """Yields both sides of the rule for each sequence of decisions of its function, unless the rule declines."""
+    """Yields both sides of the rule for each sequence of decisions of its function that changes the node."""
     names = {node: name for name, node in maker.named.items()}
     choices: list[int] = []
     counts = {u.src[1]: maker.bits(u.dtype) for u in before.toposort() if u.op.name in ("SHL", "SHR")}

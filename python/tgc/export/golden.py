@@ -129,7 +129,7 @@ class Writer:
   def write_line(self, level: str, text: str) -> None:
     fd, path = self.files[level]
     data = (text + "\n").encode()
-    if path.name.endswith(".gz"): data = gzip.compress(data, 3)  # half the time of level 6, and a fifth more bytes
+    if path.name.endswith(".gz"): data = gzip.compress(data, 3)  # faster than the default level
     while data: data = data[os.write(fd, data):]
 
   def close(self) -> None:

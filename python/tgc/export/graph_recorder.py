@@ -168,8 +168,8 @@ class GraphRecorder(Recorder):
     if (make := vars(module).get(function)) is not None: replace_everywhere(make, self.watched_rewrite(make, name=name))
 
   def watched_rewrite(self, rewrite: Function, graph_of: Function = lambda made, sink: made, name: str | None = None) -> Function:
-    """Returns `rewrite` as a function that also adds its result to the scope, as the stage `name`, or the one that the
-    call names."""
+    """Returns `rewrite` as a function that also adds the result of an outermost call to the scope, as the stage `name`
+    or the one that the call names."""
     stage = name
     def call(sink: Node, *args: Any, **kwargs: Any) -> Any:
       scope = self.scope()
@@ -296,8 +296,8 @@ class GraphRecorder(Recorder):
     target = getattr(renderer, "target", None)
     arch = getattr(target, "arch", "") or getattr(renderer, "arch", "")
     if target is None: return target_of(renderer)
-    # Newer releases keep device and architecture in renderer.target; target_of() takes them from an object of a class
-    # of that name.
+    # Newer releases keep device and architecture in renderer.target. target_of() expects an older renderer, so it gets
+    # an object with such members and the name of this renderer's class.
     stand_in = type(type(renderer).__name__, (), {"__module__": type(renderer).__module__})()
     stand_in.device, stand_in.arch = target.device, arch if isinstance(arch, str) and target.device != "CPU" else None
     return target_of(stand_in).rstrip(":")

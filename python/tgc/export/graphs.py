@@ -1,4 +1,4 @@
-"""Converts a graph of any release to tgc's JSON, without tinygrad's printers."""
+"""Converts a graph of any release to tgc's JSON, without pyrender."""
 from __future__ import annotations
 
 import ast
@@ -25,7 +25,7 @@ def has_own_repr(kind: type) -> bool:
 
 
 class Nodes:
-  """Collects nodes as JSON lines, each node once and after its sources."""
+  """Collects nodes as JSON objects, each node once and after its sources."""
 
   def __init__(self) -> None:
     self.index: dict[Any, int] = {}

@@ -19,7 +19,7 @@ Each event is a record of level "jit". Buffers are numbered in the order in whic
    "unread":["y"],                                         inputs that no captured kernel uses
    "moved":[9],                                            buffers that the memory planner moved, though a tensor that was made
                                                            in the capture and is not computed yet reads them
-   "outputs":[{"buffer":7}],"error":"JitError: ..."}       what the call returned or raised
+   "outputs":[{"buffer":7,"shape":[4]}],"error":"JitError: ..."}       what the call returned or raised
   {"event":"lost","jit":0,"call":1,"place":"train.py:13","from":"train.py:19"}
                                           the program reads a gradient that backward() added to in a capture, but whose
                                           addition was never computed
@@ -79,7 +79,7 @@ class JitRecorder:
     self.assigned: set[tuple[str, int]] = set()  # (line, buffer) of assignments outside all jits
     self.late = LateTensors(self.is_computed)
     self.stores = UnscheduledStores()
-    self.has_plans = True  # whether jit_plan.py records the jits of this release
+    self.has_plans = True  # false: a message must still say that jit_plan.py does not record the jits of this release
     self.lost: dict[int, tuple[Any, JSON, str]] = {}         # id: (gradient, event, line) of gradients whose addition in a capture was not computed
 
   def watch(self) -> None: call_on_import("tinygrad.engine.jit", self.install)

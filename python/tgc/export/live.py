@@ -35,7 +35,7 @@ from tgc.export.kinds import JSON, Node, Settings
 from tgc.export.matches import rewrite_with_callback
 from tgc.export.names import DEFAULTS, SCHEDULES
 
-COLLECT_AFTER = 64  # kernels between two garbage collections; Python's automatic ones take a tenth of the time
+COLLECT_AFTER = 64  # kernels between two garbage collections; live_recorder() turns automatic ones off
 
 
 class MatchFilter:
@@ -104,7 +104,7 @@ class LiveRecorder(GraphRecorder):
         self.replay_schedule(question["id"], self.schedule_function(sink), sink, {})
       else:
         target = whole_target(question["target"])
-        self.renderer_of(target)  # fails here for an unknown target; replay_kernel() would only print the error
+        self.renderer_of(target)  # exits for an unknown target
         self.replay_kernel(question["id"], target, sink, {}, None)
     if self.last is None: raise ValueError("tinygrad made no record of the graph")
     if matches and matches.left_out is None: raise ValueError(f"there is no match {skipped['n']} of the rule {skipped['place']}")

@@ -18,7 +18,7 @@ SCHEDULES = [("tinygrad.callify", "transform_to_call"), ("tinygrad.tensor", "tra
 INNER = [("tinygrad.schedule.rangeify", "get_kernel_graph")]
 # Functions that are stages without being rewrites: (module, function), name of the stage.
 STAGES = {("tinygrad.codegen", "apply_opts"): "apply opts"}
-# Rewrites that are not stages: they compute a property of a graph, or compile patterns.
+# Rewrites that are not stages, such as those that compute a property of a graph or compile patterns.
 QUERIES = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid", "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"}
 # Ops of views that begin where their buffer begins.
 KEEP_OFFSET = {"RESHAPE", "BITCAST", "AFTER", "CONTIGUOUS", "NOOP", "MSELECT", "MULTI", "UNSHARD"}

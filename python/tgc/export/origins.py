@@ -143,9 +143,7 @@ class Origins:
     running = getattr(tensor, "_METADATA", None)
     if running is None: return
     def watched_maker(make: Any, note: Any) -> Any:
-      """Returns `make`, a function that makes a node without a note; `note` is called with that node and the running
-      method.
-      """
+      """Returns `make` as a function that also calls `note` with the node that it makes and the running method."""
       def call(*args: Any, **kwargs: Any) -> Any:
         made = make(*args, **kwargs)
         if getattr(thread, "schedules", None) is None and (method := running.get()) is not None: note(made, (method,))

@@ -159,7 +159,7 @@ class Maker:
       elif (guards := [g for g in self.guards if is_float or isinstance(g, int)]) and self.random.random() < 0.3: value = self.random.choice(guards)
       has_width = not is_float and not self.is_weak(dtype) and dtype != self.dtypes.bool
       if has_width and self.makes_weak_constants:
-        is_negative = self.dtypes.is_unsigned(dtype) and len(self.numbers) % 2 == 1  # beside one that is not
+        is_negative = self.dtypes.is_unsigned(dtype) and len(self.numbers) % 2 == 1  # so that both signs occur
         return self.weak_constant(self.number(-abs(value) if is_negative else value), dtype)
       if dtype == self.dtypes.bool: value = bool(int(value) & 1)
       elif self.dtypes.is_unsigned(dtype): value = abs(value)

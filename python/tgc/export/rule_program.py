@@ -28,10 +28,10 @@ from tgc.export.versions import installed_version
 MOST_SECONDS = 40  # tgc waits for 60
 MOST_NODES = 40
 MOST_ELEMENTS = 1 << 16
-MOST_VALUES = 1 << 12  # of a variable whose values a program takes all
+MOST_VALUES = 1 << 12  # of a variable; if it has more, a program takes only some of them
 LONGEST = 70
 PLACE = re.compile(r"[\w/.]+:\d+", re.ASCII)
-NARROW = {"__bf16", "float8_e4m3", "float8_e5m2"}  # dtypes without a type in Python
+NARROW = {"__bf16", "float8_e4m3", "float8_e5m2"}  # names of dtypes whose elements Python cannot read
 OPERATORS = {"ADD": "+", "MUL": "*", "AND": "&", "OR": "|", "XOR": "^"}  # the same for all releases and dtypes
 
 
@@ -243,8 +243,8 @@ def program_of(question: JSON) -> str:
 
 
 def matcher_of(question: JSON) -> tuple[str, str]:
-  """Returns two expressions of Python: the matcher that has the question's rule, and a condition that selects the rule
-  `r` of it. Raises NoProgram if there is no matcher."""
+  """Returns two texts of Python: statements that define `matcher`, which has the question's rule, and a condition that
+  selects the rule `r` in it. Raises NoProgram if there is no matcher."""
   from tgc.export.rules import compiler_modules, matchers_of, module_outside
   place, found = question["place"], []
   def add_from(module: Any) -> bool:

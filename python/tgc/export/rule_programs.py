@@ -10,7 +10,7 @@ from tgc.export.kinds import Node
 from tgc.export.matches import rewrite_with_callback
 
 MOST_PAIRS = 6
-MOST_NODES = 60  # size_of() stops counting at this number
+MOST_NODES = 60  # size_of() stops counting beyond this number
 
 
 def programs() -> Iterator[Any]:

@@ -26,7 +26,7 @@ MOST_SUMS = 2400
 MOST_OF_LINES = 3  # seconds of processor time to look for instances that run further lines
 MOST_MOVES = 1500
 FARTHEST = 1 << 33
-MOST_SECONDS = 0.3  # processor time for a try; a rule that needs longer has no instance
+MOST_SECONDS = 0.3  # processor time for a try; one that needs longer makes no instance
 MOST_OF_SEARCH = 6  # seconds of processor time to move numbers
 MOST_NAMED = 32
 NUMBERS = (int, float, tuple, list, set, frozenset, dict)
@@ -77,7 +77,7 @@ def code_numbers(code: Any, scope: dict[str, Any], module: str, seen: set[Any]) 
 
 
 def guard_numbers(pattern: Any, function: Function) -> list[Any]:
-  """Returns the numbers that the rule's function and pattern name, their negatives, and the integers next to both."""
+  """Returns 0, the numbers that the rule's function and pattern name, their negatives, and the integers next to all."""
   named: set[Any] = {0}
   if (code := getattr(function, "__code__", None)) is not None: named |= {*code_numbers(code, function.__globals__, function.__module__, set())}
   named |= {p.arg for p in patterns_below(pattern) if type(p.arg) in (int, float)}

@@ -399,7 +399,7 @@ def is_special(number: Number, is_nan: bool) -> bool:
 
 
 def install() -> None:
-  """Defines the operators of Value and Number, and refuses the others."""
+  """Defines the operators of Value and Number and the comparisons of UnknownKey, and refuses the others."""
   def method(kind: type, how: Function, of: Function, is_reflected: bool) -> Any:
     return lambda self, other: how(self, other, of, is_reflected)
   for name, of in OPERATORS.items():

@@ -63,7 +63,7 @@ class TextRecorder(Recorder):
 
   def record_schedule(self, sink: Node, make_schedule: Function) -> Any:
     """Runs make_schedule(sink), and records it unless tinygrad's schedule cache knows the graph. Returns the result of
-    make_schedule, or the exception that it raised."""
+    make_schedule, or the exception that it raised; raises the exception if the graph has custom kernels."""
     from tinygrad.engine import schedule
     settings, cached = self.own_settings(), len(schedule.schedule_cache)
     printable = without_custom_kernels(sink)

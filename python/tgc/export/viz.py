@@ -44,7 +44,7 @@ CALLER = "schedule to linear"
 
 class Record:
   """What a pickle would make of a class: the class's arguments and its state. Nothing can be set but the state, once:
-  no object of tinygrad or Python is made or changed while a pickle is read."""
+  no object of tinygrad is made or changed while a pickle is read."""
   __slots__ = ("args", "state")
   module = name = ""
   args: tuple[Any, ...]
@@ -131,7 +131,7 @@ class Builder:
     return self.kinds[module, name]
 
   def object_of(self, record: Record, args: list[Any], state: dict[str, Any]) -> Any:
-    if (record.module, record.name) == ("builtins", "getattr"):  # Python 3.11.2 stores members of enums as a call of getattr
+    if (record.module, record.name) == ("builtins", "getattr"):  # so Python 3.11.2 stores members of enums
       owner = record.args[0] if len(record.args) == 2 else None
       kind = self.kind(owner.module, owner.name) if isinstance(owner, type) and issubclass(owner, Record) else None
       return kind[args[1]] if isinstance(kind, type) and issubclass(kind, enum.Enum) else Inert(())

@@ -1,8 +1,8 @@
 """Finds kernel calls of a program that make a NaN (or an infinity) of numbers, for --watch-nan.
 
-Writes out.nan.json: for each find the call, what is known of its inputs, and how many later calls read its NaNs and
-stored NaNs of their own. The calls' arrays go where --save-inputs puts them. `tgc run out.jsonl.gz --nan` explains a
-find.
+Writes out.nan.json: for each find the call, what is known of its inputs, how many later calls read its NaNs, and how
+many of these stored new NaNs. The calls' arrays go where --save-inputs puts them. `tgc run out.jsonl.gz --nan` explains
+a find.
 """
 from __future__ import annotations
 
