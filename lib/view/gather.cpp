@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kTimedRuns = 5;
 
-// Appends the graphs of a trace to `to`, as they were recorded.
+// Appends each kernel of a trace to `to`. The trace is read from a file, or made from a record.
 class TraceGraphs : public Recorder {
  public:
   explicit TraceGraphs(std::vector<RecordedGraph>& to) : to_(to) {}
@@ -324,7 +324,7 @@ class Gatherer {
         Run run{.id = k.id.empty() ? in.info.name + "." + std::to_string(i) : k.id, .target = "", .file = in.file,
                 .texts = {{"ast", k.ast, true}}, .producer = in.info.producer};
         if (auto status = add_recorded(run, "", methods_text(k.metadata)); !status) return status;
-        if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy
+        if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy of a buffer
         else place_in_schedule(at->second);
         wanted.erase(at);
       }

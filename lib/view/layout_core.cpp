@@ -63,7 +63,7 @@ class Layout {
   }
 
  private:
-  // A node's row is its longest distance from nodes without sources, but at least its earlier row. Some new nodes move.
+  // Puts each node below its sources, but not above its earlier row. With should_keep_known_nodes, known nodes stay.
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
     int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
@@ -83,7 +83,7 @@ class Layout {
       if (!stays && row >= fixed_user[i]) row = fixed_user[i] ? fixed_user[i] - 1 : 0;
       out_.row[i] = row;
     }
-    // to shorten edges, a new node that is the only user of its sources moves right above its topmost user
+    // to shorten edges, a new node without other users of its sources moves down, right above its topmost user
     int32_t* users = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t e = 0; e < in_.first[in_.nodes]; e++) users[in_.source[e]]++;
     for (int32_t i = in_.nodes; i-- > 0;) {

@@ -6,7 +6,7 @@
 // `max_edge_rows` rows are stubs, which are not drawn as lines. Each step takes at most O(n log n) and does not
 // recurse.
 //
-// Nodes with a position in an earlier layout keep their order, and their positions if there is space for new nodes.
+// Nodes with a position in an earlier layout keep their order and, if there is space for new nodes, almost their place.
 // With `should_keep_known_nodes`, they always keep their rows and positions.
 #pragma once
 #include <stddef.h>
@@ -21,9 +21,9 @@ struct LayoutInput {
   const float* size = nullptr;
   const float* earlier_positions = nullptr;  // NaN: the node is new
   const int32_t* earlier_rows = nullptr;     // -1: the node is new
-  int32_t max_edge_rows = 4;                 // rows that an edge spans; a longer edge is a stub
+  int32_t max_edge_rows = 4;                 // an edge that spans more rows is a stub
   float gap = 12;                            // minimum distance of neighbouring nodes in a row
-  // New nodes are put where there is space, even if a source is then below its user; their edge becomes a stub.
+  // New nodes are put where there is space, even if a source is then not above its user; such an edge is a stub.
   bool should_keep_known_nodes = false;
 };
 

@@ -31,7 +31,7 @@ int32_t layout(int32_t nodes, const int32_t* first, const int32_t* source, const
   return 1;
 }
 
-// The module has no C library, and clang makes calls of these for loops and copies.
+// The module has no C library, and clang compiles loops and copies to calls of these functions.
 void* memset(void* to, int value, size_t count) {
   for (size_t i = 0; i < count; i++) static_cast<volatile char*>(to)[i] = char(value);
   return to;

@@ -16,7 +16,7 @@ namespace {
 // Graphs are compressed in groups. The page unpacks a whole group, so in a page of few graphs, each is compressed
 // alone.
 constexpr size_t kFewGraphs = 32, kMostInGroup = 32, kMostGroupBytes = 8 << 20;
-constexpr int kLevel = 7;  // level 9 takes 2.5 times as long, and its pages are 2 % smaller
+constexpr int kLevel = 7;  // level 9 takes longer, and its pages are hardly smaller
 
 void write_program(JsonWriter& json, const GoldenProgram& p) {
   auto sizes = [](const std::vector<std::string>& all) {
@@ -70,7 +70,7 @@ std::string view_index(const ViewContent& content) {
 std::string pack_text(std::string_view text, bool of_numbers) {
   z_stream stream = {};
   const int strategy = of_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
-  const int memory = of_numbers ? 5 : 8;  // 5: smaller blocks, so that each column has its own Huffman codes
+  const int memory = of_numbers ? 5 : 8;  // 5: smaller blocks, so that columns have their own Huffman codes
   if (deflateInit2(&stream, kLevel, Z_DEFLATED, MAX_WBITS, memory, strategy) != Z_OK)
     throw Failure("zlib has no memory");
   std::string out(deflateBound(&stream, uLong(text.size())), '\0');

@@ -226,8 +226,8 @@ class PageWriter {
     return out;
   }
 
-  // Writes of each instruction its number in the new code, its text, and its cycles per wave in the old and the new
-  // run; null if a run lacks it.
+  // Writes the times and stalls of both runs and, for each instruction, its number in the new code, its text, and its
+  // cycles per wave in the old and the new run; null if a run lacks it.
   void write_comparison(JsonWriter& json, const profile::ComparedRun& pair) const {
     const KernelRun& old_run = older_->trace.kernels[pair.old_run];
     json.object([&] {
@@ -246,8 +246,8 @@ class PageWriter {
     });
   }
 
-  // Writes for each instruction the main reason of its stalls (-1: it hardly stalls), the cycles that others wait for
-  // it, and the numbers and cycles of the instructions that it waits for.
+  // Writes the time of each reason and, for each instruction, the main reason of its stalls (-1: it hardly stalls), the
+  // cycles that others wait for it, and the numbers and cycles of the instructions that it waits for.
   static void write_stalls(JsonWriter& json, const profile::StallReport& stalls,
                            const std::vector<profile::InstructionTimes>& times) {
     json.member("modeled", stalls.is_modeled);
