@@ -103,7 +103,7 @@ TEST_CASE("cli: dump resumes after the stage that a dumped file is the result of
     CommandResult r = run_tgc("dump " + entry.path().string() + " --from=" + stage + " --stage=linear");
     INFO(name << r.err);
     CHECK(r.out == last);
-    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // --from as in the header
+    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // the header names the stage
     resumed++;
   }
   CHECK(resumed >= 10);

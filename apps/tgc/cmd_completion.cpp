@@ -1,4 +1,4 @@
-// Prints a script that has the shell call `tgc complete -- WORDS` at each TAB.
+// Prints a script by which the shell calls `tgc complete -- WORDS` at each TAB, and answers these calls.
 #include "apps/tgc/command.h"
 #include "apps/tgc/completion_scripts.h"
 #include "lib/compilation/stage_rows.h"

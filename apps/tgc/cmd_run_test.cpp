@@ -279,7 +279,7 @@ ast = c5.sink()
 
 TEST_CASE("run: --save files pass as --expect, and a run without comparison does not count as passed") {
   write_scratch_file("roots.uop", kRoots);
-  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // the two compilers compare NaNs differently
+  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {
     CommandResult ran = run_in_shell("tgc run roots.uop --save=roots.npz --device=" + device);
     CHECK(ran.code == 0);
     check_has(ran.out, "(inputs from seed 0, floats between 0 and 1 in data1: others make NaNs; also of all sizes)");

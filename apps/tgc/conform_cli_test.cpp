@@ -105,7 +105,7 @@ TEST_CASE("conform: the linear list is compared in order and the source to the l
     CHECK(r.code == (contains_text(r.out, "\"verdict\"") ? 1 : 0));
     return r.out;
   };
-  const std::string plus = "| sed '$s/+/-/'";  // replaces + by - in the last answer
+  const std::string plus = "| sed '$s/+/-/'";  // replaces one + by - in the last answer
   CHECK(contains_text(asked("text", "other_source", plus), "\"stage\":\"source\",\"verdict\":\"different\""));
   CHECK_FALSE(contains_text(asked("structure", "other_source_2", plus), "\"source\""));
   CommandResult r = run_tgc("conform '" + kOne + "' --stage=linear " +

@@ -110,7 +110,7 @@ int run_command(int argc, char** argv) {
   if (exit_code != 2 && tgc::has_memory_run_out())
     exit_code = tgc::report_error({.message = "out of memory: the work is incomplete"});
   if (exit_code == 2) return 2;
-  return tgc::finish_output(tgc::is_input_truncated() ? 2 : exit_code);  // an input that was cut is a warning
+  return tgc::finish_output(tgc::is_input_truncated() ? 2 : exit_code);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ struct ProveOptions {
   const std::string& live_tinygrad() const { return overrides.live_command; }  // the Python of --live; empty: none
 };
 
-// Writes Python programs that show refuted rewrites (--program): FILE.py, FILE-2.py, ...
+// Writes Python programs that show the wrong values of rewrites and rules (--program): FILE.py, FILE-2.py, ...
 class ProgramWriter {
  public:
   // Throws Failure if --program is given and --live names no tinygrad.

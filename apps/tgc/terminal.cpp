@@ -55,7 +55,7 @@ void warn(Diag diag) {
 
 namespace {
 
-// Prints a message unless the reader has closed the pipe.
+// Prints a message, unless the reader has closed the pipe, and ends the program with exit code 2.
 [[noreturn]] void output_failed(int error) {
   if (error != EPIPE)
     report_error({.message = std::string("cannot write: ") + std::strerror(error), .file = "<stdout>"});

@@ -226,8 +226,8 @@ function pairs(list) {
 /** The values of the characters that encode data: "!" to "~" except "&", "<" and "\\". */
 const kDigits = Uint8Array.from({length: 127}, (_, c) => c - 33 - [38, 60, 92].filter((left) => c > left).length);
 
-/** Unpacks JSON that was compressed by zlib and encoded as text (as_letters in lib/view/page.cpp): two of 91 characters
- * are 13 bits, a single one at the end is 6 bits. @param {string} text */
+/** Unpacks JSON that was compressed by zlib and encoded as text (encode_bytes in lib/view/page.cpp): two of 91
+ * characters are 13 bits, a single one at the end is 6 bits. @param {string} text */
 export async function unpacked(text) {
   const digit = (i) => kDigits[text.charCodeAt(i)];
   const out = new Uint8Array(((text.length >> 1) * 13 + (text.length & 1) * 6) >> 3);

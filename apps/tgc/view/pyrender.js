@@ -1,5 +1,5 @@
 // Makes the text of a kernel's graph, as tinygrad's pyrender does (lib/text/pyrender.cpp), for graphs whose text a
-// recording omits (text_follows_from_reprs in lib/text/pyrender.h).
+// recording omits (is_text_implied_by_reprs in lib/text/pyrender.h).
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 const kNeverNamed = new Set(["CONST", "VCONST", "DEVICE"]);

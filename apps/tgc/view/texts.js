@@ -89,7 +89,7 @@ function foundNodes(graph, story, {kind}) {
 }
 
 /** Returns the lines of a linear list, of which a recording has only what its nodes do not tell: the ranges and, behind
- * a tab, an arg (list_rows in lib/view/recording_writer.cpp). @param {Recorded} graph */
+ * a tab, an arg (rows_of_list in lib/view/recording_writer.cpp). @param {Recorded} graph */
 export function rowsOfList(graph, {rows, nodes}) {
   const list = summed([...nodes], 2).filter((_, i) => i % 2 === 0), at = new Map(list.map((n, i) => [n, i]));
   return rows.map((row, i) => {
