@@ -1,6 +1,6 @@
 // tgc_text_bench GOLDENS... [--every=N], for scripts/bench: measures parsing and printing of graph texts, in CPU time.
 // Parses the AST and the stages' graphs of every N-th record (pyrender text; for other releases also JSON) into new
-// graphs and prints them. Fails if a printed text differs. Excludes unpacking the golden file and the clock calls.
+// graphs and prints them. Fails if one is not parsed or printed the same. Excludes reading files and clock calls.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -18,14 +18,14 @@
 
 namespace {
 
-// Unlike wall time, CPU time does not depend on other processes.
+// Returns the CPU time of this process in seconds. Wall time would include that of other processes.
 double now() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-// Returns the seconds that two clock calls take, as long as parsing a few nodes.
+// Returns the seconds between two successive clock calls, which each measurement includes.
 double cost_of_now() {
   double least = 1;
   for (int i = 0; i < 1000; i++) {
@@ -56,7 +56,7 @@ struct Totals {
   }
 };
 
-// Returns false if parsing fails or if the printed text differs.
+// Returns true if the text is parsed and printed unchanged.
 bool measure(const std::string& text, Totals& totals, auto read, auto write) {
   double begin = now();
   tgc::Graph graph;

@@ -1,5 +1,5 @@
 // libtgc_fail_alloc.so, for scripts/tests/faults. Loaded by LD_PRELOAD, it counts the allocations of a program and its
-// children, and lets number TGC_FAIL_ALLOC fail (from 1; 0: none). The count is in a mapped file, which TGC_FAIL_COUNT
+// children, and makes number TGC_FAIL_ALLOC fail (from 1; 0: none). The count is in a mapped file, which TGC_FAIL_COUNT
 // names, so that it survives any end of the program.
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // tgc_fail_call KIND N COMMAND..., for scripts/tests/faults: runs a command and lets the N-th system call of a kind
 // fail, counted over all its processes and threads. Exits with the command's exit code, with 128 + S after signal S, or
-// with 125 if the command cannot be run.
-// tgc_fail_call count FILE COMMAND...: lets no call fail and writes the number of calls to FILE, a line "KIND N" each.
+// with 125 after an error of its own.
+// tgc_fail_call count FILE COMMAND...: lets no call fail and writes a line "KIND N" to FILE for each kind called.
 //
 //   write    write, pwrite, writev, ... to anything but standard error: ENOSPC     read     read, pread: EIO
 //   sync     fsync, fdatasync: EIO                                   rename   EIO
@@ -117,7 +117,7 @@ const Call* call_of(pid_t pid, Registers& r) {
   return nullptr;
 }
 
-// Traces the command until it ends. Returns the exit code of this program.
+// Traces the command and its children until all have ended. Returns the exit code of this program.
 int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::string_view, uint64_t>& counts) {
   int status = 0, end = 125;
   bool has_begun = false;

@@ -1,4 +1,4 @@
-// Writes which rules the tests applied, made decline and checked (RuleTest) to the file TGC_RULE_HITS, for
+// Writes which rules the tests applied, made decline and checked (RuleTest) to the file that TGC_RULE_HITS names, for
 // scripts/ci/rule_hits. A line has NAME FILE LINE and those of the words guarded, hit, declined and checked that are
 // true of the rule.
 #include <doctest/doctest.h>
