@@ -12,7 +12,7 @@ import {Table} from "./table.js";
 const kLeast = 3;
 const kMoves = new Set(["RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"]);  // ops that only move elements
 const kMostBuffers = 4;  // buffers of a CALL that have boxes of their own
-const kShortest = 4;  // nodes of a chain in which repetitions are searched
+const kShortest = 4;  // minimum number of nodes of a chain in which repetitions are searched
 const kMostWork = 150000;  // comparisons for each chain
 
 export class Blocks {

@@ -245,7 +245,7 @@ export async function unpacked(text) {
 
 /** Waits until the browser has handled pending input, so that long work does not block the page. */
 export function pause() {
-  return new Promise((go) => {  // setTimeout waits at least 4 ms
+  return new Promise((go) => {  // repeated calls of setTimeout wait at least 4 ms
     const {port1, port2} = new MessageChannel();
     port1.onmessage = () => { port1.close(), go(undefined); };
     port2.postMessage(0);

@@ -8,10 +8,10 @@ import {byId, element} from "./list.js";
  * words, and cells with more than a few letters are wrapped */
 
 const kToastMs = 4000;
-const kManyColumns = 4;  // columns of a narrow dialog
+const kManyColumns = 4;  // maximum number of columns of a narrow dialog
 const kFirstRows = 60, kMoreRows = 100;  // rows of a table that are added at once, and in a step of idle time
 const kLongText = 24;  // cells with more letters are wrapped and show only their first lines
-const kShortText = 16;  // cells of columns of words with more letters are wrapped
+const kShortText = 16;  // the same limit for cells of columns of words
 
 /** Shows a text for some seconds. Screen readers announce it. @param {string} text */
 export function toast(text) {
@@ -42,7 +42,7 @@ export function installDialog() {
   dialog().addEventListener("click", (e) => { if (e.target === dialog()) dialog().close(); });
 }
 
-/** Shows a dialog with a heading, a field that filters its rows, and a table. A click on a column's name sorts it.
+/** Shows a dialog with a heading, a field that filters its rows, and a table: filteredTable().
  * @param {string} title @param {Head[]} heads @param {TableRow[]} rows @param {string} [note] text above the table */
 export function showTable(title, heads, rows, note = "") {
   const box = dialog();

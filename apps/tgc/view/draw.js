@@ -96,7 +96,7 @@ export class GraphCanvas extends Painting {
     this.view.x += dx / this.view.scale, this.view.y += dy / this.view.scale;
     this.redraw();
   }
-  /** Moves the view so that the box is visible; does not move it if the box is visible already. @param {Box} box */
+  /** Moves the view so that the box is visible, and zooms in if its text cannot be read. @param {Box} box */
   reveal(box) {
     const {width, height} = this.size, v = this.view, margin = 40 / v.scale;
     if (!width) return;
@@ -109,8 +109,8 @@ export class GraphCanvas extends Painting {
     this.redraw();
   }
 
-  /** Moves the view so that all boxes are visible, or only the two sides of a rewrite, if the boxes are too far apart.
-   * Sides that are far apart are small; if they were too small, only the last one, the result, is shown.
+  /** Moves the view so that all boxes are visible. If these are too far apart, shows the two sides of a rewrite or, if
+   * these are too far apart, too, only the last one, the result; without sides, the first box.
    * @param {Box[]} boxes @param {Box[]} sides */
   revealAll(boxes, sides = []) {
     const {width, height} = this.size, v = this.view, isSides = boxes === sides;

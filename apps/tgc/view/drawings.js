@@ -323,8 +323,8 @@ export class Drawings {
     return this.#ofTwo(state, a, b, this.at(state.s));
   }
 
-  // Draws two graphs as one, with their differences. A node that differs only in its sources is drawn once, as it is in
-  // the second graph.
+  // Draws two graphs as one, with their differences. Two nodes that match without a difference (diffOf) are drawn once,
+  // as in the second graph.
   #ofTwo(state, from, to, base) {
     const g = this.graph, was = asItIs(g, from), is = asItIs(g, to), back = new Map();
     const news = this.#newsOf(from, to), {diff, came, went} = news;

@@ -8,8 +8,8 @@
  *   first: number, last: number, at: number, own: string, backward: boolean, key: string}} Lines */
 
 const kMostGroups = 200;
-// Nodes of a group, such as a weight, that is joined with its user: for groups by lines, and by functions; and how
-// often such groups are joined.
+// Maximum number of nodes of a group, such as a weight, that is joined with its user: for groups by lines, and by
+// functions; and how often such groups are joined.
 const kFewOfLine = 1, kFewOfFunction = 8, kMostInRow = 2;
 
 /** Sets `madeOf` and `madeForNode` of a recorded tensor graph, as those of a model: the label of each group, and the
@@ -39,7 +39,7 @@ const isInRun = (/** @type {Lines | undefined} */ source, /** @type {Lines} */ l
   && source.key === line.key && (line.backward ? source.at >= line.at : source.at <= line.at);
 const placeOf = (/** @type {Lines} */ {file, first}) => file + ":" + first;
 
-// Returns, for each line, the lines of its function. Functions of one name have lines of other functions between them.
+// Returns, for each line, the lines of its function: neighbouring lines of a file with the same name of the function.
 function functionsOf(/** @type {Lines[]} */ lines) {
   const known = new Map();
   for (const {file, first, own} of lines) known.set(`${file}:${first}`, {file, first, own});
@@ -84,7 +84,7 @@ class Grouping {
     this.depth = [];
     for (const n of this.order) {
       const sources = Array.from(g.sourcesOf(n)).filter((s) => groupOf.has(s));
-      if (!lineOf.has(n) && n !== g.ast) {  // a node that stores a result, such as ASSIGN, has the result's line
+      if (!lineOf.has(n) && n !== g.ast) {  // such as an ASSIGN: has a source's line
         const of = sources.filter((s) => lineOf.has(s)).pop();
         if (of !== undefined) lineOf.set(n, lineOf.get(of));
       }

@@ -129,7 +129,7 @@ class Matcher {
     return (this.a.op[x] === this.b.op[y] ? 0.5 : 0) + (this.#sameLabel(x, y) ? 0.5 : 0)
       + (n ? 2 * alike / Math.max(sx.length, sy.length) : 0);
   }
-  // Pairs x and y, two sources at one position. If a node was inserted, pairs x with a source of y, or the reverse.
+  // Pairs x and y, two different sources. If a node was inserted, pairs x with a source of y, or the reverse.
   #pairUnlike(x, y) {
     const same = this.#sameLabel(x, y);
     let best = this.#likeness(x, y), pair = [x, y];
@@ -144,7 +144,7 @@ class Matcher {
     this.#propose(...pair);
   }
 
-  // Returns true if two nodes may match as one changed node. Nodes of different ops must share half of their sources.
+  // Whether two nodes may be one changed node: with one op, or with half of the sources and the dtype or their number.
   #related(x, y) {
     const {a, b} = this, sx = a.sources[x], sy = b.sources[y];
     if (a.op[x] === b.op[y]) return true;

@@ -48,7 +48,7 @@ export function entriesOf(app) {
   return out.sort(before);
 }
 
-/** Whether a bisection or a proof found the graph to be wrong. */
+/** Whether a bisection has another verdict than "same", or a proof has refuted a rewrite. */
 export function isConvicted({accused, proof}) {
   return Boolean(accused && accused.verdict !== "same" || proof && proof.verdict === "refuted");
 }

@@ -243,8 +243,8 @@ export class Painting {
     }
   }
 
-  // Draws the titles of boxes that are too small for them, beside the boxes, where there is room: those of marked and
-  // folded boxes first, then those of rare ops.
+  // Draws the titles of boxes that are too small for them, over the boxes, without overlaps: those of marked and folded
+  // boxes first, then those of rare ops.
   #drawLabels(c, boxes) {
     const {scale} = this.view, m = this.marks, size = kTitle / scale, taken = new Set(), counts = new Map();
     for (const {title} of boxes) counts.set(title, (counts.get(title) || 0) + 1);

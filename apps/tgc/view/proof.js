@@ -41,8 +41,8 @@ export function noteOf(app, place, rewrite) {
   return app.index.graphs[app.state.g].proof.notes.find((note) => note.stage === place - 1 && note.rewrite === rewrite);
 }
 
-/** Says with what values a rewrite is wrong, and what the kernel then stores: "expected 1, got 2 for r0 = 0;
- * data1[0] = 2, not 1". @param {Record<string, string>} example */
+/** Says with what values a rewrite is wrong, "expected 1, got 2 for r0 = 0", and what a run of the kernel stores.
+ * @param {Record<string, string>} example */
 export function exampleText({before, after, stored, ...inputs}) {
   const where = Object.entries(inputs).map(([name, value]) => `${name} = ${value}`).join(", ");
   const sides = before === undefined ? "" : expectedText(before, after, where);
@@ -69,7 +69,7 @@ export function pointText({element = "", before = "", after = "", ...values} = {
   return before || after ? (element && element + ": ") + expectedText(before, after, where) : "";
 }
 
-/** Returns the next rewrite that is not proven, the refuted ones first; null if all are proven. @param {App} app */
+/** Returns the next rewrite with the graph's worst verdict; null if none is worse than "proven". @param {App} app */
 export function nextUnproven(app) {
   const {proof} = app.index.graphs[app.state.g], {s, r} = app.state;
   const letters = ["r", "u", "s"].find((letter) => proof.marks.some((marks) => marks.includes(letter)));

@@ -4,7 +4,7 @@ import {plain} from "./data.js";
 import {verdictOf, verdictText} from "./proof.js";
 import {changeText, loopChanges} from "./rewrites.js";
 
-/** A row. "quiet": successive stages without a change; "run": a nested graph rewrite;
+/** A row. "quiet": successive stages without a change; "run": a graph rewrite in a stage;
  * "group": successive rewrites of one rule, or of several in turn; "filter": the search, if it selects rules of which
  * the rewrites are listed.
  * @typedef {{kind: "place" | "quiet" | "run" | "group" | "rewrite" | "filter", place: number, index: number,
@@ -15,7 +15,7 @@ const kRowHeight = 25;
 // Rewrites of several rules in turn form one group: maximum number of rules in a turn, minimum number of turns.
 const kLongestPeriod = 4, kLeastRounds = 3;
 
-/** Returns how many rewrites from `from` on recur, as A B A B A B does after 2; 1: none.
+/** Returns after how many rewrites those from `from` on recur, 2 for A B A B A B; 1 also if they do not.
  * @template T @param {T[]} list @param {number} from @param {(a: T, b: T) => boolean} isSame */
 function periodAt(list, from, isSame) {
   for (let period = 1; period <= kLongestPeriod; period++) {

@@ -160,7 +160,7 @@ export class Story {
 
   #changes(place) { return this.graph.stages[place - 1].changed; }
 
-  /** Returns the rewrites that made a node of the graph at `place`, the newest first. @returns {Step[]} */
+  /** Returns the steps that made a node of the graph at `place`, the newest first. @returns {Step[]} */
   history(place, node) {
     const out = [], g = this.graph;
     for (let p = place; p > 0 && node >= 0; p--) {
