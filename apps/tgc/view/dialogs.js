@@ -42,7 +42,7 @@ export function installDialog() {
   dialog().addEventListener("click", (e) => { if (e.target === dialog()) dialog().close(); });
 }
 
-/** Shows a dialog with a heading, a field that filters its rows, and a table: filteredTable().
+/** Shows a dialog with a heading, and a table that can be filtered and sorted.
  * @param {string} title @param {Head[]} heads @param {TableRow[]} rows @param {string} [note] text above the table */
 export function showTable(title, heads, rows, note = "") {
   const box = dialog();

@@ -200,7 +200,7 @@ export class Inline {
   }
 }
 
-/** Breaks a text, best after operators, into at most `most` lines of at most `width` characters; the last may be longer.
+/** Breaks a text, best after operators, into at most `most` lines of at most `width` characters, except the last.
  * @param {string} text @param {number} width @param {number} most @returns {string[]} */
 export function wrapped(text, width, most) {
   const out = [];

@@ -144,7 +144,7 @@ class Matcher {
     this.#propose(...pair);
   }
 
-  // Whether two nodes may be one changed node: with one op, or with half of the sources and the dtype or their number.
+  // Whether two nodes are similar enough to be one changed node.
   #related(x, y) {
     const {a, b} = this, sx = a.sources[x], sy = b.sources[y];
     if (a.op[x] === b.op[y]) return true;
