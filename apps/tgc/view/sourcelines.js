@@ -1,6 +1,6 @@
-// Finds which node printed which line of a recorded source. Renderers print the linear list in order: a line for each
-// loop, store and named value. A line shows the next node of its kind whose sources have the names and constants of the
-// line.
+// Finds which node each line of a recorded source shows. Renderers print the linear list in order: a line for each
+// loop, store and named value. A line shows, of the next nodes of its kind, the one whose names and constants differ
+// least from the line's.
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** A row of the linear list. `sources`: numbers of rows; a constant is given by its value, as text.
  * @typedef {{op: string, dtype: string, sources: (number | string)[], arg: string, node: number}} Row */

@@ -43,7 +43,7 @@ export class TextPanel {
     }));
   }
 
-  /** Makes the texts of a graph. Returns whether that took time. @returns {boolean} whether that took time */
+  /** Makes the texts that the panel shows at a place. @returns {boolean} whether any was not made before */
   prepare(place) {
     const {graph, story} = this.app, had = this.cache.size;
     textsAt(graph, story, place, this.cache);

@@ -8,7 +8,7 @@ const kIsValue = new WeakMap();
 /** The entry of the recording of the last query. @type {{g: Recorded | null, known: Uint8Array}} */
 const kLatest = {g: null, known: new Uint8Array(0)};
 
-/** Whether a node is shown inside its users, such as a constant, or a list of constants that is an argument. */
+/** Whether a node is a value: a leaf such as a constant or a device, or a list of constants with an index dtype. */
 export function isValue(/** @type {Recorded} */ g, n) {
   if (kLatest.g !== g || kLatest.known.length < g.count) {
     let known = kIsValue.get(g);

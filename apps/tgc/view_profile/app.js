@@ -90,7 +90,7 @@ export class ProfileApp {
         track: new Track(this.index.host.track, arrived)}] : [];
       this.canvas.texts = this.index.host.names.map(plain);
     }
-    // the first two traced SIMDs are open at the start, or the first group if no SIMD was traced
+    // the first two groups with instructions are open at the start, or the first group if none has any
     const traced = this.groups.filter((g) => g.track.name !== "waves").slice(0, 2);
     const first = traced.length ? traced : this.groups.slice(0, 1);
     this.groups.forEach((group, n) => { group.number = n, group.starts = first.includes(group); });

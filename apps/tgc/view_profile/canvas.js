@@ -4,7 +4,7 @@ import {firstAbove} from "./track.js";
 /** @typedef {import("./lanes.js").Lane} Lane */
 /** @typedef {import("./track.js").Chunk} Chunk */
 
-const kRuler = 22, kLeastSpan = 8, kClick = 4;  // pixels of the ruler; least cycles in view; most pixels of a click
+const kRuler = 22, kLeastSpan = 8, kClick = 4;  // pixels of the ruler; least time in view; most pixels of a click
 const kLetter = 6.7, kPale = 0.34;
 
 /** A slice under the mouse. @typedef {{lane: Lane, begin: number, end: number, kind: number, item: number,

@@ -4,9 +4,9 @@ import {plain} from "../view/data.js";
 import {RowList, element} from "../view/list.js";
 import {rate, svg} from "./svg.js";
 
-/** An instruction of a run: its number in the code, its address, its assembly, its times over all followed waves, and
- * its source line (0: unknown; about: an approximate one) with the nodes of the kernel's linear list that print it. In
- * the table of source lines, a line with the sums of its instructions; n is then its instruction with the most cycles.
+/** An instruction of a run: its number, address and assembly; times over all followed waves; its source line (0:
+ * unknown; about: an approximate one) and the nodes that print it; the reason of its stalls, the cycles that others
+ * wait for it, and what it waits for, with cycles. Or a source line with sums; n: its instruction with the most cycles.
  * @typedef {{n: number, address: number, text: string, hits: number, cycles: number, stall: number,
  *   idle: number, line: number, source: string, uop: string, about?: boolean, reason?: string, waited?: number,
  *   waits?: number[][]}} Row */
@@ -216,7 +216,7 @@ export function kernelsOf(index, open) {
   return out;
 }
 
-/** Draws kernels below the peaks of their device: operations a second over operations a byte, both logarithmic. */
+/** Draws kernels of the first one's GPU below its peaks: operations a second over operations a byte, logarithmic. */
 function rooflineOf(totals) {
   const out = element("div"), {peak} = totals[0], same = totals.filter((t) => t.peak.card === peak.card);
   const points = same.filter((t) => t.flops && t.bytes).map((t) => (

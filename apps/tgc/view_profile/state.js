@@ -1,8 +1,8 @@
 // The state of the page. The address contains it, so that every state has a link.
 
-/** r: number of the run, -1: the host and devices; v: the times at the left and right border; i: the selected
- * instruction; e: the selected execution (its trace, wave and time); t: the table; c: numbers of the groups that
- * the user opened or closed
+/** r: number of the run, -1: the host and devices, -2: none yet; v: the times at the left and right border, null: all;
+ * i: the selected instruction or range of the host, -1: none; e: the selected execution (its trace, wave and begin);
+ * t: the table; c: numbers of the groups that the user opened or closed
  * @typedef {{r: number, v: number[] | null, i: number, e: number[] | null, t: string, c: number[]}} State */
 
 export const kStart = {r: -2, v: null, i: -1, e: null, t: "code", c: []};
