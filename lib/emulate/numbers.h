@@ -46,8 +46,8 @@ inline double decode(uint32_t bits, const FloatLayout& f) {
              : sign * std::ldexp(double(mantissa | 1u << f.mantissa_bits), int(exponent) - bias - f.mantissa_bits);
 }
 
-// Rounds x to the format and returns its bits. `finite` (PTX's .satfinite): a value that is too large becomes the
-// largest finite number.
+// Rounds x to the format and returns its bits. `finite` (PTX's .satfinite): a value that is too large, or infinite,
+// becomes the largest finite number of its sign.
 inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Rounding::Nearest, bool finite = false) {
   uint32_t most = f.max_exponent(), sign = std::signbit(x) ? 1u << (f.mantissa_bits + f.exponent_bits) : 0;
   int bias = f.bias();

@@ -108,7 +108,7 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
   switch (attribute) {
     case 1:
     case 2:
-    case 3: *value = attribute == 3 ? 64 : 1024; break;              // maximum block size per dimension
+    case 3: *value = attribute == 3 ? 64 : 1024; break;
     case 4: *value = 1024; break;
     case 5:
     case 6:

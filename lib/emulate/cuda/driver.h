@@ -38,7 +38,7 @@ struct Block {
   RecentRanges recent_ranges;
 };
 
-// Runs all blocks. Returns the first fault; if there is none, `executed` is the sum of Warp::num_executed.
+// Returns the fault of the first failing group of blocks; if none fails, `executed` is the sum of Warp::num_executed.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a warp until it ends or reaches a barrier. Throws Fault.

@@ -69,7 +69,7 @@ Run run_with_register(Type t, F f) {
   }
 }
 
-// Native, HalfInput and BfloatInput read a value from a register of the C++ type Bits.
+// NativeInput, HalfInput and BfloatInput read a value from a register of the C++ type Bits.
 template <class T>
 struct NativeInput {
   using Bits = T;

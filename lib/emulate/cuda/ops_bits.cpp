@@ -42,7 +42,7 @@ void logic_1(Builder& b) {
   emit_unary(b, t, unary_run<F>(t));
 }
 
-// The count has 32 bits; a count of at least the operand's width shifts all bits out.
+// The count has 32 bits, and may exceed the operand's width.
 template <class T, bool kLeft>
 void shift(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);

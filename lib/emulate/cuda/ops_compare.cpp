@@ -100,7 +100,7 @@ Run find_compare(Type t, int c, bool ftz) {
   }
 }
 
-// In "setp.f16x2 p|q", p is the result for the lower halves, q for the upper halves.
+// In "setp p|q" of f16x2 or bf16x2, p is the result for the lower halves, q for the upper halves.
 template <class As, int kCompare>
 void compare_pairs(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);

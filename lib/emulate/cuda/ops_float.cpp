@@ -1,4 +1,4 @@
-// Floating-point arithmetic. Approximations (ex2, sin, ...) use the C library, which is within PTX's error bounds.
+// Floating-point arithmetic. Approximations (ex2, rcp, ...) are computed by the host, within PTX's error bounds.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/integer_ops.h"
 #include "lib/emulate/cuda/lanes.h"

@@ -13,7 +13,6 @@
 
 namespace tgc::ptx {
 
-// In a register, a value of an 8-bit type has 16 bits, and a predicate has one bit per lane.
 enum class Kind : uint8_t { Bits, Unsigned, Signed, Float, BFloat, Tf32, E4m3, E5m2, Pred };
 
 // calls X(name, PTX text, kind, bits per element, number of elements)

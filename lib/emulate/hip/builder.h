@@ -42,7 +42,7 @@ constexpr bool is_float(Type t) { return t == Type::F16 || t == Type::F32 || t =
 class Builder;
 using Build = void (*)(Builder&);
 
-// A row of the opcode table: the operation and its types, or a custom `build_ops`.
+// A row of the opcode table: how an instruction is translated to operations.
 struct Row {
   Run run_op = nullptr;
   Type to = Type::None;

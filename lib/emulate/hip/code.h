@@ -48,10 +48,10 @@ struct Op {
   Source a, b, c;
   uint16_t to = kDiscardRegister;
   uint16_t second_destination = kDiscardRegister;
-  bool is_vector = false;  // executes once per active lane
+  bool is_vector = false;  // counts once per active lane in Wave::num_executed
   bool clamps_result = false;
   int8_t scale_exponent = 0;  // multiplies the result by 2^scale_exponent before clamping; for DPP: index in kControls
-  Part result_part = Part::Whole;  // for a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
+  Part result_part = Part::Whole;  // the bits of the destination register that receive the result
   uint8_t num_words = 1;  // for a memory operation: registers per lane; for others: a parameter
   uint8_t bytes = 0;  // for a memory operation: bytes per lane; for a wait: the Counter; for DPP: row and bank masks
   Counter counter = Counter::None;

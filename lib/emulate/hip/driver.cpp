@@ -288,7 +288,7 @@ void run_until_stop(Wave& w) {
   w.num_executed += executed;
 }
 
-// Logs each instruction that has operations. Others, such as waits, are not logged: the code shows where they are.
+// Logs each instruction that has operations. Others, such as s_nop, are not logged: the code shows where they are.
 void run_logged(Wave& w, TraceLog& log) {
   const Op* ops = w.code->ops.data();
   const uint32_t wave = w.first_thread / (w.num_halves * kNumLanes);

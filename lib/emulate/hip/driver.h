@@ -38,7 +38,7 @@ struct Group {
   RecentRanges recent_ranges;
 };
 
-// Runs all groups. Returns the fault of the lowest numbered failing group; if none fails, `executed` is the sum of
+// Returns the fault of the lowest numbered failing group; if none fails, `executed` is the sum of
 // Wave::num_executed.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 

@@ -97,7 +97,7 @@ Modifier parse_modifier(std::string_view text) {
   return m;
 }
 
-// Splits at `separator` outside of brackets; drops empty parts.
+// Splits at `separator` outside of brackets and parentheses; drops empty parts.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> out;
   size_t begin = 0;

@@ -16,8 +16,8 @@ struct Lanes {
   Lanes() {}
 };
 
-// Reads an operand for which Source::is_plain() is false: takes its part, converts half to float if Source::is_half,
-// and applies absolute value and negation. `sign` is the sign bit of the value's type.
+// Reads an operand for which Source::is_plain() is false: extends its part to 32 bits, converts half to float if
+// Source::is_half, and applies absolute value and negation. `sign` is the sign bit of the value's type.
 void read_operand_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
 
 // Returns 32 lanes of register number `which` of the operand. A scalar register is copied to all lanes of `room`.

@@ -1,5 +1,5 @@
-// Vector instructions on floats. Instructions that are approximate on a GPU (exp, log, rcp, ...) use the C library,
-// which is within the GPU's error bounds but not bit-identical.
+// Vector instructions on floats. Instructions that are approximate on a GPU (exp, log, rcp, ...) are computed by the
+// host, whose results are within the GPU's error bounds but not bit-identical.
 #include "lib/compile/two_over_pi.h"
 #include "lib/emulate/hip/lanes.h"
 

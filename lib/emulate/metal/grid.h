@@ -1,6 +1,6 @@
 // Runs a Metal kernel, compiled for the host's CPU, on one host thread. The kernel's threads run one after another. At
 // a barrier or a SIMD-group function a thread waits on its own fiber; threads that never wait share one stack. Memory
-// accesses, except to the thread's own stack, are checked first.
+// accesses are checked first; those to the thread's own stack only for alignment.
 #pragma once
 #include <array>
 #include <cstdint>
