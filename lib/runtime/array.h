@@ -14,7 +14,7 @@
 
 namespace tgc {
 
-// Zeroed memory, aligned to 64 bytes. Throws Failure if memory runs out.
+// Zeroed memory, aligned to 64 bytes. Throws Failure if memory or time runs out.
 class HostMemory {
  public:
   HostMemory() = default;
@@ -85,8 +85,8 @@ std::string index_text(std::span<const int64_t> shape, int64_t flat);
 
 // Returns how many bytes this process can still allocate without swapping; the maximum of uint64_t if unknown.
 uint64_t available_memory();
-// For up to 1 MiB, returns the maximum of uint64_t without reading the system's files, which would take longer than
-// most kernels.
+// Returns available_memory(); for up to 1 MiB, the maximum of uint64_t without reading the system's files, which would
+// take longer than most kernels.
 uint64_t available_memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // returns text such as "1.5 GB"
 

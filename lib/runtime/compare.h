@@ -19,7 +19,7 @@ struct Tolerance {
 // Returns the tolerance for two correct computations in `dtype`, which may differ in summation order or by a few ulp.
 Tolerance default_tolerance(DType dtype);
 
-// The user's tolerances. rtol and atol that are not set are the dtype's defaults, or 0 if only `ulp` is set.
+// For floats, an unset rtol or atol is the dtype's default, or 0 if only `ulp` is set.
 struct ToleranceOptions {
   std::optional<double> rtol, atol;
   std::optional<uint64_t> ulp;
@@ -48,7 +48,7 @@ struct Comparison {
   double max_abs_error = 0, max_rel_error = 0;
   uint64_t max_ulp_error = 0;
   int64_t num_nan_actual = 0, num_nan_expected = 0, num_inf_actual = 0, num_inf_expected = 0;
-  int64_t num_non_finite = 0;  // number of elements of `num_different` that are infinite or NaN on one side
+  int64_t num_non_finite = 0;  // number of elements of `num_different` that are infinite or NaN on either side
   std::optional<ElementDifference> first_difference, worst_difference;
   // number of differing elements that are not in `num_different`: rounding or C's undefined behavior decides their
   // values

@@ -19,8 +19,8 @@ Status write_npz(const std::string& path, const Arrays& arrays);
 // ---- npy: numpy's array file format. bfloat16 is written as raw bytes "|V2", fp8 as "|V1"; the reader must know the
 // dtype (with_dtype_of_bits).
 
-// Converts byte order and Fortran order; raw bytes ("|V1", "|V2") become uint8 and uint16. Returns an error for other
-// dtypes, such as strings, and malformed files. `name` is used in messages.
+// Converts byte order and Fortran order; raw bytes ("|V1", "|V2") become uint8 and uint16. Returns an error for
+// unsupported dtypes, such as strings, and malformed files. `name` is used in messages.
 Result<Array> read_npy(std::span<const uint8_t> bytes, std::string_view name);
 
 // Returns the header of the npy file of `array`; write_npy returns the whole file.

@@ -30,8 +30,8 @@ void fill_wide_range(Array& array, uint64_t seed, std::string_view name, Floats 
 // magnitude is at least 2**(min(n, 53) - 1). Bools are random.
 void fill_from_pool(Array& array, std::string_view name, std::span<const double> pool, uint64_t turn);
 
-// Gives each number the sign 1 or -1, and replaces zeros and denormals by another number. Does not change unsigned
-// integers and bools.
+// Gives each number the sign 1 or -1, and replaces zeros, denormals and the least integer by another number. Does not
+// change unsigned integers and bools.
 void set_signs(Array& array, int sign);
 
 struct InputDistribution {

@@ -39,7 +39,7 @@ struct TestBuffer {
   Device& device_;
 };
 
-// A driver's compiler writes to standard error.
+// Discards the standard error, to which a driver's compiler writes.
 class SilentStandardError {
  public:
   SilentStandardError() : saved_stderr_(::dup(STDERR_FILENO)) {

@@ -14,7 +14,7 @@ namespace tgc::ref {
 using Reg = int32_t;
 inline constexpr Reg kNoRegister = -1;
 
-// Thrown for code that REF has no instruction for.
+// Thrown for code that REF cannot run.
 class Unsupported : public Failure {
  public:
   using Failure::Failure;
@@ -29,7 +29,7 @@ class Builder {
   Reg constant_float(Type type, double value);
   Reg variable(const std::string& name);
 
-  // ---- instructions; each returns its result register. Operands may be uniform or varying.
+  // ---- instructions; most return their result register. Operands may be uniform or varying.
   Reg binary(Opc op, Reg a, Reg b);
   Reg unary(Opc op, Reg a);
   Reg cast(Reg a, Type to);

@@ -29,7 +29,7 @@ inline bool is_float(Type type) { return type >= Type::F32; }
 // Returns I64 for index. Throws Failure for a dtype without values, such as void.
 Type type_of(DType dtype);
 
-// Selector::type is the type of dst and of the operands, unless a comment in brackets says otherwise.
+// Selector::type is the type of dst and of the operands, unless a comment says otherwise.
 enum class Opc : uint8_t {
   // dst = a op b
   Add, Sub, Mul, IDiv, Mod, Shl, Shr, And, Or, Xor, Max, FDiv, Pow, Threefry,

@@ -15,8 +15,8 @@ RefCode lower_list(std::span<const UOp> list, bool count_evaluations);
 
 inline constexpr int64_t kEnoughLanes = 512;
 
-// `lanes` times the maximum number of iterations of a RANGE or SPECIAL, up to a fixed limit; that maximum, or INT32_MAX
-// if it is not a 64-bit integer.
+// multiply_lane_count(): `lanes` times the maximum number of iterations of a RANGE or SPECIAL, up to a fixed limit.
+// max_num_iterations(): this maximum, or INT32_MAX if it is not a 64-bit integer.
 int64_t multiply_lane_count(int64_t lanes, UOp range);
 int64_t max_num_iterations(UOp range);
 

@@ -1,4 +1,4 @@
-// Rounding to narrow floats and other element arithmetic, in loops that vectorize if possible.
+// Rounding to narrow floats and other element arithmetic. Loops that call most of these functions can be vectorized.
 #pragma once
 #include <bit>
 #include <cmath>

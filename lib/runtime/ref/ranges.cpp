@@ -19,8 +19,8 @@ bool args_less(UOp a, UOp b) {
 AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
 int64_t axis_id(UOp range) { return range.arg()[0].small_int(); }
 
-// Finds the ranges around each node as tinygrad does (uop/ops.py:_ranges), plus those that a CONTRACT ends and those
-// that an UNROLL depends on.
+// Finds the ranges around each node as tinygrad does (uop/ops.py:_ranges). A CONTRACT also ends the expanded ranges of
+// its arg, and an UNROLL depends on those of its arg.
 KernelRanges::KernelRanges(Graph& graph, std::span<const UOp> nodes)
     : node_positions_(graph), ranges_around_(graph), ended_ranges_(graph) {
   for (UOp u : nodes)
