@@ -15,7 +15,7 @@ namespace {
 constexpr OpSet kExact = ops::Movement | OpSet{Op::CAST, Op::WHERE, Op::MAX, Op::NEG, Op::TRUNC, Op::LOAD, Op::INDEX,
                                                Op::STORE, Op::CONST, Op::COPY, Op::CONTIGUOUS, Op::GEP, Op::VECTORIZE,
                                                Op::NOOP, Op::AFTER, Op::DEFINE_GLOBAL};
-// Ops whose integer results need no more bits than their operands.
+// Ops whose integer results rarely need more bits than their operands.
 constexpr OpSet kFits = kExact | ops::Comparison | OpSet{Op::AND, Op::OR, Op::XOR, Op::MOD};
 
 bool is_maximum(UOp u) { return u.is(Op::REDUCE) && u.arg().op() == Op::MAX; }

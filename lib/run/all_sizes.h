@@ -1,6 +1,6 @@
-// Draws small to very large values for the arrays of a schedule or tensor graph. Unlike with fill_wide_range(), a
-// correct program computes exact results from these values: arrays whose floats reach an operation that rounds, other
-// than a cast, keep their usual values, and few sums of integers overflow.
+// Draws small to very large values for the arrays of a schedule or tensor graph. Unlike with fill_wide_range(),
+// arrays whose values reach an operation that rounds, other than a cast, keep their usual values, and few sums of
+// integers overflow.
 #pragma once
 #include <span>
 #include <string_view>
@@ -21,7 +21,7 @@ struct ScheduledKernel {
 enum class Sizes : uint8_t {
   Usual,     // values as fill_random() draws them, for example because an address, a loop or a divisor depends on them
   Rounded,   // the same, because an operation rounds them; x and y in where(a < b, x*y, 0), but not a and b
-  Moderate,  // integers of at most three quarters of the bits, because sums or products of them are computed
+  Moderate,  // integers of at most three quarters of the bits, for example because sums of them are computed
   All,       // values that no kernel limits
 };
 

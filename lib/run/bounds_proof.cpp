@@ -72,7 +72,7 @@ class Translator {
   void bounds(const std::string& name, const std::string& least, const std::string& greatest) {
     text_ += "(assert (and (<= " + least + " " + name + ") (<= " + name + " " + greatest + ")))\n";
   }
-  // The variable is less than source 0 of `u`, and not negative.
+  // Declares a variable that is less than source 0 of `u`, and not negative.
   std::string variable(UOp u, const std::string& called) {
     std::string name = "v" + std::to_string(u.id());
     text_ += "(declare-const " + name + " Int)\n";

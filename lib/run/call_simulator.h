@@ -44,7 +44,7 @@ class Memory {
 
  private:
   void split_piece_at(int64_t at);
-  std::map<int64_t, MemoryPiece> pieces_;  // the keys are Piece::begin
+  std::map<int64_t, MemoryPiece> pieces_;  // the keys are MemoryPiece::begin
 };
 
 struct Event {

@@ -107,7 +107,7 @@ class RecordedListCandidate : public OwnCandidate {
 };
 
 // Runs the recorded source on its device or, in REF, the recorded linear list or the last recorded graph that can be
-// imported. A graph without a record runs in REF as it is.
+// imported. A graph without any of these runs in REF as it is.
 class ImportedCandidate : public RunCandidate {
  public:
   ImportedCandidate(const Session& session, const InputGraph& in) : RunCandidate(session, in) {}

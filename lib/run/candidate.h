@@ -1,5 +1,5 @@
-// RunCandidate: what a run executes of an input, and where: tgc's own compilation of the kernel, its golden record
-// (--recorded), or what another tinygrad release compiled, as it was recorded.
+// RunCandidate: what a run executes of an input, and where: for example tgc's own compilation of the kernel, its golden
+// record (--recorded), or what another tinygrad release compiled, as it was recorded.
 //
 //   auto candidate = candidate_of(session, in);
 //   candidate->check_input().value_or_throw();                            // fails if there is nothing to run
@@ -37,7 +37,7 @@ class RunCandidate {
   virtual Result<Execution> run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
                                            const VariableValues& variables, const DeviceOptions& device,
                                            const ExecuteOptions& options) const;
-  // Returns why a run in which nothing was compared is an error; "" if the run's report says why; nullopt if it is no
+  // Returns why a run in which nothing was compared is an error; "" if the caller has to find out; nullopt if it is no
   // error.
   virtual std::optional<std::string> not_compared_reason() const { return std::nullopt; }
 

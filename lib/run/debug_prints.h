@@ -23,12 +23,12 @@ class DebugPrints : public ExecuteObserver {
   // Returns whether a setting demands texts or checks of kernels.
   bool watches_kernels() const override;
 
-  // Prints the kernel or the schedule as the settings demand, for commands that compile but do not run it. Fails if a
-  // stage or the renderer fails or, with IGNORE_OOB=0, if an access may be out of bounds.
+  // Prints the kernel or the schedule as the settings demand, for commands that compile but do not run it. Fails, for
+  // example, if a stage fails or, with IGNORE_OOB=0, if an access may be out of bounds.
   Status print_compilation(Compilation& compilation);
 
   void on_progress(const std::string& what) override { session_.report_progress(what); }
-  // Prints "scheduled    3 kernels in     1.20 ms | CACHE MISS 1234abcd | 512 uops in cache".
+  // With DEBUG, prints "scheduled    3 kernels in     1.20 ms | CACHE MISS 1234abcd | 512 uops in cache".
   void on_scheduled(const TensorJob& job, const Schedule& schedule, double seconds) override;
   bool times_kernels() const override { return settings_.DEBUG >= 2; }
   void on_kernel_begin(UOp ast) override;

@@ -61,7 +61,7 @@ FailureSignature refusal(RunCandidate& candidate, Placement& place, std::optiona
   return {};
 }
 
-// Throws Failure if the device cannot run any kernel, because then the failure says nothing about this kernel.
+// If time is left, throws Failure if the device cannot run any kernel: then the failure says nothing about this kernel.
 void check_device(Placement& place, const InputGraph& in) {
   if (current_deadline().is_over()) return;
   probe_device(place, in.graph->settings()).value_or_throw();

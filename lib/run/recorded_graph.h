@@ -13,7 +13,7 @@ namespace tgc {
 // Returns "data3" for a buffer, "value0" for a value of the sink.
 std::string data_name(int64_t slot);
 
-// Returns whether the run only compares its results with REF's, so that other inputs may be tried as well.
+// Returns true if no option names a reference, saves results, or times the run: then other inputs may be tried, too.
 bool is_ref_only_comparison(const RunOptions& options);
 
 // A recorded tensor graph and the inputs of one run of it. Throws Failure.
@@ -39,7 +39,7 @@ class RecordedTensorGraph {
   void draw_buffers(std::optional<Floats> others = {});
   void draw_missing_buffers(const TensorReference& reference);
   // Fill buffers without an array of --inputs: draw_all_sizes() those that may have values of all sizes (all_sizes.h;
-  // returns whether there are any), draw_whole_numbers() with small whole numbers.
+  // returns whether there are any), draw_whole_numbers() those of floats, with small whole numbers.
   bool draw_all_sizes(uint64_t turn);
   void draw_whole_numbers();
 

@@ -52,7 +52,7 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
 // Errors name the record and `what`.
 Result<ParsedTensorGraph> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
                                     std::string_view text, const std::string& what);
-// Returns the complete text of a stage if there are two; null if there is none.
+// Returns the full text of a stage, else its shorter text; null if the stage has neither.
 const std::string* text_of(const GoldenStage& stage);
 
 struct BufferSize {

@@ -11,9 +11,9 @@ namespace tgc {
 // Returns whether the golden record of `in` has a source for the target that `in` names.
 bool has_recorded_source(const InputGraph& in);
 
-// Compiles the recorded source of `in` for `place`, whose target is that of the record. Fails if the AST lacks a buffer
-// or variable, if a size cannot be read, if the source does not compile, or if it does not take these arguments; the
-// last two set `is_invalid`.
+// Compiles the recorded source of `in` for `place`, whose target is that of the record. Fails, for example, if the AST
+// lacks a buffer or variable, if a size cannot be read, if the source does not compile, or if it does not take these
+// arguments; the last two may set `is_invalid`.
 Result<Executable> recorded_executable(const InputGraph& in, Placement& place, double compile_seconds,
                                        bool* is_invalid = nullptr);
 

@@ -28,8 +28,8 @@ Arrays arrays_from_bundle(const std::vector<ReproArray>& arrays);
 // this computer determine.
 std::string bundle_text(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                         Repro repro);
-// Writes a bundle to the path of --repro, and returns the path. {} in the path becomes `name` or, if that is empty, the
-// graph's name, as by fill_in_name(). Fails if the file cannot be written or is that of another kernel.
+// Writes a bundle to the path of --repro, and returns the path, with {} replaced by fill_in_name() for `name` or, if
+// that is empty, the graph's name. Fails if the file cannot be written or is that of another kernel.
 Result<std::string> write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
                                  const Placement& place, Repro repro, const std::string& name = "");
 

@@ -33,7 +33,7 @@ std::string shell_word(const std::string& text);
 // Returns "TGC_FAULT=... ", with which a command seeds the same fault; "" without a fault.
 std::string fault_prefix();
 
-// Returns the options that choose the graph, what compiles it, and where it runs, such as " --device=REF".
+// Returns the options that a command needs to repeat a run on the same arrays, such as " --device=REF".
 std::string repeated_options(const Session& session, const RunOptions& options, const InputGraph& in,
                              const Placement& place);
 
@@ -44,7 +44,7 @@ std::string bundle_command(const Session& session, const std::string& path);
 std::string place_options(const Placement& place);
 
 // Returns the path, without an ending, for the files of a failing run in the folder of --save-failures, which it
-// creates. The path differs from those of the command's earlier runs.
+// creates. The path is none of OutputOptions::taken_paths.
 Result<std::string> failure_stem(const RunOptions& options, const std::string& name);
 
 // Adds the command that repeats a failed run to the report, if the input can be read again. With --save-failures, first

@@ -1,5 +1,5 @@
 // Runs kernels, models, tensor graphs, recorded schedules and ONNX conformance cases, and compares what they store with
-// the expected arrays: from a file, from another device, or from REF.
+// expected arrays, such as those of a file, of another device, or of REF.
 #pragma once
 #include <map>
 #include <optional>
@@ -14,21 +14,20 @@
 
 namespace tgc {
 
-// Runs one kernel as `tgc run` does. Errors, also those of the input, are in the report. If results are wrong, reports
-// the command that repeats the run, and writes the arrays or the repro bundle that OutputOptions demand.
+// Runs one kernel as `tgc run` does, and writes the files that OutputOptions demand. Errors, also those of the input,
+// are in the report, as is a command that repeats a failure, if there is one.
 RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& options);
 
 // The report of a model, tensor graph or recorded schedule.
 struct ModelReport {
   std::string model, device;       // `device`: such as "CPU:LLVM"
   bool is_schedule = false;        // true if `model` is the id of a recorded schedule
-  std::string kernel_ids;          // ids of a recorded schedule's kernels: "k.5, k.6"
+  std::string kernel_ids;          // ids of a recorded schedule's first kernels: "k.5, k.6"
   std::string device_option;
-  std::string graph_device;        // device of the recorded graph's buffers; empty for the CPU
+  std::string graph_device;        // of a tensor graph of 0.12.0: see recorded_device()
   std::optional<uint64_t> seed;    // unset if no input is random
-  std::string arrays_file = {};    // file of --inputs; empty if it has no array of the graph
-  // buffers of a recorded schedule that have an array of --inputs, and random ones; without those that it only stores
-  // to
+  std::string arrays_file = {};    // file of --inputs, if it has arrays of the graph
+  // buffers of a recorded schedule that have an array of --inputs; random buffers that it reads
   std::set<std::string> given_arrays = {}, drawn_arrays = {};
   std::string float_distribution;  // empty for the default distribution
   // other inputs with which a run failed, such as "whole numbers", or also passed: "also of all sizes"
@@ -75,7 +74,8 @@ struct ModelReport {
   std::string json() const;
 };
 
-// With --reference=REF, compares the results of each kernel with REF's, up to the first that differs.
+// With --reference=REF, compares the results of each kernel with REF's, up to the first that differs. Without a time
+// limit, leaves out kernels that are too large for REF.
 ModelReport run_model(const Session& session, const std::string& path, const RunOptions& options);
 
 // Runs a copy of a tensor graph, because scheduling caches facts that change later rewrites. For a graph of another
@@ -101,8 +101,8 @@ struct ConformanceReport {
   std::string json() const;
 };
 
-// Runs each case in its own worker process, because a kernel may crash. Fails if the folders contain no case, and with
-// a live pipeline.
+// Runs each case in its own worker process, because a kernel may crash. Fails, for example, if the folders contain no
+// case, or with a live pipeline.
 Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
                                          const RunOptions& options);
 

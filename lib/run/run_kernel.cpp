@@ -118,7 +118,7 @@ class KernelRun {
     if (!kept) report_.not_kept_reason = kept.diag().text();
   }
 
-  // Writes a repro bundle in place of the npz files and the command that repeats the run.
+  // Writes a repro bundle, in place of the npz files of --save-failures, and reports the command that runs it.
   void keep_bundle() {
     if (!place_) return;
     FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
@@ -347,7 +347,7 @@ class KernelRun {
   }
   // True for a small, untimed kernel that passed a comparison with its AST in REF.
   bool tries_more(const Placement& place) const {
-    constexpr double kSmall = 4e6;  // number of UOps that REF evaluates in a tenth of a second
+    constexpr double kSmall = 4e6;  // number of UOps that REF evaluates in less than 0.1 s
     return report_.reference == "REF" && in_.list.empty() && !options_for(place).num_repeats &&
            report_.result() == RunReport::Result::Passed && work_of(in_.root) <= kSmall;
   }

@@ -16,13 +16,13 @@ namespace tgc {
 struct KernelStep;
 class Watcher;
 
-// In file names, {} stands for the name of the input (fill_in_name in repro_command.h).
+// Most runs replace the first {} of a file's name: see fill_in_name() (repro_command.h).
 struct InputOptions {
   std::string name = "-";   // INPUT as the user wrote it
   std::string kernel = {};  // --kernel: number, name or record id of a graph of INPUT; empty: all graphs
   std::string arrays_file = {};  // --inputs; empty: the arrays are random
-  std::optional<uint64_t> seed = {};  // --seed; if unset, 0 without --inputs or for a recorded schedule; else no array
-                                      // is random
+  std::optional<uint64_t> seed = {};  // --seed; if unset: 0 without --inputs, for a recorded schedule and for a kernel
+                                      // that was written by hand; else no array is random
   InputSet input_set = InputSet::Usual;
   VariableValues variables = {};      // --var
   bool should_run_recorded = false;  // --recorded: run what the golden record has (candidate_of)
@@ -30,8 +30,8 @@ struct InputOptions {
   bool is_one_of_several = false;
 };
 
-// Returns true if the command runs one graph, or if the name of the --inputs file has {}. All arrays of the file must
-// then be arrays of the graph.
+// Returns true if all arrays of the file of --inputs must be arrays of the graph: if there is a file, and the command
+// runs one graph, or the file's name has {}.
 bool has_own_arrays(const InputOptions& input);
 
 struct DeviceOptions {
@@ -79,14 +79,14 @@ struct RunOptions {
 // If a time limit was exceeded, begins the message with `who` ("REF ") and suggests --timeout.
 Diag with_time_option(Diag error, std::string_view who = "");
 
-// Chooses where a graph runs: on `device`, else on the session's target, the graph's target, or the default target. If
-// the graph's target does not work here, REF runs the linear list that is lowered for it. A kernel of another release
-// runs where its recorded source does, or in REF.
+// Chooses where a graph runs: on `device`, else on the session's target, the graph's own, or the default target. If
+// the graph's target does not work here, REF runs the linear list that is lowered for it. Without --native, a kernel of
+// another release runs where its recorded source does, or in REF.
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in);
-// Makes a live pipeline compile for the device of --device, unless that is REF or --target is set. For tinygrad 0.12.0,
-// also sets options.input.should_run_recorded.
+// Makes a live pipeline compile for the device of --device, unless that is REF or --target is set. If the live pipeline
+// is that of tinygrad 0.12, also sets options.input.should_run_recorded.
 void compile_for_device(Session& session, RunOptions& options);
-// Chooses where a model or the kernels of a tensor graph run: on `device` or the session's target, else on the CPU.
+// Chooses where a model or the kernels of a tensor graph run: on `device`, else on the session's default target.
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings);
 
 // Returns the target of `place`, or CPU:LLVM if `place` is REF without a target.

@@ -24,8 +24,8 @@ struct TimedRuns {
 
   double median() const { return quantile(0.5); }
   double quantile(double q) const { return tgc::quantile(run_seconds, q); }
-  // Returns tinygrad's DEBUG=2 line for the median time, a line on the spread of the times and, for REF, one with the
-  // UOp evaluations a second.
+  // Returns tinygrad's DEBUG=2 line for the median time, a line on the spread of the times and, if they were counted,
+  // one with the UOp evaluations a second.
   std::string text(size_t number, bool color) const;
   void write(JsonWriter& json) const;
 };
@@ -35,7 +35,7 @@ struct StageDifference {
   // last earlier stage of a recorded schedule after which the results are right
   std::string last_right_stage = {};
   size_t num_stages_run = 0;
-  // stages whose graph cannot be imported or run, each with the reason
+  // stages whose graph could not be compared, each with the reason
   std::vector<std::string> refused_stages;
   // after `stage`; if that is empty, after a stage for which elements were left out (Comparison::num_left_out)
   std::vector<Comparison> comparisons;
@@ -69,7 +69,7 @@ struct RunReport {
   std::set<std::string> variables;   // names of --var that are variables of the kernel
   ChosenVariables variable_values;
   std::vector<ChosenVariables> other_tried_values;
-  std::string error;                 // the error that ended the run; fields above may then be unset
+  std::string error;                 // error, or race between threads; fields above may then be unset
   bool is_kernel_fault = false;
 
   Result result() const;
@@ -102,7 +102,7 @@ struct KernelTime {
 struct KernelLine {
   std::string name;          // with terminal colors
   std::string device;
-  size_t kernel_number = 0;  // number in this process, from 1
+  size_t kernel_number = 0;  // from 1
   size_t num_arguments = 0;
   double used_bytes = 0;
   Executable::Cost kernel_cost = {};

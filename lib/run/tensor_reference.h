@@ -22,13 +22,13 @@ inline int64_t value_slot(size_t source) { return -2 - int64_t(source); }
 // stored; in a record without kernels, the values are outputs. `invalid` replaces Invalid elements.
 Result<TensorReference> read_tensor_reference(const Session& session, const GoldenRecord& record, Release release,
                                               const TensorParameters& parameters, int invalid = 0);
-// Imports the graph `text` after the stage `name`. The result is empty for a SINK of values that are not stored, with
-// PARAMs without arguments.
+// Imports the graph `text` after the stage `name`. The result is empty for a SINK of values that are not stored, if
+// it has PARAMs whose arguments are not known.
 Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRecord& record, Release release,
                                           const TensorParameters& parameters, std::string_view text,
                                           const std::string& name);
 
-// Runs the kernels of a tensor graph in REF or, with `place`, compiled, and returns the array of each output.
+// Runs the kernels of a tensor graph on `place`, or in REF if it is null, and returns the array of each output.
 // `contents` has initial contents, by index in TensorProgram::memories. `way`: how to perturb rounding
 // (perturb_rounding.h).
 Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
