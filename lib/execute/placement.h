@@ -15,7 +15,7 @@ struct Placement {
   std::unique_ptr<Device> device;
   std::optional<Target> target;  // target to lower for; none: REF runs the kernel as it is
   bool is_ref = false;
-  std::string label;             // such as "CPU:LLVM", "REF, lowered for METAL", "CUDA:PTX:sm_80, emulated"
+  std::string label;             // such as "CPU:LLVM", "REF, lowered for METAL:METAL", "CUDA:PTX:sm_80, emulated"
 
   // Returns the label without ", lowered for ..." or ", emulated".
   std::string device_option() const { return label.substr(0, label.find(',')); }
@@ -29,7 +29,7 @@ struct Placement {
 //   --device=plugin:PATH [--target=T]   lowered for T, by default for the target that the plugin names
 // With neither option, the placement is CPU:LLVM. An emulated GPU has the default arch unless an option or an
 // environment variable selects another. `parse` parses `target`; for a record's target, pass recorded_target. Fails if
-// the device is unknown or does not work here, if `target` is invalid, or if it names another device.
+// the device is unknown, if a default needs it and it does not work, or if `target` is invalid or of another device.
 Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings,
                                    Result<Target> (*parse)(std::string_view, const Settings&) = parse_target);
 

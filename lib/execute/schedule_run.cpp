@@ -20,8 +20,8 @@ namespace tgc {
 
 namespace {
 
-// ---- unfused schedules (do_not_fuse). If every kernel of a fused schedule is right, but its results differ from those
-// of the unfused kernels, then the schedule itself is wrong.
+// ---- unfused schedules (disable_fusion). If every kernel of a fused schedule is right, but its results differ from
+// those of the unfused kernels, then the schedule itself is wrong.
 
 bool is_operation(UOp u) {
   bool computes = u.in(ops::ALU | OpSet{Op::REDUCE_AXIS, Op::CAST});

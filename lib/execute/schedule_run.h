@@ -106,8 +106,8 @@ class ScheduleRunner {
   void set_watcher(Watcher* watcher) { watcher_ = watcher; }
 
   Result<Schedule> schedule(UOp sink);
-  // Fails if `known` lacks an input buffer, if memory does not suffice, if a kernel cannot be lowered, compiled or run
-  // to its end, or if a function of `options` throws.
+  // Fails, for example, if `known` lacks an input buffer, if memory does not suffice, if a kernel cannot be lowered,
+  // compiled or run to its end, or if a function of `options` throws.
   Result<ScheduleResult> run_schedule(const Schedule& schedule, const BufferValues& known,
                                       std::span<const WantedArray> wanted, const ScheduleOptions& options = {});
 
