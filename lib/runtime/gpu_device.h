@@ -96,7 +96,7 @@ class GpuDevice : public Device {
     return bind_each(init, count, allocate, free, unload, function, launch, synchronize, record, await, elapsed,
                      destroy, own...);
   }
-  // Returns an error if there is no GPU. `maker` names the driver in messages.
+  // Fails if the driver fails or finds no GPU. `maker` names the driver in messages.
   Status init(const std::string& maker);
   Diag call_error(std::string_view function, int code) const;
   int launch(void* function, const LaunchSize& size, void** parameters, void** extra) const;
