@@ -30,8 +30,8 @@ struct Execution {
 };
 
 // Returns an array for each of `buffers`: that of `given` with its name or, if there is none, random numbers from
-// `draw` if the kernel reads the buffer, else zeros. Fails if an array is missing, has another dtype or size, or if
-// memory does not suffice. Errors quote `source`, the file of `given`.
+// `draw` if the kernel reads the buffer, else zeros. Fails, for example, if an array of `given` has another dtype or
+// size, or if a needed `draw` is unset. Errors about arrays quote `source`, the file of `given`.
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<InputDistribution> draw);
 
