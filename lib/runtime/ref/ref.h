@@ -26,11 +26,11 @@
 
 namespace tgc {
 
-// Operations that are undefined in C or make NaNs, where devices may differ although each is correct.
+// Numbers of operations in which devices may differ although each is correct.
 struct RefNotes {
   uint64_t num_zero_divisions = 0, num_wide_shifts = 0, num_unfit_casts = 0;
   uint64_t num_domain_errors = 0;   // square roots and logarithms of negative numbers
-  uint64_t num_negative_sizes = 0;  // loops of negative size: C runs them 0 times, tinygrad's LLVM IR 2^32 times
+  uint64_t num_negative_sizes = 0;  // loops of negative size: C runs them 0 times, tinygrad's LLVM IR billions
   uint64_t num_overlaps = 0;        // stores of a different value to a buffer element that was already stored to
   static constexpr std::string_view kNegativeSize = " of a negative size";
   std::string text() const;  // returns text such as "2 integer divisions by zero"; empty if all counts are 0
