@@ -23,8 +23,8 @@ constexpr size_t kHugePage = size_t{1} << 21;
 class HugePages;
 HugePages& huge_pages();
 
-// A pool of huge pages that destroyed arenas returned, because mapping and clearing a new page takes as long as filling
-// it. Pages in the pool are excluded from fork (MADV_DONTFORK), which would copy their page tables.
+// A pool of huge pages that destroyed arenas returned, because mapping and clearing a new page takes long. Pages in the
+// pool are excluded from fork (MADV_DONTFORK), which would copy their page tables.
 class HugePages {
  public:
   HugePages() {

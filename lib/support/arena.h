@@ -1,6 +1,6 @@
-// Arena: a bump allocator. All its memory is released when the arena is destroyed, without calling destructors. Every
-// block is aligned to kBlockSize and begins with a pointer to the arena's owner, so that owner_of(p) finds the owner of
-// an object. An object larger than kLargeSize that does not fit into the current block is allocated a block of its own.
+// Arena, a bump allocator, and InlineStack. An arena releases its memory when it is destroyed, without calling
+// destructors. Its blocks are aligned to kBlockSize and begin with a pointer to the arena's owner, so that owner_of(p)
+// finds the owner of an object. An object larger than kLargeSize that does not fit into the current block gets its own.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -77,7 +77,7 @@ class Arena {
   size_t num_blocks_ = 0, num_large_bytes_ = 0;
 };
 
-// A stack of trivially copyable values, the first N inline, so that walks of small graphs do not allocate.
+// A stack of trivially copyable values, up to N of them inline, so that walks of small graphs do not allocate.
 template <class T, size_t N>
 class InlineStack {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);

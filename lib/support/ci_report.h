@@ -60,7 +60,7 @@ struct CiOptions {
 std::string ci_help();
 
 // Returns the file and the line at the beginning of a text such as "model.py:12 in f". Returns an empty file and 0 if
-// the text does not contain ".py:" and a number.
+// the text does not contain ".py:" followed by a number.
 std::pair<std::string, uint32_t> file_and_line(std::string_view place);
 
 }  // namespace tgc

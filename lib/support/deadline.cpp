@@ -18,7 +18,7 @@ const Deadline& current_deadline() { return current; }
 
 Deadline deadline_within(double seconds) {
   if (seconds <= 0) return current;
-  constexpr double kMaxWait = 1e9;  // larger numbers overflow the clock
+  constexpr double kMaxWait = 1e9;  // much larger numbers overflow the clock
   auto wait = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, kMaxWait)));
   const Deadline own{seconds, Clock::now() + wait};
   return own.end_time < current.end_time ? own : current;

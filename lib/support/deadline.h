@@ -54,7 +54,7 @@ void throw_if_late(double grace = kCompareGraceSeconds);
 
 // Returns an error "did not end within ...".
 Diag out_of_time_error(double seconds);
-// Returns true if the message of `error` contains that of out_of_time_error().
+// Returns true if the message of `error` contains "did not end within".
 bool is_out_of_time(const Diag& error);
 
 }  // namespace tgc

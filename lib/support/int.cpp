@@ -276,7 +276,7 @@ Int Int::trunc(double v) {
   v = std::trunc(v);
   if (v >= -9223372036854775808.0 && v < 9223372036854775808.0) return int64_t(v);
   int exponent;
-  double m = std::frexp(std::fabs(v), &exponent);  // v = m * 2**exponent, the mantissa has 53 bits
+  double m = std::frexp(std::fabs(v), &exponent);  // |v| = m * 2**exponent, the mantissa has 53 bits
   return normalize(v < 0, shift_left(magnitude(uint64_t(std::ldexp(m, 53))), uint32_t(exponent - 53)));
 }
 

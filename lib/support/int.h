@@ -28,8 +28,8 @@ class Int {
   static Int pow2(uint32_t exponent);
   // Returns Python's int(v). Throws Failure for infinities and NaN.
   static Int trunc(double v);
-  // Parses an integer as Python writes it: an optional sign, a decimal number or 0x, 0o or 0b and digits, and single
-  // underscores between digits. Returns nullopt for other text.
+  // Parses an optional sign and a decimal number, or 0x, 0o or 0b and digits, with single underscores between digits or
+  // behind 0x, 0o or 0b. Returns nullopt for other text.
   static std::optional<Int> parse(std::string_view s);
 
   bool is_small() const { return big_value_ == nullptr; }

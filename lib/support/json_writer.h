@@ -32,7 +32,7 @@ class JsonWriter {
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
   JsonWriter& value(bool yes) { return raw(yes ? "true" : "false"); }
   JsonWriter& value(std::integral auto number) { return raw(std::to_string(number)); }
-  // Writes the shortest text that parses back to `number`; NaN and infinities as the strings "nan", "inf" and "-inf".
+  // Writes Python's repr of `number`; NaN and infinities as the strings "nan", "inf" and "-inf".
   JsonWriter& value(double number);
   template <class T>
   JsonWriter& value(const std::optional<T>& v) {
@@ -71,7 +71,7 @@ class JsonWriter {
   JsonWriter& member(std::string_view name, const T& v) {
     return key(name).value(v);
   }
-  // Before the next value, member or closing bracket.
+  // Begins a new line before the next value, member or closing bracket.
   JsonWriter& start_line() {
     starts_new_line_ = true;
     return *this;

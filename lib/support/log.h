@@ -34,8 +34,8 @@ inline std::array<LogLevel, kNumLogTopics> log_levels{};  // set before threads 
 
 inline bool is_logging(LogTopic topic, LogLevel level) { return log_levels[size_t(topic)] >= level; }
 
-// Writes an entry, whatever is_logging() returns; thread-safe. Passes the entry to the function of forward_log(), if
-// there is one.
+// Writes an entry, whatever is_logging() returns; thread-safe. If forward_log() was called with a function, passes the
+// entry to this function instead.
 void log_entry(LogTopic topic, LogLevel level, std::string_view text);
 
 // Log the text that `text()` returns. `text()` is called only if is_logging() is true.
@@ -54,7 +54,7 @@ Status set_log_levels_of_environment();  // fails as set_log_levels()
 // cannot be written.
 Status set_log_file(const std::string& path);
 void set_log_output(void (*write)(std::string_view line));
-// For worker processes.
+// Lets log_entry() call `forward` instead of writing; for worker processes.
 void forward_log(std::function<void(LogTopic topic, LogLevel level, std::string_view text)> forward);
 
 }  // namespace tgc

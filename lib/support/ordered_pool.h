@@ -34,7 +34,7 @@ struct CaughtOutcome<Result<T>> {
 }  // namespace detail
 
 // Calls `body` and returns a Result: a returned Result unchanged, another value as a Result of its type, nothing as a
-// Unit, and an exception as a Diag.
+// Unit, and a thrown std::exception as a Diag.
 template <class Body>
 auto catch_outcome(Body&& body) {
   using T = decltype(body());

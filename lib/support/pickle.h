@@ -37,7 +37,7 @@ class Pickle {
   friend class PickleReader;
   struct Node {
     Kind kind = None;
-    bool is_big = false;       // for a Number: it does not fit 64 bits, and `text` has its little-endian bytes
+    bool is_big = false;       // for a Number: it has more than 8 bytes, the little-endian bytes at `text`
     uint32_t items_end = 0;    // Tuple, Object: one past the last item in items_
     uint32_t items_begin = 0;  // Tuple, Object: the first item in items_; List, Dict, Set: index in lists_
     uint32_t text_size = 0, module_size = 0;

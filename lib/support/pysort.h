@@ -111,11 +111,11 @@ class PySorter {
     pending_runs_.back().power = p;
   }
 
-  // Before equal items.
+  // Returns the position of `key` in the sorted a[0..n), before equal items.
   size_t gallop_left(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return is_less_(x, key); }, a, n, hint);
   }
-  // Behind equal items.
+  // Returns the position of `key` in the sorted a[0..n), behind equal items.
   size_t gallop_right(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return !is_less_(key, x); }, a, n, hint);
   }

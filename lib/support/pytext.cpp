@@ -17,8 +17,8 @@ void append_hex(std::string& out, uint32_t value, int digits) {
   for (int i = digits; i-- > 0;) out += kHex[value >> (4 * i) & 15];
 }
 
-// Returns whether Python's repr prints the code point unescaped. Above U+02FF, code points outside of kNot count as
-// printable, also unassigned ones.
+// Returns whether Python's repr prints the code point unescaped. Above U+02FF, this is approximate: all code points
+// outside of kNot count as printable.
 bool printable(int32_t c) {
   if (c < 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD) return false;
   if (c < 0x300) return true;

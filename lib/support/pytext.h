@@ -7,12 +7,12 @@
 
 namespace tgc {
 
-// Returns Python's repr(v): the shortest text that parses back to v; "inf", "-inf" or "nan".
+// Returns Python's repr(v): the shortest digits that parse back to v; "inf", "-inf" or "nan".
 std::string py_repr(double v);
 void append_py_repr(std::string& out, double v);
 
-// Returns Python's repr of the str that the UTF-8 text `s` encodes. Bytes that are not UTF-8 are written as \xNN. Most
-// unassigned code points are not escaped.
+// Returns Python's repr of the str that the UTF-8 text `s` encodes. Bytes that are not UTF-8 are written as \xNN. Does
+// not escape some code points that Python escapes, such as most unassigned ones.
 std::string py_repr(std::string_view s);
 void append_py_repr(std::string& out, std::string_view s);
 
@@ -27,8 +27,8 @@ std::optional<double> parse_py_float(std::string_view text);
 // Returns "\x1b[NNm" + text + "\x1b[0m" (helpers.py:colored), or `text` if the color is unknown. A color name in upper
 // case means the bright color. `color` must not be empty.
 std::string colored(std::string_view text, std::string_view color);
-std::string ansistrip(std::string_view text);  // without color sequences
-size_t ansilen(std::string_view text);         // the number of code points outside color sequences
+std::string ansistrip(std::string_view text);  // without color sequences and "\x1b[K"
+size_t ansilen(std::string_view text);         // the number of code points of ansistrip(text)
 
 // Removes color sequences, then replaces every character except ASCII letters, digits and underscores by its hex code
 // (helpers.py:to_function_name).
@@ -38,7 +38,7 @@ std::string to_function_name(std::string_view name);
 size_t utf8_length(std::string_view text);
 // Decodes the code point at byte `i` and moves `i` behind it. At an invalid byte, returns -1 and moves `i` by one byte.
 int32_t decode_utf8(std::string_view text, size_t& i);
-// Returns npos if all bytes are UTF-8.
+// Returns the index of the first byte that is not UTF-8; npos if there is none.
 size_t utf8_error(std::string_view text);
 inline bool is_valid_utf8(std::string_view text) { return utf8_error(text) == text.npos; }
 void append_utf8(std::string& out, uint32_t code_point);

@@ -17,7 +17,7 @@ std::string visible(std::string_view text);
 std::string visible_colored_text(std::string_view text);
 
 // Returns `text` without the commands that CI services execute when a job prints them: "::" at the beginning of a line
-// becomes ": :", and "##" before "[", "vso[" or "teamcity[" becomes "# #".
+// or after its leading blanks becomes ": :", and "##" before "[", "vso[" or "teamcity[" becomes "# #".
 std::string without_workflow_commands(std::string_view text);
 
 // Returns `text`, which another program reads but a terminal may show: replaces control characters by escapes that are

@@ -242,7 +242,7 @@ int StagedFile::create(const std::string& folder, mode_t mode) {
   std::string name;
   if (int error = random_name(name)) return error;
   path_ = folder.empty() ? name : folder + "/" + name;
-  table_index_ = add_to_table(path_);  // first, so that the signal handler can always remove the file
+  table_index_ = add_to_table(path_);  // before open(), because a signal may arrive right after it
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (descriptor_ >= 0) return 0;
   int error = errno;

@@ -54,7 +54,7 @@ class FileWriter {
   static Result<FileWriter> create(const std::string& path);
   FileWriter(FileWriter&&) noexcept;
   FileWriter& operator=(FileWriter&&) noexcept;
-  ~FileWriter();  // discards what was written to a regular file, unless commit() was called
+  ~FileWriter();  // removes the temporary file, unless commit() was called
 
   Status write(std::string_view bytes);
   int descriptor() const { return direct_descriptor_ >= 0 ? direct_descriptor_ : staged_file_.descriptor(); }
@@ -76,9 +76,9 @@ class FileWriter {
 Status write_file(const std::string& path, std::string_view bytes);
 
 // Returns a safe file name for the untrusted `name`, such as a record id or a kernel name: 1 to 170 bytes of valid
-// UTF-8 without path separators, blanks or hidden characters, and without a leading "." or "-". A name that already
-// fits is returned unchanged. Digits of the name's hash are appended to a changed one, so that distinct names stay
-// distinct.
+// UTF-8 without path separators, common blanks or hidden characters, and without a leading "." or "-". A name that
+// already fits is returned unchanged. Digits of the name's hash are appended to a changed one, so that distinct names
+// rarely become equal.
 std::string file_name_of(std::string_view name);
 
 class TakenPaths {

@@ -12,7 +12,7 @@ class Z3Session {
   ~Z3Session();
   Z3Session(const Z3Session&) = delete;
   Z3Session& operator=(const Z3Session&) = delete;
-  // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)". If the calling
+  // Runs the commands in `text` and returns what Z3 prints, such as "sat", values, or "(error ...)". If the calling
   // thread uses more than `most_seconds` of processor time (0: no limit), or if `should_stop`, which another thread
   // calls, returns true, Z3 is interrupted; then is_over() is true, and the session must not be used further. Without
   // limit, `should_stop` is not called.
