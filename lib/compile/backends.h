@@ -22,7 +22,7 @@ std::string_view host_machine();
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what);
 // Loads the engines (shared objects with LLVM, clang or lld) that the job needs, so that a worker forked from this
-// process has them. Returns a bit mask of them (1: LLVM, 2: clang, 4: lld). Throws Failure.
+// process has them. Returns a bit mask of them (1: LLVM, 2: clang, 4: lld). Throws Failure if one is missing.
 unsigned load_engines(const CompileJob& job, Artifact what);
 // Uses NVRTC if it is installed, else clang; for LLVM IR always clang.
 std::string compile_cuda(const CompileJob& job, Artifact what);

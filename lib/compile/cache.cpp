@@ -150,8 +150,8 @@ void CompileCache::store_entry(const Sha256& key, std::string_view bytes) {
   if (is_shrink_due(key)) shrink_to_limit();
 }
 
-// Evicts the least recently used entries until the cache has 3/4 of the limit. Also removes temporary files of crashed
-// writers.
+// If the cache exceeds its limit, evicts the least recently used entries until it has 3/4 of the limit. Also removes
+// temporary files of crashed writers.
 void CompileCache::shrink_to_limit() {
   FolderLock lock(folder_);
   if (!lock.held()) return;

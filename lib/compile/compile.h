@@ -1,5 +1,5 @@
-// Compiles rendered sources (C, LLVM IR, CUDA, HIP, OpenCL, PTX and Metal text) to optimized IR, assembly and machine
-// code. Where tinygrad has the same compiler, the flags are those of its runtime/support/compiler_*.py.
+// Compiles sources of kernels (C, LLVM IR, CUDA, HIP, OpenCL, PTX and Metal text) to optimized IR, assembly and machine
+// code. Where tinygrad has the same compiler, the flags follow its runtime/support/compiler_*.py.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ enum class Artifact : uint8_t {
   Sass,         // disassembly of the cubin, as text; needs nvdisasm or cuobjdump
   Disassembly,  // CPU and AMD binaries as text
   Passes,       // C and LLVM IR: the optional LLVM passes in the order in which they run, one per line: NAME\tUNIT
-  Resources,    // the report that resources_of() reads (resources.h): assembly, or ptxas's log
+  Resources,    // the report that resources_of_job() reads (resources.h): assembly, or ptxas's log
 };
 std::string_view name_of(Artifact artifact);
 
@@ -42,7 +42,7 @@ struct CompileJob {
   // Run only this many of LLVM's optional passes, including those of code generation, counted as -opt-bisect-limit
   // counts them; -1: all.
   int64_t max_passes = -1;
-  bool uses_other_compiler = false;  // compile LLVM IR by clang, and C by clang to IR, then by LLVM
+  bool uses_other_compiler = false;  // LLVM IR by clang; C by clang to IR, then by LLVM unless llvm_fault is set
   std::string llvm_fault;            // one of kLlvmFaults, or empty
 };
 

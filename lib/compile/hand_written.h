@@ -30,7 +30,7 @@ Result<std::string> default_target_of(const std::string& language);
 // LLVM IR and PTX unchanged.
 Result<std::string> self_contained_source(Language language, std::string_view text);
 
-// In their order, except templates. Fails if there is none.
+// Returns the kernels of a source in their order, except templates. Fails if there is none.
 Result<std::vector<HandWrittenKernel>> kernels_in_source(Language language, std::string_view source);
 
 }  // namespace tgc

@@ -1,4 +1,4 @@
-// Flags of C, HIP and AMD's LLVM IR are those of tinygrad's compiler_{cpu,amd}.py.
+// The flags of C, HIP and AMD's LLVM IR follow tinygrad's compiler_{cpu,amd}.py.
 #include <sys/utsname.h>
 
 #include <algorithm>

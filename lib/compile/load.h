@@ -1,5 +1,5 @@
-// Loads machine code into this process, without LLVM. Mirrors tinygrad's runtime/support/elf.py (jit_loader), but also
-// resolves calls out of the kernel (memset, half-precision conversions).
+// Loads machine code into this process, without LLVM. Mirrors tinygrad's runtime/support/elf.py (jit_loader), but
+// resolves more calls out of the kernel (memset, half-precision conversions).
 #pragma once
 #include <cstddef>
 #include <map>

@@ -57,8 +57,8 @@ Machine resolved(Machine m) {
 
 // Sets the SLP vectorizer's maximum vector width for one compilation. LLVM 19's SLP vectorizer miscompiles for AVX-512
 // with vectors wider than 128 bits: accumulators are permuted. The width is global to the process, so compilations that
-// need different widths wait for each other. Construct the object outside of run_contained(), because a crash of LLVM
-// skips the destructors of objects inside.
+// need different widths wait for each other. Construct the object outside of run_contained_work(), because a crash of
+// LLVM skips the destructors of objects inside.
 class SlpWidth {
  public:
   explicit SlpWidth(bool narrow) {
@@ -110,7 +110,7 @@ std::unique_ptr<llvm::Module> parse(std::string_view text, llvm::LLVMContext& co
   return module;
 }
 
-// The time of each pass grows only linearly with the size of the module.
+// These passes are fast also for large modules.
 constexpr const char* kFewerPasses = "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(licm),adce)";
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan& plan, PassGate* gate) {

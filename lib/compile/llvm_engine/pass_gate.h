@@ -16,8 +16,8 @@ class PassGate : public llvm::OptPassGate {
  public:
   explicit PassGate(int64_t most) : max_passes_(most) {}  // -1: all
 
-  // The functions of LLVM's OptPassGate are const since LLVM 20 or 21. Without `override`, one of the two versions of
-  // shouldRunPass overrides LLVM's function in each release.
+  // LLVM's OptPassGate::shouldRunPass is const only in later releases. Without `override`, one of the two versions here
+  // overrides it in each release.
   bool isEnabled() const { return true; }
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) const;
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) {

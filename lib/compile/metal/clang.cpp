@@ -17,7 +17,7 @@ std::string compile_metal_by_clang(const CompileJob& job, Artifact what) {
                                 "-std=c++20", "-O2", "-fPIC", "-ffreestanding", "-nostdlib", "-fno-ident",
                                 "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-ffp-contract=off", "-fwrapv",
                                 "-fsigned-char", "-fno-strict-aliasing", "-gline-tables-only", kHideFolderOption,
-                                // keep every memory access of the source, so that each one is checked
+                                // no vectorized memory accesses, so that each one is checked
                                 "-fno-vectorize", "-fno-slp-vectorize", "-Xclang", "-fsanitize=thread",
                                 // round half and bfloat after each operation
                                 "-Xclang", "-ffloat16-excess-precision=none", "-Xclang",

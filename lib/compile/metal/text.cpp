@@ -20,7 +20,7 @@ constexpr Meaning kPositions[] = {
     {"thread_index_in_simdgroup", "number_in_simdgroup"},
     {"simdgroup_index_in_threadgroup", "simdgroup"}};
 
-// Comments and literals yield no tokens.
+// Comments, and literals of strings and characters, yield no tokens.
 struct Token {
   std::string_view text;
   size_t at = 0;
