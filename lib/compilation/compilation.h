@@ -85,7 +85,7 @@ class Compilation {
   const Result<std::string>& source();                    // the text that the target's renderer prints
   Result<KernelOutputs*> outputs();                       // owned by the Compilation
   Result<CompileJob> compile_job();
-  const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts plus this kernel; not for linear lists
+  const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts and the named kernel; not for lists
   // The functions from here up to tensor_job() are only for a tensor graph.
   const Result<Schedule>& schedule();      // fails if the input is the result of a stage, or if a step fails
   Result<std::string> schedule_as_json();
@@ -120,7 +120,7 @@ class Compilation {
 };
 
 // Runs all stages of a kernel, and makes its linear list; or runs the stages of a tensor graph, its schedule and its
-// kernels. Fails for a linear list.
+// kernels. Fails for a linear list, or if one of these steps fails.
 Status run_with_watcher(Compilation& compilation, Watcher& watcher);
 inline Status run_with_watcher(Compilation&& compilation, Watcher& watcher) {
   return run_with_watcher(compilation, watcher);

@@ -70,7 +70,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Returns false if --target excludes the record. `producer` is the tinygrad release that made the record.
   virtual bool accepts_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
   // Completes `in`, which was read from a file: sets GraphInfo::settings and, with --from, GraphInfo::stage. Fails if
-  // an option does not fit the graph, or if a stage's name seems misspelt.
+  // an option does not fit the graph, if --from names no stage, or if the graph's own stage seems misspelt.
   Result<InputGraph> take(InputGraph in, const GoldenSettings& recorded) const;
   // Prepares `in` for commands: with --live, the user's tinygrad compiles it. Imports the graph if the session imports
   // graphs. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if `in` is a kernel,

@@ -37,7 +37,7 @@ Diag foreign_graph_error(std::string_view producer, const std::string& file);
 bool looks_like_tensor_graph(UOp root);
 
 // Reads one graph from a text that is no file of golden records. Adds the SINK that a tensor's value lacks, unless
-// `take_malformed` is set. `take_malformed` and `producer` are as in ReadReport. Fails if the text is malformed.
+// `take_malformed` (ReadReport::accepts_malformed_graphs) is set. `producer`: as in ReadReport. Fails if malformed.
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
                              bool take_malformed = false, std::string_view producer = {});
 

@@ -40,7 +40,7 @@ TEST_CASE("load_text adds no SINK to kernels, lists and results of stages") {
   CHECK(load(stage).root.is(Op::BUFFER));
   CHECK(load(stage.substr(stage.find("ast"))).root.is(Op::SINK));
   InputGraph list = load(*read_file(test_path("reports/head_list.txt")));
-  CHECK_FALSE(list.is_tensor_graph);  // the BUFFER of a kernel of 0.14 is its accumulator
+  CHECK_FALSE(list.is_tensor_graph);  // the BUFFER of this kernel is its accumulator
   CHECK(list.list.size() == 56);
 }
 

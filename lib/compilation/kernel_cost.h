@@ -1,5 +1,5 @@
-// Counts the arithmetic operations of a kernel, and the bytes that it must at least read and write. Counts on the AST,
-// so that the counts do not depend on optimizations.
+// Counts the arithmetic operations of a kernel, and the bytes that it reads and writes. Counts on the AST, so that the
+// counts do not depend on optimizations.
 #pragma once
 #include "lib/uop/uop.h"
 

@@ -162,8 +162,8 @@ class LiveCompiler : public GraphCompiler {
     });
   }
 
-  // Compiles kernel number `kernel` of `schedule`, which compile() returned. Fails if there is no such kernel, or if it
-  // is a copy.
+  // Compiles kernel number `kernel` of `schedule`, a graph with a record. Fails if there is no such kernel, if it
+  // is a copy, or if it does not compile.
   Result<InputGraph> kernel_of(const InputGraph& schedule, const std::string& kernel) const {
     return catch_failures([&] {
       const GoldenRecord& record = *schedule.record;

@@ -80,11 +80,11 @@ struct OutputStage {
   bool is_binary = false;
 };
 
-// Returns the source of a kernel, with the facts that its target's compiler needs. Fails if there is no source, or if
-// CompileOptions::cpu_machine does not fit the target.
+// Returns the source of a kernel, with the facts that its target's compiler needs. Fails if there is no source or no
+// compiler for the target, or if CompileOptions::cpu_machine does not fit the target.
 Result<CompileJob> compile_job_of(KernelOutputs& outputs);
 
-// Returns the outputs, in the order in which they are made.
+// Returns all outputs, in the order of their rows (stage_rows.h).
 std::span<const OutputStage> output_stages();
 
 }  // namespace tgc

@@ -7,7 +7,7 @@ namespace {
 
 struct AbilityText {
   std::string_view lacks;
-  bool recording = false, live = false, native = false;  // the kinds of pipelines that may have the ability
+  bool recording = false, live = false, native = false;  // the pipelines to offer in the error message
   std::string_view other = {};
 };
 

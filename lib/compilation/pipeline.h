@@ -59,7 +59,7 @@ class Pipeline {
     std::optional<Diag> error = {};
     std::vector<UOp> list = {};
     std::span<const Rewrite> rewrites = {};  // in order, nested ones included
-    // the recorded stage; null in a native pipeline, or if it was not recorded
+    // the recorded stage; null in a native pipeline, and for the linear list
     const GoldenStage* recorded_stage = nullptr;
 
     bool changes_graph() const { return !(result == input); }
@@ -112,8 +112,8 @@ class Pipeline {
   virtual Result<SidesImporter::ImportedSides> rewrite_sides(const Rewrite& rewrite) = 0;
   virtual Graph& sides_graph() = 0;
   // Repeats the first `count` of the row's own rewrites on the row's input, and returns the result; the empty UOp if
-  // the rewrites nest too deep. With `bottom_up`, rewrites a node before its sources. A native pipeline counts only
-  // graph rewrites in this order, and returns the graph of the one that has rewrite number `count`.
+  // the rewrites fail, such as by nesting too deep. With `bottom_up`, rewrites a node before its sources. A native
+  // pipeline counts only graph rewrites in this order, and returns the graph of the one that has rewrite `count`.
   virtual UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) = 0;
   virtual Result<std::unique_ptr<Pipeline>> omit_rewrite(const Rewrite& rewrite) = 0;
 

@@ -143,7 +143,7 @@ class RewriteRebuilder {
     }
   }
 
-  // Drops rebuilt nodes whose final node is not below `result`, because tinygrad may not have made them.
+  // Drops rebuilt nodes whose final node is not in the graph of `result`, because tinygrad may not have made them.
   void keep_those_in(UOp result) {
     UOpSet in_result(result.graph());
     for (UOp u : toposort(result)) in_result.insert(u);

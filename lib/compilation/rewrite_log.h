@@ -33,7 +33,7 @@ struct Rewrite {
   // of the innermost graph rewrite that applied the rule; empty if unknown
   std::string_view graph_rewrite_name = {};
   uint32_t num_nodes_before = 0;        // when the rule was tried; 0 in recordings
-  // tinygrad is known to have discarded this rewrite, because the rule around it declined.
+  // tinygrad is known to have discarded this rewrite (mark_discarded() in recorded_rewrites.h).
   bool is_discarded = false;
   // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"
   std::string source_place = {};
@@ -43,7 +43,7 @@ using Application = Rewrite;
 inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.source_place; }
 
 // Returns the index of the first rewrite nested in list[whole]; `whole` if there is none. All rewrites from this index
-// up to `whole` are nested in list[whole]. Rewrites that another rule made before it declined do not count.
+// up to `whole` are nested in list[whole]. Except in recordings, rewrites by a rule that then declined do not count.
 inline size_t first_nested_rewrite(std::span<const Rewrite> list, size_t whole) {
   auto is_part = [&](const Rewrite& a) {
     return a.depth > list[whole].depth && a.num_nodes_before >= list[whole].num_nodes_before;

@@ -15,7 +15,7 @@ namespace tgc {
 // A view becomes its base buffer and an offset.
 Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule);
 
-// Returns a text for comparing schedules: of each kernel the AST, a line for each buffer ("BASE+OFFSET SIZE DTYPE") and
+// Returns a text for comparing schedules: of each kernel the AST, a line for each buffer (BASE+OFFSET SIZE DTYPE) and
 // fixed variables, then the schedule's variables.
 std::string kernels_text(const std::vector<GoldenKernel>& kernels, const std::map<std::string, int64_t>& var_vals);
 

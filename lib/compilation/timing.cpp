@@ -14,7 +14,6 @@ double elapsed_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// A call takes as long as one stage of a small kernel.
 double thread_ms() { return thread_seconds() * 1e3; }
 
 size_t nodes_of(UOp root) { return toposort(root).size(); }

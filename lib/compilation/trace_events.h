@@ -56,7 +56,7 @@ class TraceConsumer {
  public:
   virtual ~TraceConsumer() = default;
 
-  // The target of a tensor graph is empty. The kernel's Graph is freed after end_kernel() or abandon_kernel().
+  // The target of a tensor graph is empty. The kernel's Graph may be freed after end_kernel() or abandon_kernel().
   virtual void begin_kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
   virtual void made_for(std::string_view /*what*/) {}  // the user's operation and its program line
   virtual void end_kernel() {}
@@ -65,7 +65,7 @@ class TraceConsumer {
   virtual void end_stage(UOp /*result*/) {}
   // `depth` is the number of graph rewrites around this one, which is 0 if a stage starts it.
   virtual void begin_rewrite(const TraceRewrite& /*rewrite*/, int /*depth*/, UOp /*input*/) {}
-  virtual void end_rewrite(int /*depth*/, UOp /*result*/) {}  // `result` is empty if the graph rewrite failed
+  virtual void end_rewrite(int /*depth*/, UOp /*result*/) {}  // `result` is empty if it failed or is unknown
   virtual void apply_rule(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/, TraceCost /*cost*/) {
   }
   virtual void rebuild_node(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
