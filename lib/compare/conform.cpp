@@ -286,7 +286,7 @@ class ConformRun {
     // Accept tinygrad's own text, although it omits facts that q.expected_json has.
     if (to_the_letter && detect_input_kind(q.expected_json) != InputKind::Json && answer == q.expected_text)
       return std::string();
-    // pyrender omits dtypes, so that different graphs may have the same text
+    // pyrender omits some dtypes, so that different graphs may have the same text
     return catch_failures([&]() -> std::string {
       Graph graph;
       const std::string_view expected = q.expected_json.empty() ? q.expected_text : q.expected_json;
@@ -314,7 +314,7 @@ class ConformRun {
     return imported;
   }
 
-  // Uses the same inputs for both.
+  // Runs the answer and the record's AST in REF on the same inputs, and compares their outputs.
   Result<std::string> compare_values(const GoldenRecord& r, const Question& q, const std::string& answer,
                                      const std::string& file) {
     if (r.target.empty())

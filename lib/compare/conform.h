@@ -18,7 +18,7 @@ namespace tgc {
 // text.
 enum class ConformComparison : uint8_t { Text, Structure, Values };
 // Unchanged: with --as=values, the answer is the question's graph, and tinygrad changes nothing in the stage, either.
-// NotSupported: the port lacks the stage. Error: the port failed, or the answer is an error or invalid.
+// NotSupported: the port lacks the stage. Error: the port failed, or the answer is an error or not comparable.
 enum class AnswerVerdict : uint8_t { Same, Unchanged, Different, NotSupported, Error };
 constexpr bool conforms(AnswerVerdict v) { return v == AnswerVerdict::Same || v == AnswerVerdict::Unchanged; }
 std::string_view name_of(AnswerVerdict verdict);
@@ -53,7 +53,7 @@ struct ConformReport {
     AnswerVerdict verdict;
     std::string file;             // of the recording
     uint32_t line = 0;            // of the record in `file`
-    std::string difference = {};  // or error, if ConformPlan::keeps_differences is set
+    std::string difference = {};  // or error; empty unless ConformPlan::keeps_differences
     std::string key() const { return id + "\t" + target + "\t" + stage; }  // identifies the question in a baseline
   };
 

@@ -24,10 +24,10 @@ namespace {
 // ---- the first pass over a file: names and hashes of all records, without graphs
 
 struct Entry {
-  // of a kernel its function; of a schedule the function of tinygrad that made it
+  // `name`: of a kernel its own; of a schedule the function of tinygrad that made it
   std::string id, target, name;
   std::string asked_by;  // the lines of the program for which the kernel was made
-  std::string nodes;  // of the AST, as text
+  std::string nodes;  // number of nodes of the AST, as text
   size_t source = 0;  // hash of the source without the kernel's name; 0 if there is no source
   size_t ast = 0;  // hash of the text
   size_t whole = 0;  // hash of all texts that are compared

@@ -1,7 +1,7 @@
 // Process replay: compares two recordings of one program, made before and after a change of tinygrad. For each
-// differing pair, finds the first stage that differs, the difference, and the responsible rule. Pairs records by
-// content first and by position last, so that a new kernel does not shift the pairs. The recordings may be of different
-// releases.
+// differing pair, finds the first stage that differs, the difference and, if both recordings have rewrites, the rule
+// that is responsible. Pairs records by content first, so that a new kernel does not shift the pairs. The recordings
+// may be of different releases.
 #pragma once
 #include <map>
 #include <string>
@@ -68,10 +68,10 @@ struct ReplayCulprit {
   std::string rule;
   std::string first_match;  // if `rule` is empty: the rule of the first match that differs; may be empty
 };
-// Finds the culprit from the rule matches that both records have. `stage` is the first stage whose results differ;
+// Finds the culprit in the recorded rule matches of both records. `stage` is the first stage whose results differ;
 // `result_a` and `result_b` are its results, in one Graph. The culprit is a rule that matched in one recording only or,
-// if there is none, a rule that rewrote the same node differently. Skips the rules of uop/ops.py, which substitute
-// nodes and remove tags for other rules.
+// if there is none, a rule that rewrote the same node differently. Skips the rules of uop/ops.py, such as those that
+// substitute nodes and remove tags for other rules.
 ReplayCulprit find_culprit(const GoldenRecord& a, const GoldenRecord& b, const std::string& producer,
                            const std::string& stage, UOp result_a, UOp result_b);
 

@@ -220,7 +220,7 @@ class RecordCheck {
     if (plan_.wanted_stages.contains(kSpec)) check_spec(what, toposort(root), spec);
   }
 
-  // ---- the pseudo-stage `resume`: a dump of each stage must be readable and compile to the same result
+  // ---- the pseudo-stage `resume`: see check_resume()
   void check_that_it_resumes() {
     ResumeReport resumed = check_resume([&]() -> Result<Compilation> {
       auto in = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id + " (ast)");

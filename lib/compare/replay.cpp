@@ -276,7 +276,7 @@ class LiveCheck {
            plan_.wanted_stages.contains(slug);
   }
 
-  // `before` counts from 0. Returns null if there is none.
+  // Returns stage number `before`, from 0, of the stages with this name; null if there is none.
   static const RecordedStage* find(const RecordedStages& stages, std::string_view name, size_t before) {
     for (const RecordedStage& s : stages)
       if (s.name == name && before-- == 0) return &s;

@@ -50,7 +50,7 @@ void note_names(StructureReport& out, Release release, DType d) {
     out.unknown_names[std::string(d.scalar().repr())]++;
 }
 
-// Returns 0 for other ops, which may have any number.
+// Returns the number of sources of an arithmetic op; 0 for other ops, which may have any number.
 size_t operands_of(UOp u) {
   if (u.in(ops::Unary)) return 1;
   if (u.in(ops::Binary) || u.in({Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD})) return 2;
