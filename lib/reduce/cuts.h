@@ -33,7 +33,7 @@ TestCase replace_by_buffers(const TestCase& c, std::span<const UOp> parts, const
 
 // Delta debugging (Zeller's ddmin): removes sets of nodes from the case `given` until no single node can be removed. A
 // removed node `u` is replaced by replacement(u) (steps.h). may_fail() decides whether a smaller case is accepted.
-// Returns `given`, followed by all accepted cases, each of which was made from the previous one.
+// Returns `given`, followed by all accepted cases, each of which lacks more nodes than the previous one.
 std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
                             const std::function<bool(const TestCase&)>& may_fail);
 

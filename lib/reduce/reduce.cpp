@@ -246,7 +246,7 @@ class Reduction {
     return found.has_value() || untested_slice_.has_value();
   }
 
-  // The prefilter accepted a slice that does not fail.
+  // To be called if the prefilter accepted a slice that does not fail.
   void slice_with_test() {
     trusts_prefilter_ = false;
     if (!slice_to_rewrite()) begin_at_stage();
@@ -261,7 +261,7 @@ class Reduction {
   bool is_smaller_than(const TestCase& a, const TestCase& b) const {
     if (!a.root) return false;
     std::vector<double> one = size_of(a), other = size_of(b);
-    if (interesting_.has_drawn_arrays()) one.pop_back(), other.pop_back();  // arrays that are not used do not count
+    if (interesting_.has_drawn_arrays()) one.pop_back(), other.pop_back();  // the bytes of drawn arrays do not count
     return one < other;
   }
   bool is_smaller(const TestCase& c) const { return is_smaller_than(c, best_); }
@@ -299,8 +299,8 @@ class Reduction {
 
   // ---- replacing the stored value by a node below it
 
-  // Walks from the stored value down, each time to the source with the most nodes below it. Binary-searches this path
-  // for the deepest node that fails if stored alone; else tries other sources. Returns true if best_ changed.
+  // Walks from the stored value down, each time to the source with the largest expression tree. Binary-searches this
+  // path for the deepest node that fails if stored alone; else tries other sources. Returns true if best_ changed.
   bool descend() {
     UOp value = stored_value(best_.root);
     if (!value || stopped()) return false;

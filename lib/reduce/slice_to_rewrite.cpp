@@ -22,8 +22,8 @@ size_t levels_of(const pat::PatNode* p) {
   return below + (p->has_alternatives ? 0 : 1);
 }
 
-// Returns true if the node computes integers or bools without loads. A slice keeps such nodes, because rules depend on
-// their bounds.
+// Returns true if the node computes integers or bools without loads and reductions. A slice keeps such nodes, because
+// rules depend on their bounds.
 bool is_algebra(UOp u) {
   DType scalar = u.dtype().scalar();
   bool counts = scalar.is(Scalar::Index) || dtypes::is_int(scalar) || dtypes::is_bool(scalar);
@@ -168,7 +168,7 @@ TestCase RewriteSlice::case_around_rewrite(size_t depth, const VariableValues& v
                                            const ExecuteOptions& in_ref) const {
   DType index = index_dtype_of(input_case_.root);
   std::vector<UOp> kept = region_below(rewritten_node_, depth).loops;
-  Replacements fixed;  // loops outside of the region by their first iteration
+  Replacements fixed;  // replaces loops outside of the region by their first iteration
   for (UOp u : toposort(rewritten_node_))
     if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
       fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));
