@@ -141,7 +141,7 @@ class RecordReader : public GraphReader {
     return may_name_record(wanted_id_, line) || line.text.find("\"" + wanted_name_ + "\"") != line.text.npos;
   }
 
-  // Counts since the last report.
+  // Reports the number of skipped kernels of tinygrad's runtime since the last report.
   void note_runtime_kernels() {
     if (runtime_kernels_) session_.report_note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
     runtime_kernels_ = 0;
@@ -298,7 +298,7 @@ class ModelReader : public GraphReader {
     return Diag{.message = "the model has no kernel '" + kernel_name_ + "'", .file = input_name_.display_name()};
   }
 
-  // Each input of the model becomes a buffer.
+  // Each input of the model becomes a buffer, except optional inputs, which are absent.
   Result<InputGraph> build() const {
     return catch_failures([&] {
       InputGraph out;

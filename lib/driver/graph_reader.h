@@ -30,7 +30,7 @@ class GraphReader {
   // Returns true if a running tinygrad has compiled the graph that next_graph() returned.
   virtual bool is_compiled() const { return false; }
 
-  bool accepts_malformed_graphs = false;  // see GraphSource::accept_malformed
+  bool accepts_malformed_graphs = false;  // see GraphSource::accept_malformed_graphs
   bool accepts_runtime_kernels = false;  // see GraphSource::accept_runtime_kernels
 
  protected:

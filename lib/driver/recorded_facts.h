@@ -18,7 +18,7 @@ std::string recorded_device(const InputGraph& in);
 
 // ---- records that have nothing to run or compare
 
-// Of a long line, returns the beginning and "...".
+// Returns the first line of `message`; if it is long, its beginning and "...".
 std::string first_line(std::string_view message);
 
 // Fails if the record of `in` has nothing to run or compare: because tinygrad raised an error while it compiled, or
@@ -37,7 +37,7 @@ UOp find_call_of_value(UOp root);
 // returns true if the AST calls an address in data, has an unbounded loop and reads volatile memory, or has the name
 // and a tag of the runtime's kernel signal_prog. `producer` is that of the file's header.
 bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer);
-// Returns this for the record of `in`; false if it has none.
+// Returns is_runtime_kernel() of the record of `in`; false if `in` has no record.
 bool is_runtime_kernel(const InputGraph& in);
 
 // ---- which targets of two recordings are the same
