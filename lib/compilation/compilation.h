@@ -85,7 +85,7 @@ class Compilation {
   const Result<std::string>& source();                    // the text that the target's renderer prints
   Result<KernelOutputs*> outputs();                       // owned by the Compilation
   Result<CompileJob> compile_job();
-  const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts and the named kernel; not for lists
+  const std::map<std::string, int>& name_counts() const;  // as in JobSpec; the optimizer adds the kernel; not for lists
   // The functions from here up to tensor_job() are only for a tensor graph.
   const Result<Schedule>& schedule();      // fails if the input is the result of a stage, or if a step fails
   Result<std::string> schedule_as_json();

@@ -65,7 +65,7 @@ class TraceConsumer {
   virtual void end_stage(UOp /*result*/) {}
   // `depth` is the number of graph rewrites around this one, which is 0 if a stage starts it.
   virtual void begin_rewrite(const TraceRewrite& /*rewrite*/, int /*depth*/, UOp /*input*/) {}
-  virtual void end_rewrite(int /*depth*/, UOp /*result*/) {}  // `result` is empty if it failed or is unknown
+  virtual void end_rewrite(int /*depth*/, UOp /*result*/) {}  // `result` is empty if unknown or if the rewrite failed
   virtual void apply_rule(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/, TraceCost /*cost*/) {
   }
   virtual void rebuild_node(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
