@@ -20,7 +20,7 @@ Counts count_of(const ReplayDiff& d, auto add) {
 Counts by_stage(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
 }
-// Explains the entry "ast".
+// As by_stage(), but explains the stage "ast".
 Counts by_place(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;

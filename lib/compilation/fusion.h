@@ -10,13 +10,13 @@ namespace tgc {
 struct StorageReason {
   std::string reason_text;
   std::string remedy;
-  bool is_final = false;    // the buffer is stored whatever computing the value again would cost
+  bool is_final = false;    // the value is stored whatever computing it again would cost
 };
-// Returns the texts for `why`, a word of GoldenStoredValue::Reason. `op` is the op of the value, such as
+// Returns the texts for `why` (GoldenStoredValue::Reason::reason). `op` is the op of the value, such as
 // "Ops.CONTIGUOUS"; `by` is the op of its user.
 StorageReason storage_reason(std::string_view why, const std::string& op, const std::string& by);
 // Adds to `reason` why the scheduler did not remove the buffer later, unless the reason is final. `buffers` is the
-// number of buffers that the value reads; `has_buffer_reduction`: a reduction of a buffer computes it.
+// number of buffers that the value reads; `has_buffer_reduction`: computing it reduces a buffer.
 void add_cost(StorageReason& reason, size_t buffers, bool has_buffer_reduction);
 
 // Returns a text like that of fusion_text() for a recorded schedule of any release, which must have a kernel.

@@ -220,7 +220,7 @@ class NativePipeline : public Pipeline {
     return Unit{};
   }
 
-  std::vector<std::unique_ptr<LeaveOut>> leave_out_;  // one for each compilation, if left_out_; outlive begun_, copies_
+  std::vector<std::unique_ptr<LeaveOut>> leave_out_;  // one per compilation, if left_out_; outlives begun_ and copies_
   Compilation begun_;
   std::deque<Compilation> copies_;
   const uint64_t left_out_;

@@ -34,7 +34,7 @@ namespace tgc {
 
 enum class Ability : uint8_t {
   Rewrites,
-  Compile,        // compilation(): tgc's own stages, with its options, compilers and seeded faults
+  Compile,        // compilation() works, with tgc's own stages, options, compilers and seeded faults
   LeaveOut,
   Attempts,
   Reasons,

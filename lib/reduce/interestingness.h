@@ -109,7 +109,7 @@ class InterestingnessTest {
   std::map<std::string, CachedAnswer> cached_answers_;
 };
 
-// Returns true if `tgc verify` accepts the graph of the case.
+// Returns true if is_sound() of lib/spec/loops.h accepts the graph of the case.
 bool is_sound(const TestCase& c);
 
 }  // namespace tgc

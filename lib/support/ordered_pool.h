@@ -1,5 +1,5 @@
-// OrderedPool: a thread pool that runs tasks in parallel and delivers their results one at a time, in the order of
-// submission.
+// OrderedPool, a thread pool that runs tasks in parallel and delivers their results one at a time, in the order of
+// submission; and parallel_for(), a loop on such a pool.
 //
 //   OrderedPool pool(jobs);
 //   while (read(line)) if (!pool.submit([line] { return check(line); }, [&](Report&& r) { summary.add(r); })) break;
