@@ -70,8 +70,8 @@ struct ReplayCulprit {
 };
 // Finds the culprit in the recorded rule matches of both records. `stage` is the first stage whose results differ;
 // `result_a` and `result_b` are its results, in one Graph. The culprit is a rule that matched in one recording only or,
-// if there is none, a rule that rewrote the same node differently. Skips the rules of uop/ops.py, such as those that
-// substitute nodes and remove tags for other rules.
+// if there is none, a rule that rewrote the same node differently. Skips matches whose place is in uop/ops.py, such
+// as substitutions for other rules.
 ReplayCulprit find_culprit(const GoldenRecord& a, const GoldenRecord& b, const std::string& producer,
                            const std::string& stage, UOp result_a, UOp result_b);
 

@@ -21,7 +21,7 @@ struct InputGraph {
   std::string made_for;
   // for an ONNX model: label and outputs of each node
   std::vector<std::pair<std::string, std::vector<UOp>>> onnx_nodes;
-  std::unordered_map<UOp, std::string> buffer_names;              // its inputs and initializers, for an ONNX model
+  std::unordered_map<UOp, std::string> buffer_names;              // for an ONNX model: of its inputs and initializers
   std::string text, file;        // the text that was read, and the name of its file
   ReadReport read_report;
   std::shared_ptr<const GoldenRecord> record;  // of the graph or its tensor graph

@@ -107,8 +107,8 @@ class Pipeline {
   // ---- rewrites
   // Returns the rewrites of the selected stages, nested ones included.
   virtual Result<std::vector<const Rewrite*>> rewrites(StageSelection& stages) = 0;
-  // Returns both sides of a rewrite in tgc's IR, as nodes of sides_graph(). Sides that had to be imported are a pair
-  // for each scalar, or no pairs if their shapes or dtypes differ. Fails if a side cannot be imported.
+  // Returns both sides of a rewrite in tgc's IR, as nodes of sides_graph(). Imported sides may be several pairs,
+  // such as one for each scalar, or none if they cannot be compared. Fails if a side cannot be imported.
   virtual Result<SidesImporter::ImportedSides> rewrite_sides(const Rewrite& rewrite) = 0;
   virtual Graph& sides_graph() = 0;
   // Repeats the first `count` of the row's own rewrites on the row's input, and returns the result; the empty UOp if

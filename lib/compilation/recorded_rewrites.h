@@ -1,8 +1,8 @@
 // Reads the rewrites that `tinygrad_export.py --rewrites` recorded, and sends them as trace events. The format is JSON:
 // {"nodes":[...],"list":[[stage,place,before,after,depth],...],"texts":{place: text,...}}. `stage` is an index into the
-// record's stages, `place` is the file and line of the rule in tinygrad, `before` and `after` are indices into "nodes",
-// which has nodes in the graph JSON format. `depth` is the number of rules that were running; older recordings lack it.
-// "texts" has the source lines of the rules.
+// record's stages, `place` is the file and line of the rule in tinygrad or, for a stage's substitution, of its call,
+// `before` and `after` are indices into "nodes", which has nodes in the graph JSON format. `depth` is the number of
+// rules that were running; older recordings lack it. "texts" has the source lines of the places.
 #pragma once
 #include <span>
 #include <string_view>

@@ -1,5 +1,5 @@
-// The rewrite trace: events for the rewrites of the stages of kernels and tensor graphs, in order. LiveTrace,
-// RecordedTrace (recorded_rewrites.h) and read_trace() (lib/trace/trace_file.h) send events to a TraceConsumer.
+// The rewrite trace: events for the rewrites of the stages of kernels and tensor graphs, in order. TraceWatcher
+// (watchers.h), recorded pipelines and read_trace() (lib/trace/trace_file.h) send events to a TraceConsumer.
 #pragma once
 #include <functional>
 #include <string_view>

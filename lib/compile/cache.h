@@ -1,4 +1,4 @@
-// The compile cache: compiled bytes on disk, by the hash of what made them (source, compiler, version, flags). Safe
+// The compile cache: compiled bytes on disk, by the hash of what made them (job, machine, compilers, versions). Safe
 // under concurrent processes and crashes. Ignores damaged files, and files that another user may have written. If the
 // total size exceeds the limit, the least recently used entries are evicted; only some writes check the size.
 #pragma once

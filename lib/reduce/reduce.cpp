@@ -19,7 +19,7 @@ namespace {
 using Kind = FailureSignature::Kind;
 
 constexpr size_t kFew = 6;        // a candidate of at most so many nodes is not reduced along other chains
-constexpr size_t kSmall = 400;    // with a prefilter, a case of fewer nodes needs no large cuts
+constexpr size_t kSmall = 400;    // with a prefilter, single steps are fast for fewer nodes
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 
 // The functions throw Failure.
