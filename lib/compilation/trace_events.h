@@ -33,7 +33,7 @@ inline std::string places_of_rule(const TraceRule& rule) {
          (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
 }
 
-// Returns only the name if it is the position.
+// Returns the name and the place of the rule; only the name if it is the place, as in recordings.
 inline std::string name_with_place(const TraceRule& rule) {
   const std::string place = places_of_rule(rule);
   return rule.name == place ? place : name_with_branch(rule) + "  " + place;

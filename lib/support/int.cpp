@@ -144,7 +144,7 @@ Digits shift_left(const Digits& d, uint32_t bits) {
   return out;
 }
 
-// Sets `lost` if a 1 bit was shifted out.
+// Sets `lost` to whether a 1 bit was shifted out.
 Digits shift_right(const Digits& d, uint32_t bits, bool& lost) {
   size_t whole = bits / 32;
   uint32_t part = bits % 32;
