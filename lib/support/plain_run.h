@@ -21,7 +21,7 @@ size_t find_special_byte(std::string_view text, size_t at) {
     const uint64_t first_stop_bits = (stop_bits | control_bits | v) & kHigh;
     if (first_stop_bits) return at + size_t(std::countr_zero(first_stop_bits)) / 8;
   }
-  auto is_plain = [](char c) { return c >= ' ' && ((c != kStops) && ...); };  // a non-ASCII byte is negative
+  auto is_plain = [](char c) { return int8_t(c) >= ' ' && ((c != kStops) && ...); };  // a non-ASCII byte is negative
   while (at < text.size() && is_plain(text[at])) at++;
   return at;
 }

@@ -108,8 +108,8 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
   switch (attribute) {
     case 1:
     case 2:
-    case 3: *value = attribute == 3 ? 64 : 1024; break;
-    case 4: *value = 1024; break;
+    case 3: *value = 1024; break;  // maximum number of threads of a block, and its sizes in x and y
+    case 4: *value = 64; break;
     case 5:
     case 6:
     case 7: *value = attribute == 5 ? INT32_MAX : 65535; break;      // maximum grid size per dimension

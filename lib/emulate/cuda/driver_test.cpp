@@ -34,6 +34,11 @@ TEST_CASE("CUDA emulator: a program runs from cuInit to cuMemFree, and wrong cal
   CHECK(call("cuDeviceGetName", name, 64, 0) == 0);
   CHECK(std::string(name) == "tgc's CUDA emulator, sm_90");
   CHECK(call("cuDeviceGet", &major, 1) == 101);
+  int size_y = 0, size_z = 0;  // of a block
+  CHECK(call("cuDeviceGetAttribute", &size_y, 3, 0) == 0);
+  CHECK(call("cuDeviceGetAttribute", &size_z, 4, 0) == 0);
+  CHECK(size_y == 1024);
+  CHECK(size_z == 64);
 
   Address memory = 0;
   CHECK(call("cuMemAlloc_v2", &memory, size_t(0)) == 1);
