@@ -52,7 +52,7 @@ std::string lines_in(std::string_view repr) {
   return out;
 }
 
-// Shortens the equal bytes before `common`, so that a printed line shows the difference.
+// Shortens a text whose first `common` bytes are equal in both graphs, so that a printed line shows the difference.
 std::string near_difference(std::string_view text, size_t common) {
   constexpr size_t kStart = 40, kContext = 60;
   if (text.size() <= kMaxWidth || common < kMaxWidth - kContext) return std::string(text);

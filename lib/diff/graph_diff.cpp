@@ -36,7 +36,7 @@ std::string list_text(const DiffSide& side, std::span<const UOp> list) {
 
 constexpr OpSet kIndexMath = ops::ALU | OpSet{Op::CAST, Op::CONST, Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR};
 
-// Returns the nearest INDEX whose index is computed from node `i`; the empty UOp if none is near.
+// Returns the nearest INDEX whose index or validity is computed from node `i`; the empty UOp if none is near.
 UOp index_above(const DiffSide& side, uint32_t i) {
   std::vector<uint32_t> level{i};
   for (size_t steps = 0; steps < 24 && !level.empty(); steps++) {
@@ -246,7 +246,7 @@ class GraphDiffer {
         text += (added ? ", in place of " : ", where now stands ") + text_in_sentence(other, there.src(i));
   }
 
-  // Returns the index expression that contains a changed node, if that changed and is short; else the node's users.
+  // Returns the index expression around a changed node, if the expression changed and is short; else the node's users.
   std::string place(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? index_above(a_, x) : UOp();
     UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? index_above(b_, y) : UOp();

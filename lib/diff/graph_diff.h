@@ -31,7 +31,7 @@ bool is_renumbering(const NodeChange& change);
 struct GraphDiff {
   bool is_same = true;
   size_t num_nodes_a = 0, num_nodes_b = 0;
-  std::vector<NodeChange> changes;  // changed and added nodes, then removed ones; renumbered buffers last
+  std::vector<NodeChange> changes;  // renumberings (is_renumbering()) last
 
   size_t count_changes(NodeChange::Kind kind) const;
 };

@@ -215,7 +215,7 @@ class GraphMatcher {
     candidates_[at->second].votes++;
   }
 
-  // Pairs the sources of two paired nodes: equal ones, first at corresponding positions, then the others.
+  // Pairs the sources of two paired nodes: equal ones at corresponding positions, then other equal ones, then the rest.
   void pair_sources(uint32_t x, uint32_t y) {
     std::vector<uint32_t> sx, sy;
     for (UOp s : ordered_sources(a_.nodes[x], labels_, a_)) sx.push_back(a_.at(s));
@@ -276,8 +276,8 @@ class GraphMatcher {
     return sum + (n ? 2.0 * double(alikes) / double(std::max(u.num_src(), v.num_src())) : 0);
   }
 
-  // Proposes the pair `x` and `y`, or one of them and a source of the other if these are more similar, as after an
-  // insertion.
+  // Proposes at most one pair: `x` and `y`, or one of them and a source of the other if these are more similar, as
+  // after an insertion.
   void pair_unlike(uint32_t x, uint32_t y) {
     bool same_label = labels_equal(x, y);
     double best = similarity(x, y);

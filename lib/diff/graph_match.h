@@ -43,7 +43,7 @@ class NodeLabels {
   DiffOptions options_;
 };
 
-// Returns true if two graphs are equal up to a consistent renumbering.
+// Returns true if two graphs differ at most in their numbers, consistently, and in properties that labels omit.
 bool is_same_graph(UOp a, UOp b, const NodeLabels& labels);
 
 // One of the two graphs, with its match. Constants and devices ("values") are not matched.
@@ -66,7 +66,7 @@ struct DiffSide {
   std::vector<uint8_t> is_value_;
 };
 
-// Sets DiffSide::matched_positions of both graphs, one to one: matches equal subgraphs, then similar nodes.
+// Sets DiffSide::matched_positions of both graphs, one to one: matches equal subgraphs and similar nodes.
 void match_graphs(DiffSide& a, DiffSide& b, const NodeLabels& labels);
 
 }  // namespace tgc

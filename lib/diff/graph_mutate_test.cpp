@@ -10,7 +10,7 @@ namespace {
 
 constexpr OpSet kSwappable{Op::SUB, Op::IDIV, Op::MOD, Op::CMPLT, Op::SHL, Op::SHR, Op::FDIV, Op::POW};
 
-// Rebuilds the users of `target` without simplifying them.
+// Returns the graph with make(target) in place of `target`. Simplifies nothing.
 UOp rebuild(UOp root, UOp target, const std::function<UOp(UOp)>& make) {
   UOpMap<UOp> now(root.graph());
   for (UOp u : toposort(root)) {

@@ -35,7 +35,7 @@ std::optional<std::string> take_word(std::string_view& line) {
   return word;
 }
 
-// Ops that releases represent differently, and how graphs are converted before the comparison.
+// Ops and dtypes that releases represent differently, and how graphs are converted before the comparison.
 
 constexpr std::string_view kForms[] = {
     "PARAM",    // its arg becomes its slot or name; its sources and an empty tag are removed
@@ -44,10 +44,10 @@ constexpr std::string_view kForms[] = {
     "CAST",     // the dtype in its arg is removed
     "BITCAST",  // the dtype in its arg is removed
     "REDUCE",   // the axes in its arg are replaced by their number
-    "CONST",    // the dtype of constants, and of ops on them, becomes weak; device and shape are removed
+    "CONST",    // the dtype of numbers, and of ops on numbers only, becomes weak; their device and shape are removed
     "VCONST",   // becomes a STACK of its elements
     "STACK",    // its dtype becomes that of its elements
-    "SHRINK",   // in the earlier release, the end of each axis becomes a length
+    "SHRINK",   // in the earlier release, constant ends of the axes become lengths
     "PAD",      // only the tensor and the padding before each axis are kept
     "SINK",     // a KernelInfo with default fields is removed
     "CALL",     // the metadata of the earlier release's CallInfo is removed
@@ -96,7 +96,7 @@ bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtyp
 
 std::span<const UOp> dimensions(const UOp& u) { return u.is(Op::STACK) ? u.src() : std::span(&u, 1); }
 
-// Returns end - begin for each dimension; the empty UOp if these are no constant integers.
+// Returns end - begin for each dimension; the empty UOp if they are not constant or differ in number.
 UOp lengths(UOp begin, UOp end) {
   auto from = dimensions(begin), to = dimensions(end);
   std::vector<UOp> out;

@@ -3,7 +3,7 @@
 //
 //   op DEFINE_GLOBAL PARAM                    kind, old name, new name (of a new field, "")
 //   stage "remove_reduce" "remove reduces"
-//   form REDUCE                               an op that releases represent differently (listed in renames.cpp)
+//   form REDUCE                               a form that releases represent differently (listed in renames.cpp)
 #pragma once
 #include <map>
 #include <optional>
@@ -46,8 +46,8 @@ class Renames {
   std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_, forms_;
 };
 
-// Returns the renames for a value of the option --renames: none for "none", else those of the named file; nullopt if it
-// is empty. Fails if the file cannot be read or is malformed.
+// Returns the renames for a value of the option --renames: none for "none", nullopt for "", else those of the file of
+// this name. Fails if the file cannot be read or is malformed.
 Result<std::optional<Renames>> requested_renames(const std::string& option);
 
 // Removes the suffixes by which tinygrad distinguishes kernels of one name, from a name or text: "E_4n1" becomes "E_4".

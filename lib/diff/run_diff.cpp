@@ -79,11 +79,11 @@ class MakerRecorder : public RewriteObserver {
   Graph& graph_;
   UOpTable<Maker> makers_;
   std::vector<std::string> where_;
-  uint32_t first_ = 0;  // nodes with smaller numbers have no maker
+  uint32_t first_ = 0;  // number of the nodes before the stage
   bool is_recording_ = false;
 };
 
-// Runs the stages up to `stage`, and records its makers. Returns the empty UOp if a stage fails.
+// Runs the stages up to `stage`, and records the makers of its nodes. Returns the empty UOp if a stage fails.
 UOp run_to(Compilation& c, const StageRow& stage, MakerRecorder& makers) {
   for (const StageRow* row = c.next_row(); row && row <= &stage; row = c.next_row()) {
     if (row == &stage) makers.watch(stage.name);

@@ -19,7 +19,7 @@ struct RunText {
 };
 
 struct Run {
-  std::string id, target;  // `target` is empty for a tensor graph
+  std::string id, target;  // `target` is empty for a tensor graph or a folder
   std::string file;        // a recording or folder
   std::map<std::string, std::string> settings;
   std::vector<RunText> texts;
@@ -33,8 +33,8 @@ Run run_of_record(const GoldenRecord& record, const GoldenHeader& header, std::s
 // Returns text number `index` (from 0) among those whose stage is called `stage` after `renames`; null if there is
 // none.
 const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames);
-// Reads the runs of a folder that `tgc dump -o` wrote, one per kernel, from the files KERNEL.NN.STAGE.EXT. Fails if a
-// file cannot be read, or if there are none.
+// Reads the runs of a folder that `tgc dump -o` wrote, one per kernel, from the files KERNEL.NN.STAGE.EXT. Fails if
+// the folder or a file cannot be read, or if there are no such files.
 Result<std::vector<Run>> runs_of_folder(const std::string& path);
 
 // A text to compare. `file` is for messages; `producer` is the release of a text that names none.
@@ -77,8 +77,8 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
 
 std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
 // Returns the result as JSON: {"id","target" (of `run`),"same","compared","stage","before","diff":{...}|"lines":"...",
-// "ours","blame":[{"rule","file","line","rewrite","node"}]}. Members without a value are omitted; all after "compared"
-// if the runs are the same.
+// "ours","blame":[{"rule","file","line","rewrite","node"}]}. Members after "compared" are omitted if they have no
+// value, or if the runs are the same.
 std::string to_json(const RunDiff& diff, const Run& run);
 
 CiReport diff_ci_report();  // an empty report of `tgc diff`

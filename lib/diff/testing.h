@@ -22,10 +22,10 @@ struct MutatedGraph {
   std::function<bool(const GraphDiff&)> is_shown;
 };
 
-// Makes one random change of kind `kind`; nullopt if no node of the graph allows it.
+// Makes one random change of kind `kind`; nullopt if it finds no such change.
 std::optional<MutatedGraph> mutate_graph(UOp root, Mutation kind, std::mt19937& random);
 
-// Returns the pyrender text of a kernel with random names and range numbers, and with its lines in another order.
+// Returns the pyrender text of a kernel with other names and range numbers, and with its lines in a random order.
 std::string scramble_text(const std::string& text, std::mt19937& random);
 
 }  // namespace tgc::testing
