@@ -27,13 +27,13 @@ struct TimedGraph {
 
 struct BenchResult {
   std::vector<TimedGraph> graphs;
-  size_t num_recorded = 0;  // graphs at the end of `graphs` whose times a tinygrad recorded
+  size_t num_recorded = 0;  // graphs at the end of `graphs` that tinygrad recorded, maybe with times
   std::string recorded_by;  // such as "tinygrad 0.14.0"
   double wall_seconds = 0;
 };
 // Times the graphs that tgc compiles, session.jobs at a time; with plan.includes_reading, times each input with
-// time_tensor_graph() instead. For other graphs, takes the times that tinygrad recorded. Fails if an input cannot be
-// read; a graph that cannot be timed has an error as its graph_time.
+// time_tensor_graph() instead. For other graphs, takes the times that tinygrad recorded. Fails if cancelled, or if
+// an input cannot be prepared; a graph that cannot be timed has an error as its graph_time.
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 
 // Times all work before the compilers run, in processor time, for a file with one tensor graph: the stages "read",
@@ -75,7 +75,7 @@ class BenchReport {
   unsigned num_threads_;
   const BenchResult& bench_result_;
   StageTimes total_times_;
-  // in the order in which the stages first ran
+  // in the order in which the stages first occur
   std::vector<std::pair<std::string_view, StageTimes>> stage_times_;
   size_t num_refused_ = 0;
   double counted_ms_ = 0;

@@ -35,7 +35,7 @@ void set_bound(BenchedKernel& k, const Peaks& peaks) {
   else k.limiting_resource = compute > memory ? "compute" : rate > peaks.bytes_per_second ? "cache" : "memory";
 }
 
-// Peaks that are measured while other programs run are too low: raises them to what the kernel reached.
+// Peaks that are measured while other programs run are too low: replaces those that the kernel surpassed.
 void raise_peaks(Peaks& peaks, const BenchedKernel& k) {
   if (k.least_seconds <= 0 || peaks.source != kMeasuredPeaksSource) return;
   const double rate = k.kernel_cost.total_bytes() / k.least_seconds;
@@ -173,7 +173,7 @@ class KernelBench {
     suggest_opts(k.reasons, *searched, applied);
     if (!plan_.measures_opts) return;
     measure_opts(k.reasons, *searched, applied, place, compile_live(session_, in, place));
-    // the gains refer to the kernel without opts: use its measured time instead
+    // the gains refer to the kernel without opts: let them refer to its time with its own opts
     if (!k.unexplained_reason.empty())
       for (Reason& r : k.reasons)
         if (r.measured_speedup) r.measured_speedup = k.least_seconds / r.fastest_seconds;

@@ -12,9 +12,9 @@ namespace tgc {
 // necessary after a PADTO; for spills, `applied` with a smaller UPCAST or UNROLL, or without it.
 void suggest_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied);
 
-// Times `applied` and the lists of opts that address each of the first `most` reasons, in turns on `place`. Checks the
-// result of the fastest list, sets the members of Reason from `opts` on, and sorts these reasons by speedup. Throws
-// Failure if `applied` does not compile. `compile`: see CandidateSpec.
+// Times `applied` and the lists of opts that address each of the first `most` reasons, in turns on `place`. Sets the
+// members of Reason from `opts` on to the fastest list with a correct result, and sorts these reasons by speedup.
+// Throws Failure if `applied` does not compile. `compile`: see CandidateSpec.
 void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied,
                   Placement& place, CandidateSpec::Compile compile = {}, size_t most = 3);
 

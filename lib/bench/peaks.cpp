@@ -14,7 +14,7 @@ constexpr int kPeakRuns = 15;  // the fastest run counts: other programs may slo
 constexpr int kRounds = 20000;                  // iterations of the arithmetic kernel on a CPU
 constexpr int kAccumulators = 10;               // enough to hide the latency of an addition
 constexpr uint64_t kLargestSet = 128 << 20;     // in bytes; too large for a cache
-constexpr double kLeastBytes = 16 << 20;        // minimum number of bytes that a memory kernel moves
+constexpr double kLeastBytes = 16 << 20;        // a memory kernel moves about so many bytes, or more
 constexpr uint32_t kItems = 8192, kGroup = 64;  // work items of OpenCL kernels, and of a group
 constexpr int kItemRounds = 256;                // iterations of the arithmetic kernel in a work item
 constexpr int kItemFloats = 8;                  // floats in a vector of the OpenCL kernels
@@ -34,7 +34,7 @@ std::string repeated(const std::string& text) {  // puts the accumulator's numbe
   return out;
 }
 
-// The sources of the kernels, which read the buffer `in` and write `out`.
+// The sources of the kernels. Their buffers are `out` and `in`.
 struct PeakKernels {
   bool is_c = true;
   uint64_t floats = 0, threads = 1;
@@ -202,7 +202,7 @@ class PeakMeter {
   Placement place_;
   PeakKernels kernels_;
   double units_;
-  bool fills_out_ = true;  // the kernel writes as many elements as it reads
+  bool fills_out_ = true;  // the output buffer is as large as the input buffer
 };
 
 }  // namespace
