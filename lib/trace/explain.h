@@ -12,8 +12,8 @@ namespace tgc {
 class Explainer : public Provenance {
  public:
   using Print = std::function<void(std::string_view)>;
-  // `node` is a position in the toposort after `stage` or, if `is_trace_number` is set, the number #N of a node in the
-  // trace; the last graph stands for an empty `stage`. Without `node`, prints the histories of all nodes as JSON.
+  // `node` is a position in the toposort after `stage` (the last graph if `stage` is empty) or, if `is_trace_number` is
+  // set, the number #N of a node in the trace (of any graph if `stage` is empty). Without `node`, prints all as JSON.
   Explainer(std::optional<uint32_t> node, std::string stage, bool color, Print print, bool is_trace_number = false)
       : node_number_(node),
         is_trace_number_(is_trace_number),

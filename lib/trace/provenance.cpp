@@ -131,7 +131,7 @@ class Provenance::History {
 
   // Returns the indices of the events that replace `node` one after another, and sets `node` to the last replacement.
   // First tries the rewrites that the stage itself started. If these do not lead to a node of the result, returns no
-  // events if `node` itself is in the result, else tries the rewrites that rules started.
+  // events if `node` itself is in the result, else tries all rewrites.
   std::vector<size_t> replacements(UOp& node) const {
     std::vector<size_t> own;
     UOp begun = node;

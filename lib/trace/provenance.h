@@ -16,7 +16,7 @@ struct Step {
     Rebuilt,  // `after` is `before` with new sources
     // code of the stage outside its rules made `after`; `rewrite` is the first graph rewrite whose input has `after`
     Stage,
-    Gone,     // the node is no longer used; `rule`, if set, is the last rule that replaced a user of the node
+    Gone,     // the node is no longer used; `rule`, if set, is the last rule that removed it from a graph
     Unknown,  // the events do not show how the stage made its result, or what the node became
   };
   Kind kind;

@@ -20,7 +20,7 @@ class RewriteCounts {
   // such nodes (empty: all).
   RewriteCounts(std::string stages, OpSet ops) : stage_selection_(std::move(stages)), ops_(ops) {}
 
-  // Runs the pipeline. Returns an error if it fails.
+  // Counts the rewrites and nodes of a pipeline. Returns an error if the pipeline fails.
   Status add_pipeline(Pipeline& pipeline);
   size_t num_pipelines() const { return num_pipelines_; }
   // Returns an error if a listed stage is in no pipeline.

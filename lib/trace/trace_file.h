@@ -2,9 +2,9 @@
 // file name ends with ".gz".
 //
 //   {"format":"tgc-trace","version":2}
-//   {"id":17,"op":"MUL",...}                                a node, before its first use (graph_json.h)
+//   {"id":17,"op":"MUL",...}                                node #17, before its first use (graph_json.h)
 //   ["graph","tinygrad 0.14"]                               a new graph of this release (0.12 if none is given);
-//                                                           node numbers restart at 0
+//                                                           events name nodes by their line since, from 0
 //   ["kernel","NAME","TARGET",node]     ["made_for","add (model.py:12::forward)"]
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,number of rules (0 if unknown),is_bottom_up,"SET"] ... ["end",depth,node or null]
