@@ -1,11 +1,11 @@
 // tgc_fuzz TARGET|list|all|mutants|rule-mutants [-seconds=N] [-runs=N] [-seed=N] [-limit=SECONDS] [-findings=FOLDER]
 // TARGET: runs the target on its corpus, unchanged and then mutated, for -seconds, or for -runs inputs
 //   list: prints the names of the targets; all: runs each of them
-//   mutants: runs mutated golden graphs through every command and prints a table of the outcomes
+//   mutants: runs mutated golden graphs through commands of tgc and prints a table of the outcomes
 //   rule-mutants: decides mutated rules as `tgc prove --rules` does (lib/prove/README.md); -runs: how many, else 300
 //   rule-mutants TEXT...: only those mutants of which the line contains one of the texts, with both sides and the time
-// tgc_fuzz TARGET FILE...    runs only these inputs, in this process, to repeat a finding
-// Exit codes: 0 no finding, 1 findings, 2 the arguments are wrong or the campaign cannot run.
+// tgc_fuzz TARGET FILE...    runs only these inputs, in this process, which a finding ends by SIGABRT
+// Exit codes: 0 no finding, 1 findings or too few refuted rule mutants, 2 wrong arguments or no campaign possible.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>

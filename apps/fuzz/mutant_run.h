@@ -1,4 +1,4 @@
-// Runs mutants of golden graphs through the commands of tgc.
+// Runs mutants of golden graphs through commands of tgc.
 #pragma once
 #include <array>
 #include <cstdint>

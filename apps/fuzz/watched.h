@@ -11,7 +11,7 @@ struct ProcessDeath {
   uint64_t input_index = 0;  // of the input at which the process died
   std::string death_kind;    // such as "SIGSEGV", "a hang of over 20 s", "exit code 1"
   std::string last_output;
-  // Returns a text equal for deaths of one cause: `death_kind` and the main line of the report, without numbers.
+  // Returns a text equal for deaths of one cause: `death_kind`, and the main line of the report without digits.
   std::string cause_text() const;
 };
 

@@ -28,7 +28,7 @@ bool compiler_works(std::string_view compiler) {
   return all.contains(compiler);
 }
 
-// Returns machine code if this computer has a compiler for it, else an earlier form.
+// Returns machine code or, for a GPU's source without its compiler on this computer, an earlier form.
 Artifact artifact_of(const CompileJob& job) {
   bool nvidia = job.language == Language::Cuda || job.language == Language::Ptx;
   if (nvidia) return compiler_works("ptxas") ? Artifact::Cubin : Artifact::Binary;
