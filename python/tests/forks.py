@@ -30,8 +30,8 @@ class Forks:
     self.process = subprocess.Popen([python, __file__], env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
   def run(self, *words: str, cwd: pathlib.Path, environment: Mapping[str, str], text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs `python WORDS...`. Variables that tinygrad reads when it is loaded have the values with which this process
-    started."""
+    """Runs `python WORDS...`. Variables that tinygrad reads when it is loaded have the values with which the
+    forking process started."""
     assert self.process.stdin and self.process.stdout
     with tempfile.TemporaryDirectory() as folder:
       files = [pathlib.Path(folder, name) for name in ("in", "out", "err")]

@@ -1,4 +1,4 @@
-"""Runs the notebook of the package's README in Jupyter's kernel, and saves it as a page for a browser.
+"""Runs the first example of the package's README and further cells in Jupyter's kernel, and saves them as a page.
 
   notebook.py OUT.html     run with a Python that has nbclient, ipykernel and tinygrad
 """

@@ -10,7 +10,7 @@ from tgc.rule_changes import RuleChanges, header_entry, matched_rules, rule_hash
 
 
 def named_rule() -> tuple[str, types.FunctionType]:
-  """Returns a rule of tinygrad whose right side is a function with a name, and the function."""
+  """Returns the place of a rule of tinygrad whose right side is a function with a name, and the function."""
   from tgc.export.matches import rule_location
   from tinygrad.uop.symbolic import symbolic
   return next((rule_location(p), f) for p, f in symbolic.patterns if f.__name__ != "<lambda>" and not f.__closure__)
