@@ -1,4 +1,4 @@
-"""Inputs of n items in each format that tgc reads, for growth_inputs.py."""
+"""Inputs of n items in formats that tgc reads, for growth_inputs.py."""
 import copy, gzip, io, json, pathlib, pickle, struct, sys, types
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures time and memory of commands on generated inputs of the sizes n, 2n and 4n, in each format.
+"""Measures time and memory of commands on generated inputs of the sizes n, 2n and 4n, in many formats.
 
   bench.d/growth_inputs.py TGC [MEGABYTES [SECONDS [TEXT]]]     MEGABYTES: the size 4n, default 4; SECONDS: limit for one run, default 60;
                                                                 TEXT: measure only the rows that have it in their name or command

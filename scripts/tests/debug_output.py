@@ -5,8 +5,8 @@
 
 FILE#ID names a kernel or tensor graph of a golden file; both programs run it on CPU:LLVM. Default: three kernels and
 two models of testdata/golden, each with one variable; with --all, or for named records, with every variable. Removes
-times, colours, device addresses and metadata before comparing. Needs an importable tinygrad 0.12.0. Exits 1 if a line
-differs.
+times, colours, metadata, and lines about devices and buffers before comparing. Needs an importable tinygrad 0.12.0.
+Exits 1 if a line differs.
 """
 import argparse, difflib, json, os, pathlib, re, subprocess, sys
 

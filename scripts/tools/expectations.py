@@ -156,7 +156,7 @@ def facts_of(text):
   return json.dumps({"text": text, "nodes": [facts_of_node(u) for u in nodes], "order": order}, separators=(",", ":"))
 
 GRAPHS = [
-  # bounds of every integer op, signs mixed
+  # bounds of integer ops, signs mixed
   "a = UOp.variable('a', -7, 12)\nb = UOp.variable('b', 2, 5)\nc = UOp.variable('c', -9, -3)\nast = UOp.sink(a+b, a*c, a//b, a%b, a//c, b%c, a&UOp.const(dtypes.index, 6), b<<UOp.const(dtypes.index, 3), a>>UOp.const(dtypes.index, 1), a.maximum(b), a<b, c<b, a!=b, (a<b)|(b<c), (a<b)&(c<b), (a<b).where(a, b), a.cast(dtypes.int), a.cast(dtypes.float), a-b, c%b, a%c, c//c)",
   "a = UOp.variable('a', 0, 9)\nast = UOp.sink(a%UOp.const(dtypes.index, 4), a//UOp.const(dtypes.index, 4), a*UOp.const(dtypes.index, -3), (a+UOp.const(dtypes.index, 5))%UOp.const(dtypes.index, 20), a.cast(dtypes.uchar), a.cast(dtypes.bool))",
   "x = UOp.const(dtypes.float, 1.5)\ny = UOp(Ops.DEFINE_REG, dtypes.float.ptr(4, AddrSpace.REG), (), 0)\nast = UOp.sink(x+x, x.exp2(), x<x, y.index(UOp.const(dtypes.int, 2)), UOp(Ops.VCONST, dtypes.int.vec(3), (), (3, -1, 2)), UOp.const(dtypes.index, Invalid), UOp(Ops.VECTORIZE, dtypes.float.vec(2), (x, x)))",

@@ -1,5 +1,5 @@
-"""Draws nodes of the ops of layers, products, indexing, images, quantization, signals, text, control flow and random
-values, for onnx_draws.py."""
+"""Draws nodes of the ops of layers, products, indexing, images, quantization, signals, text, control flow, sequences
+and random values, for onnx_draws.py."""
 import math
 
 import numpy as np
