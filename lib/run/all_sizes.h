@@ -1,6 +1,5 @@
 // Draws small to very large values for the arrays of a schedule or tensor graph. Unlike with fill_wide_range(),
-// arrays whose values reach an operation that rounds, other than a cast, keep their usual values, and few sums of
-// integers overflow.
+// arrays keep their usual values if, for example, an operation other than a cast rounds them.
 #pragma once
 #include <span>
 #include <string_view>

@@ -72,7 +72,7 @@ class Simulator {
  public:
   Simulator(const Session& session, const VariableValues& variables) : session_(session), variables_(variables) {}
 
-  // For each argument in memory that several kernels of `list` store to (for the memory of a PARAM, one kernel), tracks
+  // For each argument in memory that `list` stores to more than once (for the memory of a PARAM: at least once), tracks
   // single elements instead of the whole argument.
   void track_shared_arguments(UOp list);
   void track_elements(uint32_t body, size_t argument);

@@ -28,7 +28,7 @@ class DebugPrints : public ExecuteObserver {
   Status print_compilation(Compilation& compilation);
 
   void on_progress(const std::string& what) override { session_.report_progress(what); }
-  // With DEBUG, prints "scheduled    3 kernels in     1.20 ms | CACHE MISS 1234abcd | 512 uops in cache".
+  // If DEBUG demands it, prints "scheduled    3 kernels in     1.20 ms | CACHE MISS 1234abcd | 512 uops in cache".
   void on_scheduled(const TensorJob& job, const Schedule& schedule, double seconds) override;
   bool times_kernels() const override { return settings_.DEBUG >= 2; }
   void on_kernel_begin(UOp ast) override;

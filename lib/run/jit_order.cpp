@@ -160,7 +160,7 @@ std::string function_of(const GoldenStage& stage) {
 }
 
 // Tracks the elements of an argument, and simulates again, if a kernel reads memory that no kernel of the list has
-// stored to. Throws Failure if the kernel still does.
+// stored to. Throws Failure if a kernel still does.
 Run run_defined(Simulator& simulator, UOp list) {
   for (bool is_last : {false, true}) {
     Run out = simulator.run_list(list);
@@ -190,7 +190,7 @@ std::optional<ScheduleFault> find_wrong_variable(const GoldenRecord& record) {
 }
 
 // Returns the fault of the first stage whose calls leave other contents in the memory of PARAMs than the captured
-// calls, or whose memory plan lets a kernel store to a buffer that it reads; else that of a variable.
+// calls, or whose memory plan gives two arguments of a kernel one place (shared_by_arguments); else that of a variable.
 std::optional<ScheduleFault> find_fault(const Session& session, const GoldenRecord& record, Release release,
                                      const TensorParameters& parameters) {
   Graph graph;

@@ -20,8 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMostBytes = 64 << 20;  // maximum size of the .nan.json file in bytes; its parsed form takes up to 25
-                                         // times as much
+constexpr size_t kMostBytes = 64 << 20;  // maximum size of the .nan.json file in bytes
 constexpr int kMostDepth = 512;
 
 // Returns "folder/out" for "folder/out.jsonl.gz".

@@ -39,8 +39,8 @@ struct NanReport {
   int exit_code() const { return unexplained_reason.empty() ? 1 : 2; }
 };
 
-// Explains a NaN that --watch-nan kept for `recording`: for FILE#ID, that of the kernel ID; for FILE, the first one
-// that no later kernel masked, else the first. Fails if there is no such NaN, or if a file or record cannot be read.
+// Explains a NaN that --watch-nan kept for `recording`: for FILE#ID, that of the kernel ID; for FILE, the first that
+// later kernels passed on or never read, else the first. Fails, for example, if there is none.
 Result<NanReport> explain_nan(const Session& session, const std::string& recording);
 
 }  // namespace tgc

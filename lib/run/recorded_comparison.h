@@ -41,7 +41,7 @@ class RecordedSides {
   bool is_compiled_ = false;  // both sides run compiled, because REF would take too long
 };
 
-// Throws Failure.
+// Compares results of the recorded kernels, or of a stage, with the expected arrays. Throws Failure.
 class RecordedComparison {
  public:
   // `not_compared`: slots of buffers whose content depends on a stale read (add_order_notes).

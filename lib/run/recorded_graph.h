@@ -13,7 +13,7 @@ namespace tgc {
 // Returns "data3" for a buffer, "value0" for a value of the sink.
 std::string data_name(int64_t slot);
 
-// Returns true if no option names a reference, saves results, or times the run: then other inputs may be tried, too.
+// Returns true if --expect, --reference, --save and --bench are all unset: then other inputs may be tried, too.
 bool is_ref_only_comparison(const RunOptions& options);
 
 // A recorded tensor graph and the inputs of one run of it. Throws Failure.

@@ -16,7 +16,7 @@ constexpr double kMostWork = 3e8;        // UOps that REF evaluates for a kernel
 constexpr double kSmall = 4e6;           // UOps that REF evaluates for a schedule; no inputs of all sizes for larger
                                          // ones
 constexpr double kMoreSeconds = 1;       // least time limit of runs of all sizes or both signs
-constexpr int64_t kEnoughElements = 64;  // if all arrays are far smaller, they are drawn several times
+constexpr int64_t kEnoughElements = 64;  // a schedule whose arrays are smaller may run several times
 constexpr int64_t kMostTurns = 8;
 
 bool has_only_numbers(const Array& array) {

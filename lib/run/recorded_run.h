@@ -25,8 +25,7 @@ class RecordedRun {
   // After run_record(): if may_run_again() and some floats were drawn between 0 and 1, runs again with floats of both
   // signs. If the results differ, and those of the graph are finite, makes this run the reported one.
   void run_on_both_signs();
-  // After run_record(): if rounding decided too many elements of a buffer, may run again with small whole numbers,
-  // which most operations do not round.
+  // After run_record(): if rounding decided too many elements of a buffer, may run again with small whole numbers.
   void run_on_whole_numbers();
 
  private:

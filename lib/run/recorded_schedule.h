@@ -68,6 +68,6 @@ Result<RecordedSchedule> read_recorded_schedule(const Session& session, const Go
 
 // Returns the message for a record whose compilation ended with an error in tinygrad.
 std::string refusal_text(const GoldenRecord& record);
-int64_t slot_of_buffer(UOp buffer);  // -1 if the BUFFER or PARAM has no number
+int64_t slot_of_buffer(UOp buffer);  // -1 if there is no slot, or for another op
 
 }  // namespace tgc

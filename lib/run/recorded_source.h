@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// Returns whether the golden record of `in` has a source for the target that `in` names.
+// Returns whether the record of `in` has a program and a source, and the target of `in` names a renderer.
 bool has_recorded_source(const InputGraph& in);
 
 // Compiles the recorded source of `in` for `place`, whose target is that of the record. Fails, for example, if the AST

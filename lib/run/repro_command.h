@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// False for the records that a live pipeline makes of the graphs of a file.
+// False without a record, and for a record that a live pipeline makes of a graph of a file.
 inline bool is_recorded_in_file(const InputGraph& in) { return in.record && in.record->line > 0; }
 
 // Returns `pattern` with its first {} replaced by the path of the input file without its last extension or, for a

@@ -297,8 +297,8 @@ class KernelRun {
       if (auto out = run_on(set, kernel, place)) return out;
     return std::nullopt;
   }
-  // If the results differ, and neither rounding nor a known difference of devices explains that, makes this run the
-  // reported one and returns its results.
+  // If the results differ without a known cause, such as rounding, makes this run the reported one and returns its
+  // results.
   std::optional<Arrays> run_on(InputSet set, Executable& kernel, Placement& place) {
     // includes arrays that the kernel does not read: a rule may have removed them because of a wrong bound
     Arrays inputs = std::move(trial_->inputs_of(set).value_or_throw());

@@ -257,7 +257,7 @@ class ModelRun {
       const TensorMemory& m = program->memories[i];
       if (!m.buffer || m.view_of) continue;
       auto known = numbers.find(m.buffer);
-      // no kernel of the schedule reads this buffer
+      // a buffer that no kernel reads may not be in the schedule
       const std::string name = known == numbers.end() ? "unread" + std::to_string(i) : data_name(known->second);
       contents[i] = given_or_drawn(m.buffer, name, m.dtype, m.num_elements);
     }

@@ -26,7 +26,7 @@ struct InputOptions {
   InputSet input_set = InputSet::Usual;
   VariableValues variables = {};      // --var
   bool should_run_recorded = false;  // --recorded: run what the golden record has (candidate_of)
-  bool is_only_kernel = false;     // a --var that the kernel lacks is an error
+  bool is_only_kernel = false;     // the command runs one graph: a --var that it lacks is an error
   bool is_one_of_several = false;
 };
 

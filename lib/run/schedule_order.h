@@ -38,9 +38,9 @@ struct OrderReport {
   std::string not_checked_reason;             // empty if the order was checked
 };
 
-// Checks the order of the kernels of `record`; for a record of a TinyJit, see find_jit_fault(). The record's stage
-// "split kernels" says which content of a buffer each kernel reads and writes: AFTER(buffer, calls) is the content
-// after these calls. A kernel must run after the writes of the content that it reads, and before later writes
+// Checks the order of the kernels of `record`; if is_jit_record(), see find_jit_fault(). A stage of the record says
+// which content of a buffer each kernel reads and writes: AFTER(buffer, calls) is the content after these calls. A
+// kernel must run after the writes of the content that it reads, and before later writes
 // (schedule/__init__.py:create_schedule). Buffers that share memory must not be in use at the same time
 // (schedule/memory.py:memory_plan_rewrite).
 OrderReport check_order(const Session& session, const GoldenRecord& record, Release release,
@@ -56,8 +56,8 @@ bool is_jit_record(const GoldenRecord& record);
 
 // Checks a record of a TinyJit without running kernels. The AST of the record lists the kernels as the function made
 // them, and each stage lists them as a later step of the jit left them. A list is right if it leaves the same contents
-// as the AST in the buffers of the program (PARAMs), and its memory plan lets no kernel store to a buffer that it
-// reads. A content is identified by the kernel that stored it and the contents that this kernel read. Returns the fault
+// as the AST in the buffers of the program (PARAMs), and its memory plan does not make a kernel overwrite an argument
+// that it reads. A content is identified by the kernel that stored it and what this kernel read. Returns the fault
 // of the first wrong list; if all are right, the fault of a variable with a wrong value, or nullopt. Throws Failure if
 // a list cannot be checked.
 std::optional<ScheduleFault> find_jit_fault(const Session& session, const GoldenRecord& record, Release release,
