@@ -90,7 +90,7 @@ uint64_t available_memory();
 uint64_t available_memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // returns text such as "1.5 GB"
 
-// The bytes of a buffer in host memory, at any alignment. `owner` keeps them alive.
+// The bytes of a buffer in host memory, at any alignment. `owner`, if not null, keeps them alive.
 struct HostData {
   const uint8_t* data = nullptr;
   size_t bytes = 0;

@@ -19,7 +19,7 @@ Result<std::unique_ptr<Device>> make_plugin_device(std::string_view path_and_opt
   std::string path(path_and_options.substr(0, colon));
   std::string options(colon == path_and_options.npos ? "" : path_and_options.substr(colon + 1));
   if (path.empty()) return Diag{.message = "a plugin needs a path", .expected = "plugin:PATH of a shared library"};
-  // for a name without a slash, the loader searches only the system's folders
+  // for a name without a slash, the loader does not search the current folder
   if (path.find('/') == path.npos) path = "./" + path;
   const std::string names[] = {path};
   auto library = DynamicLibrary::open(names);

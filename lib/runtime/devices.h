@@ -9,7 +9,7 @@
 namespace tgc {
 
 // Creates the device for a target or device name, such as "CPU:CLANG", "CUDA:PTX:sm_80" or "plugin:PATH[:OPTIONS]".
-// Loads no driver. Fails if tgc has no such device, or for a plugin that does not load or was not allowed.
+// Loads no driver. Fails, for example, if tgc has no such device, or for a plugin that was not allowed.
 Result<std::unique_ptr<Device>> make_device(std::string_view text);
 
 // Allows make_device() to load a plugin, for "plugin:PATH[:OPTIONS]" on the command line. A plugin is native code that

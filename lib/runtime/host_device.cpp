@@ -47,7 +47,7 @@ Status HostDevice::copy_out(void* to, const DeviceBuffer& from) {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kGuard = 1 << 16;  // bytes on each side; a multiple of every page size
+constexpr size_t kGuard = 1 << 16;  // bytes on each side; a multiple of the usual page sizes
 constexpr uint8_t kPattern = 0xC5;
 
 size_t page_size() {

@@ -85,7 +85,7 @@ Directory find_directory(Bytes zip) {
   throw Failure("the archive has no directory; it is truncated or no zip file");
 }
 
-// The 64-bit values of sizes and an offset that are 0xFFFFFFFF in the header.
+// Reads the 64-bit values of sizes and an offset that are 0xFFFFFFFF in the header.
 void read_zip64(Bytes extra, Entry& e) {
   for (uint64_t at = 0; at + 4 <= extra.size();) {
     uint64_t id = number_at(extra, at, 2), size = number_at(extra, at + 2, 2);

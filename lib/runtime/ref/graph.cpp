@@ -103,7 +103,7 @@ class GraphLowering {
     all.add(set);
     std::vector<std::vector<UOp>> lists(levels.size());
     for (UOp u : body)
-      // some other node of this body ends the other ranges
+      // another node of this body opens the loops of the nodes that are left out here
       if (ranges_.ranges_around(u).is_within(all)) lists[level_of(u, levels)].push_back(u);
     for (size_t i = 0; i < levels.size(); i++) {
       open(levels[i], body);

@@ -20,7 +20,7 @@ inline constexpr int64_t kEnoughLanes = 512;
 int64_t multiply_lane_count(int64_t lanes, UOp range);
 int64_t max_num_iterations(UOp range);
 
-// end_loop() undoes the changes that the loop's code made to the Values.
+// end_loop() undoes every Values::set_value() since begin_loop().
 class Loops {
  public:
   Loops(Builder& builder, Values& values) : builder_(builder), values_(values) {}

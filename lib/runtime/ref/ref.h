@@ -44,7 +44,7 @@ struct RefBuffer {
 
 struct RefResult {
   RefNotes notes;
-  uint64_t num_evaluations = 0;  // one per UOp and lane; 0 unless RefOptions::should_count_evaluations
+  uint64_t num_evaluations = 0;  // of UOps, counted per lane; 0 unless RefOptions::should_count_evaluations
 };
 
 struct RefOptions {

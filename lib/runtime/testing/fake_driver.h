@@ -1,7 +1,7 @@
 // Shared parts of the tests' fake drivers: a log of the calls, failures on request, and the kernel.
 //   TGC_FAKE_LOG=FILE   appends the name and main arguments of most calls, one line per call
-//   TGC_FAKE_FAIL=NAME  makes that function return an error (or a null object); NAME may also be a state that a fake
-//                       driver names, such as "no GPU"
+//   TGC_FAKE_FAIL=NAME  makes that function return an error; NAME may also be an object or a state that a fake driver
+//                       names, such as "queue" or "no GPU"
 #pragma once
 #include <cstdarg>
 #include <cstdio>

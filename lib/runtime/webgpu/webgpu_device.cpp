@@ -34,7 +34,7 @@ class WebGpuDevice : public Device {
   }
 
   static Object object(const DeviceBuffer& b) { return reinterpret_cast<Object>(b.handle); }
-  // WebGPU's buffers have a multiple of 4 bytes, and at least 4.
+  // Buffers have a multiple of 4 bytes, and at least 4: WebGPU copies only whole words.
   static uint64_t words(uint64_t bytes) { return std::max<uint64_t>(4, (bytes + 3) / 4 * 4); }
   Result<Object> make_buffer(uint64_t bytes, uint64_t usage) {
     BufferDescriptor descriptor{.usage = usage, .size = words(bytes)};
