@@ -25,7 +25,7 @@ struct TinygradDevice {
   const char* driver;        // tinygrad's variables for the paths of the driver's and the compiler's library
   const char* compiler;
 };
-// tinygrad's own device AMD calls the kernel's driver directly: there is no library to replace.
+// tinygrad's own device AMD calls the driver in Linux directly: there is no library to replace.
 constexpr TinygradDevice kDevices[] = {{"CUDA", "CUDA", "CUDA_PATH", "NVRTC_PATH"},
                                        {"AMD", "HIP", "HIP_PATH", "COMGR_PATH"}};
 constexpr const char* kExpected = "CUDA or HIP";

@@ -1,4 +1,4 @@
-// Tests that malicious kernels do no harm. The attacks are limited: few processes, no network traffic, short times.
+// Tests that malicious kernels do no harm. The attacks are limited: at most 100 processes, no network traffic.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
@@ -32,7 +32,7 @@ const std::string kNetwork = "out[0] = call(41, 2, 1, 0);";                     
 const std::string kForkBomb = "for (int i = 0; i < 100; i++) if (call(57, 0, 0, 0) == 0) for (;;) call(34, 0, 0, 0);"
                               "for (;;) call(34, 0, 0, 0);";                     // fork, pause
 const std::string kExec = "static const char name[] = \"/bin/true\"; out[0] = call(59, (long)name, 0, 0);";
-// ioctl(0, TIOCSTI, "x") with a bit that the kernel ignores, and prlimit64 on the parent process
+// ioctl(0, TIOCSTI, "x") with a bit that Linux ignores, and prlimit64 on the parent process
 const std::string kTypes = "static const char key[] = \"x\"; out[0] = call(16, 0, 0x100005412, (long)key);";
 const std::string kLimits = "out[0] = call(302, call(110, 0, 0, 0), 7, 0);";
 const std::string kEndless = "for (volatile int i = 0;; i++) {}";
