@@ -64,9 +64,9 @@ class Races {
   static constexpr uint64_t kPageBytes = 4096;
 
   struct Cell {
-    uint32_t phase_number = 0;      // valid only if it equals phase_number_
+    uint32_t phase_number = 0;      // the cell is valid only if this equals phase_number_
     ThreadAccess store;
-    ThreadAccess load, other_load;  // the last loads by two teams or, if only one team loads, by two of its threads
+    ThreadAccess load, other_load;  // loads by two teams or, if only one team loads, by two of its threads
   };
   struct Page {
     uint64_t cell_bytes = 4;

@@ -61,8 +61,8 @@ struct Single {
   }
 };
 
-// Halves are computed as floats. A product of two halves is exact in float; the sum of fma is first rounded to odd, so
-// that rounding it again is correct.
+// Halves are computed as floats, except fma, which adds in double and rounds the sum to odd, so that rounding it again
+// is correct.
 struct AsHalf {
   static float decode(uint16_t h) { return half_to_float(h); }
   static uint16_t encode(float x) { return float_to_half(x); }

@@ -1,4 +1,4 @@
-// mma.sync of sm_75 to sm_90, and ldmatrix. A matrix is distributed over the registers of 32 lanes. With g = lane / 4,
+// mma.sync (shapes: kShapes) and ldmatrix. A matrix is distributed over the registers of 32 lanes. With g = lane / 4,
 // t = lane % 4 and E elements per register, element e of a lane's register r is the matrix element at
 //   A of 16 rows: row g + 8 * (r % 2), column t * E + e + 4 * E * (r / 2)
 //   A of 8 rows: row g, column t * E + e + 4 * E * r

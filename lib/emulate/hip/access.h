@@ -1,4 +1,4 @@
-// Translates the lanes' addresses into checked host addresses. Allows unaligned addresses, as AMD's driver does.
+// Translates the lanes' addresses into checked host addresses. Unaligned addresses are allowed, except in atomics.
 #pragma once
 #include "lib/emulate/hip/builder.h"
 #include "lib/emulate/hip/driver.h"
@@ -19,9 +19,9 @@ inline const Range* find_range(const Wave& w, const Op& o, uint64_t from, uint64
 }
 [[noreturn]] void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from);
 
-// Computes the host addresses of the access `o` (vector register a, scalar base c, offset). Throws the Fault of the
-// first lane that accesses memory out of bounds, reads LDS bytes that were never stored, or races. Does not check flat
-// accesses for races if one of the lanes accesses LDS or private memory.
+// Computes the host addresses of the access `o` (vector register a, scalar base c, offset). Throws a Fault if a lane
+// accesses memory out of bounds, reads LDS bytes that were never stored, or races. Does not check flat accesses for
+// races if one of the lanes accesses LDS or private memory.
 template <Space kSpace>
 void find_addresses(Wave& w, const Op& o, Access access, Addresses& to);
 
