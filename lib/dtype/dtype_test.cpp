@@ -93,8 +93,9 @@ TEST_CASE("dtypes: every fp8 value converts to tinygrad's float") {
 
 TEST_CASE("dtypes: a scalar of another release has the limits of void, and no promotion") {
   const DType weakint = dtypes::parse_any_release("weakint");
-  CHECK(dtypes::min(weakint) == dtypes::min(dtypes::void_));
-  CHECK(!catch_failures([&] { return dtypes::least_upper_dtype({weakint, dtypes::int32}); }));
+  CHECK(!dtypes::min(weakint).truthy());
+  CHECK(dtypes::max(weakint).truthy());
+  CHECK(!catch_failures([&] { return least_upper_dtype({weakint, dtypes::int32}); }));
 }
 
 TEST_CASE("dtypes: repr is Python's, and equal dtypes have equal handles") {

@@ -1,7 +1,9 @@
 #include "lib/run/bounds_proof.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "lib/support/z3.h"
 #include "lib/uop/graph.h"
@@ -30,8 +32,10 @@ class Translator {
     return name ? *name : add(root);
   }
   std::string take_text() { return std::exchange(text_, {}); }
-  bool exact() const { return exact_; }
-  void begin() { exact_ = true; }
+  // Returns true if no op below `root`, which name_of() translated, was replaced by an unknown value.
+  bool is_exact(UOp root) const {
+    return std::ranges::none_of(inexact_ops_, [&](UOp op) { return in_backward_slice_with_self(root, op); });
+  }
   // Maps the names that users see, such as "gidx0", to names in the SMT-LIB text.
   const std::map<std::string, std::string>& variables() const { return variables_; }
 
@@ -65,7 +69,7 @@ class Translator {
   void unknown(UOp u, const std::string& name) {
     text_ += "(declare-const " + name + (is_bool(u) ? " Bool" : " Int") + ")\n";
     if (!is_bool(u) && is_number(u)) bounds(name, literal(u.vmin().to_int()), literal(u.vmax().to_int()));
-    if (!u.is(Op::LOAD)) exact_ = false;
+    if (!u.is(Op::LOAD)) inexact_ops_.push_back(u);
     std::string what = u.is(Op::LOAD) ? "a loaded value" : std::string(tgc::name_of(u.op()));
     variables_[what + " (%" + std::to_string(u.id()) + ")"] = name;
   }
@@ -148,7 +152,7 @@ class Translator {
 
   UOpMap<std::string> names_;
   std::string text_;
-  bool exact_ = true;
+  std::vector<UOp> inexact_ops_;
   std::map<std::string, std::string> variables_;
 };
 
@@ -224,7 +228,6 @@ class Prover {
 
   void prove(UOp u, const Access& a, int64_t size, size_t position) {
     if (!session_) session_ = std::make_unique<Z3Session>(), (void)session_->ask_z3(std::string(kPrelude));
-    translator_.begin();
     std::string index = translator_.name_of(a.index), gate = a.gate ? translator_.name_of(a.gate) : "true";
     std::string out_of_bounds = "(or (< " + index + " 0) (< " + std::to_string(size - a.width) + " " + index + "))";
     std::string answer = session_->ask_z3(translator_.take_text() + "(push)\n(assert " + gate + ")\n(assert " +
@@ -233,8 +236,9 @@ class Prover {
       out_.num_by_z3++;
     } else {
       if (answer.find("(error") != answer.npos) throw Failure("Z3 does not accept the expression: " + answer);
+      const bool is_exact = translator_.is_exact(a.index) && (!a.gate || translator_.is_exact(a.gate));
       OutOfBounds failure{u, position, render(a.index, false), a.gate ? render(a.gate, false) : "", a.width, size,
-                          answer.starts_with("sat") && translator_.exact(), {}};
+                          answer.starts_with("sat") && is_exact, {}};
       if (answer.starts_with("sat")) counterexample(failure, a, index);
       out_.failures.push_back(std::move(failure));
     }

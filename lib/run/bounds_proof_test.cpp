@@ -72,5 +72,20 @@ TEST_CASE("prove_bounds returns a counterexample for an access out of bounds") {
   CHECK(p.failures[0].node_values.back().second == "16");
 }
 
+TEST_CASE("prove_bounds proves no access wrong that depends on an op without an exact form") {
+  SKIP_TEST_IF(!has_z3(), "libz3 is not installed");
+  Graph graph;
+  const std::string text =
+      "r0 = UOp.range(16, 0, AxisType.LOOP)\nodd = UOp(Ops.XOR, dtypes.index, (r0, UOp.const(dtypes.index, 1)))\n"
+      "buf = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(16), (), 0)\n"
+      "first = buf.index(odd, ptr=True).store(UOp.const(dtypes.float, 1.0))\n"
+      "second = buf.index(odd+r0-r0, ptr=True).store(UOp.const(dtypes.float, 2.0))\n"
+      "ast = UOp.sink(first.end(r0), second.end(r0))";
+  const UOp root = read_pyrender(graph, text, "test").value_or_throw();
+  const BoundsProof proof = prove_bounds(toposort(root)).value_or_throw();
+  REQUIRE(proof.failures.size() == 2);
+  for (const OutOfBounds& f : proof.failures) CHECK(!f.is_proven);
+}
+
 }  // namespace
 }  // namespace tgc
