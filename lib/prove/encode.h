@@ -51,7 +51,7 @@ class Intervals {
   // Returns true if a leaf, or an element of a memory, is finite whenever the kernel's inputs are and no arithmetic
   // operation overflows.
   bool is_number(UOp u);
-  // Must be called if registers and shared memory of the kernel may contain infinities.
+  // Must be called if memory to which the kernel stores may contain infinities.
   void allow_infinities() { has_infinities_ = true; }
   // Returns the leaf that a LOAD reads, and sets `element` to the number of the element within the leaf; null if the
   // LOAD reads memory.
@@ -69,8 +69,8 @@ struct SmtValue {
   std::string term;
   Interval interval = {};
   std::string definedness = "";  // the formula under which the value is defined; "" if it always is
-  // With IntSense::Numbers: the term of a sum or product before it wraps around; "" if it is the same as `term`. Z3 can
-  // compare polynomials that wrap around once, at the end.
+  // With IntSense::Numbers: the term before it wraps around; "" if it is the same as `term`. Z3 can compare polynomials
+  // that wrap around once, at the end.
   std::string unwrapped_term = "";
   const std::string& exact_term() const { return unwrapped_term.empty() ? term : unwrapped_term; }
 };
@@ -94,7 +94,7 @@ class Encoder {
 
   const SmtValue& value(UOp u, int lane);  // returns the encoded value of one lane; throws UnencodableExpr
   std::string equality_formula(const SmtValue& a, DType da, const SmtValue& b, DType db) const;
-  std::string take_text() { return std::exchange(smt_text_, {}); }  // returns the declarations and definitions so far
+  std::string take_text() { return std::exchange(smt_text_, {}); }  // returns the text since the last call
   const std::vector<SmtVariable>& variables() const { return variables_; }
   // Returns the terms of the floats of at least 16 bits that were encoded so far, without constants.
   const std::vector<std::string>& float_terms() const { return float_terms_; }

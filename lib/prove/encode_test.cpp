@@ -43,7 +43,7 @@ UOp element(Graph& g, const Array& a, DType d, int64_t i) {
   return g.constant(d, truncate(Const(Int(static_cast<unsigned long>(bits))), d));
 }
 
-// Returns "" for integers. A float is text because a graph has one constant for 0.0 and -0.0.
+// Returns "" for integers and bools. A float is text because a graph has one constant for 0.0 and -0.0.
 std::string float_bits(const Array& a, DType d, int64_t i) {
   char text[64] = "";
   if (d.is(Scalar::Float32))

@@ -1,6 +1,6 @@
-// Stages that replace LOG2, EXP2 or SIN by approximations. A rule applied inside one, such as x * 0 -> 0, need not hold
-// for all values of its operands. So such a stage is decided as two steps: it rewrites the graph without the
-// approximations, and then replaces each function by the whole approximation.
+// Stages that replace LOG2, EXP2 or SIN by approximations. A rule applied inside an approximation, such as x * 0 -> 0,
+// need not hold for all values of its operands. So such a stage is decided as two steps: it rewrites the graph without
+// the approximations, and then replaces each function by the whole approximation.
 #pragma once
 #include <map>
 #include <optional>

@@ -54,7 +54,7 @@ struct LiveRuleProof {
   std::map<std::string, std::string> special_counterexample = {};
   // Like special_counterexample, but only the sign of a zero differs.
   std::map<std::string, std::string> zero_sign_inputs = {};
-  // An instance: its left side in tgc's JSON, with the ops of that tinygrad, and a point at which its sides differ.
+  // An instance: its left side in tgc's JSON, with tinygrad's ops, and a point at which its sides differ.
   using ShownInstance = std::pair<std::string, std::map<std::string, std::string>>;
   std::vector<ShownInstance> refuted_instances = {}, conditional_instances = {};
   ShownProgram program = {};  // with --program: a program that shows the value of a wrong or conditional instance

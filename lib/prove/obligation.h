@@ -95,7 +95,7 @@ class Prover {
   // Proves all lanes of the pair. With `over_reals`, does not try the IEEE senses, only Uninterpreted and Real.
   ProofOutcome prove_values(const ComparedValues& values, bool over_reals = false);
   const ProofCounts& proof_counts() const { return proof_counts_; }
-  // Must be called if registers and shared memory of the kernel may contain infinities.
+  // Must be called if memory to which the kernel stores may contain infinities.
   void allow_infinities() { intervals_.allow_infinities(); }
 
  private:

@@ -56,7 +56,7 @@ class SidesProver {
         prover_(isolator_.isolator(), cache, limits),
         known_verdicts_(cache.verdicts()) {}
 
-  // Decides by contracts and Z3. The kind of the result is Proven or Unknown. `over_reals` is as for
+  // Decides by proofs, without REF. The kind of the result is Proven or Unknown. `over_reals` is as for
   // Prover::prove_values().
   RewriteProof decide_sides(const Sides& s, bool over_reals = false);
   // Decides all pairs of a rewrite. The result is Unknown if there are no pairs.
@@ -71,7 +71,7 @@ class SidesProver {
   // infinite. Returns "" if a side has no node, or if there are no pairs.
   std::string cache_key_of(const SidePairs& pairs);
   KnownVerdicts* known_verdicts() { return known_verdicts_; }  // null if no verdicts are kept
-  // Must be called if registers and shared memory of the kernel may contain infinities.
+  // Must be called if memory to which the kernel stores may contain infinities.
   void allow_infinities() { prover_.allow_infinities(), has_infinities_ = true; }
 
   // Returns values of leaves, and of the sides ("before" and "after"), for which REF computes different values. Tries

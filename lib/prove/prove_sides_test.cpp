@@ -143,12 +143,12 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
     deps.insert(deps.begin(), of);
     return of.graph().node(Op::AFTER, of.dtype(), deps);
   };
-  // element() makes a register whose element 0 adds loads 0 and 1, and whose element 1 adds the loads 2 and `last`
   auto gated = [](UOp index, UOp gate) {
     std::vector<UOp> sources(index.src().begin(), index.src().end());
     if (gate) sources.push_back(gate);
     return index.graph().node(Op::INDEX, index.dtype(), sources);
   };
+  // makes a register whose element 0 adds the loads 0 and 1, and whose element 1 adds the loads 2 and `last`
   auto element = [&](int64_t i, int64_t last, int64_t place = 1, UOp store_gate = {}, UOp load_gate = {}) {
     UOp reg = g.node(Op::DEFINE_REG, dtypes::float32.ptr(2, AddrSpace::REG), {}, 0);
     UOp init = g.group({reg.index_ptr(num(0)).store(zero), reg.index_ptr(num(1)).store(zero)});

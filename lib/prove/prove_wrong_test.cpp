@@ -1,4 +1,4 @@
-// Tests that no compilation by a tinygrad 0.14.0 in which one line was made wrong is proven.
+// Tests that no compilation by a tinygrad 0.14.0 into which a fault was put is proven.
 #include <doctest/doctest.h>
 
 #include <map>

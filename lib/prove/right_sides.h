@@ -32,7 +32,7 @@ inline UOp conjunction(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }
 UOp defined_condition(UOp u);
 // Returns a node of dtype bool that is true only where no checked op in `u` wraps around. With `is_exact`, computes
 // with unbounded integers, and checks most integer ops and, with `has_casts`, casts of integers. Else computes in the
-// dtypes, and checks only left shifts and products by a constant.
+// dtypes, and checks fewer ops, such as left shifts and products by a constant.
 UOp no_overflow_condition(UOp u, bool is_exact, bool has_casts = true);
 
 }  // namespace tgc

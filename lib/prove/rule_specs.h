@@ -1,6 +1,6 @@
-// Specifications of rules whose right sides are C++ functions. A specification is a rule of the same name, whose left
-// side matches all nodes that the rule matches, and whose right side is data. It is proven like other rules. For each
-// instance, the C++ function must make the same node, or one that is proven equal.
+// Specifications of rules whose right sides are C++ functions. A specification is a rule of the same name whose right
+// side is data. It is proven like other rules. For each instance of the rule, a specification must make the same node
+// as the C++ function, or one that is proven equal.
 #pragma once
 #include <vector>
 
