@@ -7,7 +7,7 @@
 //   auto stored = execute(candidate, device, trial.inputs(), trial.variables(), options);
 //   auto arrays = trial.compare_arrays(stored->outputs, expected->outputs);  // rechecks what rounding may decide
 //
-// A DeadlineScope (lib/support/deadline.h) around these calls is the work limit of all of them together.
+// A DeadlineScope (lib/support/deadline.h) around these calls is the time limit of all of them together.
 #pragma once
 #include <optional>
 #include <span>

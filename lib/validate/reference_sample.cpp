@@ -120,7 +120,7 @@ class Sampling {
     point_ = graph_.range(Const(points), kPointAxis, AxisType::GLOBAL);
   }
 
-  // `given` has, for each stored array, as many indices as there are points; null: random indices.
+  // `given` has, for each stored array, as many indices as there are points; null: the indices are drawn.
   Sample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr,
              bool in_process = false) {
     auto plain = plain_stores(ast_);
