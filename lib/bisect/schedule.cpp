@@ -262,7 +262,7 @@ class ScheduleBisection {
     return repro_.run(options);
   }
 
-  // Copies the elements of result `i` that depend on how REF rounds from the reference to `to`.
+  // Copies, from the reference to `to`, the elements of result `i` that depend on how REF rounds.
   void leave_out_sensitive_elements(Array& to, size_t i, const ToleranceOptions& tolerance) const {
     const Array& expected = unscheduled_.schedule_result.values[i];
     const auto bytes = size_t(to.dtype().itemsize());
