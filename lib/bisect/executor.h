@@ -55,8 +55,8 @@ class Executor {
   Compilation begin_compilation() const { return begin_compilation(repro_.placement.target->name(), settings_); }
   // Returns true if the kernel passes if it is compiled for `target` and runs there; false if any error occurs.
   bool passes_on_target(const std::string& target);
-  // Compiles the kernel (or continues the compilation `c`), runs the result, and returns the outcome. `watcher` may
-  // observe or suppress rewrites. With --cmd, the command decides the outcome.
+  // Compiles the kernel, unless it is a linear list, or continues the compilation `c`. Runs the result, and returns the
+  // outcome. `watcher` may observe or suppress rewrites. With --cmd, the command decides the outcome.
   Outcome compile_and_run(Watcher* watcher = nullptr);
   Outcome compile_and_run(Compilation& c, Watcher* watcher = nullptr);
   // Returns true if no rewriting exceeds this REWRITE_STACK_LIMIT when the kernel is compiled.

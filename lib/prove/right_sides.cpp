@@ -18,7 +18,7 @@ struct NotData {};  // thrown if the meaning of a part of a rule is unknown
 
 // The meaning of a guard as a condition on values.
 struct Meaning {
-  std::optional<bool> known = {};  // the result of the guard, if dtypes and ops alone decide it
+  std::optional<bool> known = {};  // the result of the guard, if dtypes, ops or a constant decide it
   UOp holds = {};                  // a bool that is true wherever the guard accepts; null means true
   bool is_exact = false;           // `holds` is also false wherever the guard rejects
 };
@@ -254,7 +254,7 @@ class Builder {
     auto exactly = [](UOp holds) { return Meaning{{}, holds, true}; };
     auto not_negative = [](UOp u) { return u.lt(0).logical_not(); };
     auto not_positive = [](UOp u) { return u.gt(0).logical_not(); };
-    // guards that dtypes and ops decide
+    // guards that dtypes, ops or a constant may decide
     if (name == "same_dtype") return {x[0].dtype() == x[1].dtype()};
     if (name == "dtype_holds") return {can_lossless_cast(x[1].dtype(), x[0].dtype())};
     if (name == "is_invalid") return {x[0].is_invalid()};

@@ -23,7 +23,7 @@ struct CompareOptions {
 };
 
 // Compares each expected array with the actual array of the same name. `root` is the kernel that stored the actual
-// arrays, at any stage. Fails if an expected array is missing, or has another dtype or size.
+// arrays, at any stage. Fails if an actual array is missing, or has another dtype or size.
 Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, const Arrays& expected,
                                                 const CompareOptions& options = {});
 
