@@ -72,7 +72,7 @@ struct ProofLimits {
   // a text about numbers of more bytes is asked with few resources: Z3 decides it at once or never
   size_t min_long_text_bytes = 8000;
   uint64_t shared_rlimit = 60'000;
-  size_t max_nodes = 400;           // most nodes of an expression that are encoded; deeper nodes are unknown values
+  size_t max_nodes = 400;           // most nodes of both sides that are encoded; further nodes are unknown values
   size_t many_nodes_limit = 100;    // if floats have more nodes: try IEEE senses first with nodes near the root only
   // most nodes contained in both sides that are encoded instead of being unknown values
   size_t max_expanded_nodes = 60;
