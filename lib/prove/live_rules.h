@@ -27,7 +27,7 @@ struct LiveRuleProof {
   //   instances    all are proven
   //   conditional  REF computes different values for an instance, but not where `condition` holds
   //   sampled      all are proven or equal at sample points, and at least one is not proven
-  //   refuted      REF computes different values for an instance
+  //   refuted      REF computes different values for an instance, or only its right side is undefined
   //   structural   no instance has sides that are compared as values
   //   no instance  no instance could be made
   //   unknown      none of the above

@@ -52,7 +52,7 @@ struct KernelProofOptions {
 std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& cache,
                                           const KernelProofOptions& options = {});
 // Decides each recorded rewrite of a record of another release (tinygrad_export.py --rewrites), for a kernel or a
-// tensor graph. Sets KernelProof::error if the record has no rewrites, or if tinygrad did not finish the kernel.
+// tensor graph. KernelProof::error tells if the record has no rewrites, or if tinygrad did not finish the kernel.
 std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
                                              const KernelProofOptions& options = {});
 
