@@ -1,5 +1,6 @@
 #include "lib/bench/bench.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -177,9 +178,10 @@ StageTimes& BenchReport::times_of_stage(std::string_view name) {
 // with counts_rules, once to count rules.
 double BenchReport::runs_per_second() const {
   const size_t runs = (bench_plan_.counts_rules ? 3 : 2) * bench_plan_.repeats + 1;
-  return bench_result_.wall_seconds > 0
-             ? double((total_times_.count() - bench_result_.num_recorded) * runs) / bench_result_.wall_seconds
-             : 0;
+  const auto recorded = bench_result_.graphs.end() - ptrdiff_t(bench_result_.num_recorded);
+  const auto num_timed =
+      std::count_if(bench_result_.graphs.begin(), recorded, [](const TimedGraph& g) { return g.graph_time.ok(); });
+  return bench_result_.wall_seconds > 0 ? double(size_t(num_timed) * runs) / bench_result_.wall_seconds : 0;
 }
 
 std::string BenchReport::text(bool list) const {
