@@ -1,4 +1,4 @@
-// Implements lib/model in builds without TGC_ONNX: each function fails with an error that names TGC_ONNX.
+// Defines OnnxModel and the functions of conformance.h in builds without TGC_ONNX: each fails and names TGC_ONNX.
 #include "lib/model/conformance.h"
 #include "lib/support/version.h"
 

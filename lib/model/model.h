@@ -13,7 +13,7 @@ struct ModelInput {
   std::string name;
   onnx::TypeProto type;
   DType dtype;                // void unless the input is a numeric tensor
-  std::optional<Ints> shape;  // nullopt if the model declares no shape
+  std::optional<Ints> shape;  // nullopt unless the model declares a tensor shape
 };
 
 struct NodeTensors {
@@ -25,13 +25,13 @@ struct ModelOutputs {
   std::vector<std::string> names;
   Values values;
   std::vector<NodeTensors> node_tensors = {};
-  std::unordered_map<UOp, std::string> buffer_names = {};  // by BUFFER of an input or initializer
+  std::unordered_map<UOp, std::string> buffer_names = {};  // by the base node of an input or initializer
 };
 
 class OnnxModel {
  public:
-  // Reads and checks a model, with the tensors of the file `weights` unless it is empty. Fails if a file cannot be
-  // used, or if the model has defects.
+  // Reads and checks a model, with the tensors of the file `weights` unless this is "". Fails if a file cannot be used,
+  // or if the model has defects.
   static Result<OnnxModel> open(const std::string& path, const std::string& weights = "");
   static Result<OnnxModel> make_from_proto(onnx::ModelProto proto);
 
@@ -45,7 +45,7 @@ class OnnxModel {
   std::vector<const onnx::ValueInfo*> declared_inputs() const;
   std::vector<std::string> output_names() const;
 
-  // `inputs` has the values of the declared inputs, by name. Fails if one is missing, or if a node cannot be built.
+  // `inputs` has the values of the declared inputs, by name. Fails if one is missing, or if the graph cannot be built.
   Result<ModelOutputs> build_graph(Graph& graph, const std::map<std::string, Value>& inputs) const;
 
  private:

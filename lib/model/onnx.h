@@ -1,4 +1,4 @@
-// Reads ONNX files (protobuf messages of onnx.proto3) without copying the raw data of tensors.
+// Reads ONNX files (protobuf messages of onnx.proto3).
 #pragma once
 #include <map>
 #include <memory>
@@ -118,7 +118,7 @@ struct NodeProto {
   std::vector<Attribute> attributes;
 
   const Attribute* attribute(std::string_view name) const;
-  std::string label() const;  // "[DOMAIN.]OP 'NAME'"; an unnamed node has its first output's name
+  std::string label() const;  // "[DOMAIN.]OP 'NAME'"; for an unnamed node, NAME is its first output
 };
 
 struct GraphProto {
@@ -159,7 +159,7 @@ struct TensorBytes {
   std::shared_ptr<const void> owner = {};
   bool is_mapped = false;
 };
-// Throws Failure if the data cannot be read, do not fit the shape, or are external and outside of `folder`.
+// Throws Failure for an unsupported type, and for data that are unreadable, outside of `folder`, or of the wrong size.
 TensorBytes bytes_of(const TensorProto& tensor, const std::string& folder);
 
 // Throws Failure as bytes_of() does.

@@ -1,9 +1,9 @@
 // The table of ONNX ops, and OpCall, from which an op's function reads its node's inputs and attributes. The rows are
 // in the files ops_*.cpp:
-//   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
+//   {"TensorScatter", 24, "axis mode", tensor_scatter},
 // The columns are name, first opset version of this row, supported attributes (separated by blanks), function, and for
-// some ops the domain. A node uses the newest row of its op that is not newer than its opset version. The graphs follow
-// tinygrad's nn/onnx.py, except where it differs from the ONNX specification (testdata/known_gaps.md).
+// some ops the domain. A node uses the newest row of its op that is not newer than its opset version. Ops that
+// tinygrad's nn/onnx.py has follow it, except where it differs from the ONNX specification (testdata/known_gaps.md).
 #pragma once
 #include <optional>
 #include <span>
@@ -29,7 +29,7 @@ class OpCall {
   int64_t opset_version() const { return opset_version_; }
   size_t num_outputs() const { return node_.outputs.size(); }
 
-  // ---- inputs by index. A missing one throws Failure, except in the functions *_or_none.
+  // ---- inputs by index. A missing one throws Failure, except in has_input() and the functions *_or_none.
   size_t num_inputs() const { return inputs_.size(); }
   bool has_input(size_t i) const { return i < inputs_.size() && !inputs_[i].is_none(); }
   const Value& value(size_t i) const;
@@ -73,9 +73,9 @@ class OpCall {
   Values inputs_;
 };
 
-// Converts a tensor to a narrow type (onnx.h:is_narrow), and returns it in the wider dtype of this type
-// (onnx.h:dtype_of). Integers lose their high bits. Floats are rounded. A float that is too large becomes the largest
-// finite one, with `saturate` or if the type has neither infinity nor NaN; else infinity or NaN.
+// Converts a tensor to a narrow type (onnx.h:is_narrow_type), and returns it in the wider dtype of this type
+// (onnx.h:dtype_of). An integer type keeps the low bits. A float type rounds; a number that is too large becomes the
+// largest finite one, with `saturate` or if the type has neither infinity nor NaN; else infinity or NaN.
 Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate);
 
 Tensor equal_strings(OpCall& c);  // in ops_text.cpp
@@ -90,7 +90,7 @@ struct OpDef {
   bool has_attribute(std::string_view attribute) const;
 };
 
-// Returns null if there is none.
+// Returns the op's newest row that is not newer than opset `version`, or null.
 const OpDef* find_op(std::string_view domain, std::string_view name, int64_t version);
 std::vector<const OpDef*> all_ops();
 

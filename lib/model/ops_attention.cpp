@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-// The added elements (false or -inf) exclude their keys.
+// Pads the mask to `keys` keys, with false or -inf, which exclude the added keys.
 Tensor padded_mask(const Tensor& mask, int64_t keys) {
   int64_t missing = keys - mask.size(-1);
   if (missing < 0 || mask.ndim() > 4) throw Failure("its mask does not fit its keys");

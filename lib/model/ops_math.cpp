@@ -91,7 +91,7 @@ double number_of(const std::string& text) {
   return v;
 }
 
-// A float has the fewest digits with which it can be read back, as a float32 unless it is a float64.
+// The text of a float can be read back as the same float64, or as the same float32 if the float is narrower.
 std::string text_of(const Array& a, int64_t i) {
   double v = element_as_double(a, i);
   if (!dtypes::is_float(a.dtype())) return element_text(a, i);

@@ -52,7 +52,7 @@ class Sampler {
   struct Axis {
     Tensor at;
     int64_t first;
-    Tensors weights;  // weights of the elements from `first` on; empty if the sample is the element at `at`
+    Tensors weights;  // of the elements from `at` + `first` on; empty if the sample is the element at `at`
   };
 
   int64_t size(size_t d) const { return x_.size(int64_t(d) + 2); }

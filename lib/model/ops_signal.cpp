@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// Returns the window a - b cos(2 pi n / N) + second cos(4 pi n / N).
+// Returns the window a - b cos(2 pi n / period) + second cos(4 pi n / period).
 Values window(OpCall& c, double a, double b, double second) {
   int64_t size = c.integer(0);
   if (size < 1) throw Failure("a window of size " + std::to_string(size));

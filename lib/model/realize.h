@@ -1,4 +1,4 @@
-// Computes the values of tensors.
+// Computes the values of tensors, and has the state that the tensors of a graph share.
 #pragma once
 #include <optional>
 #include <span>
