@@ -84,7 +84,6 @@ class EdgeKernelMaker {
     return condition.where(g_.constant(dtypes::int32, int64_t(1)), g_.constant(dtypes::int32, int64_t(0)));
   }
 
-  // About one constant in four is too large for the dtype.
   UOp small_integers() {
     static constexpr Scalar kSmall[] = {Scalar::UInt8,  Scalar::UInt8, Scalar::Int8,  Scalar::UInt16,
                                         Scalar::UInt16, Scalar::Int16, Scalar::UInt32, Scalar::Int32};
@@ -99,7 +98,8 @@ class EdgeKernelMaker {
       default: return a / constant(d);
     }
   }
-  // Near the dtype's maximum or a power of two, sometimes negated. One in four exceeds the maximum.
+  // Returns a number near the dtype's maximum or a power of two, sometimes negated; in one case of four, a number
+  // above the maximum.
   UOp constant(DType d) {
     int bits = int(d.bitsize()) - !dtypes::is_unsigned(d);
     int64_t most = (int64_t(1) << bits) - 1, v = most - int64_t(c_.random_below(4));

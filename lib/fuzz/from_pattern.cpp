@@ -68,7 +68,7 @@ class FromPattern {
     return wanted ? wanted : any_dtype();
   }
 
-  // Returns the dtype that the pattern requires, or nullopt.
+  // Returns a dtype to which the pattern restricts the node, or nullopt.
   std::optional<DType> restricted(const PatNode* p) {
     if (p->capture >= 0 && bound_.contains(p->capture)) return bound_[p->capture].dtype();
     if (!p->dtypes.empty()) return dtype_of(p, std::nullopt);

@@ -36,7 +36,7 @@ constexpr const char* kFixedSetting = "ALLOW_HALF8";  // a setting that tinygrad
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file_name(rule)); }
 
-// tinygrad's bounds do not truncate such a constant.
+// Returns true for an integer constant that its dtype cannot hold; tinygrad's bounds do not truncate it.
 bool has_wild_constant(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (!u.is(Op::CONST) || u.is_invalid() || !dtypes::is_int(u.dtype()) || u.dtype().is(Scalar::Index)) return false;

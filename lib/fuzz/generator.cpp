@@ -83,7 +83,7 @@ class Algebra {
   UOp range(int64_t end, AxisType type) { return g_.range(end, next_axis_++, type); }
   UOp constant(int64_t v) { return g_.constant(dtypes::index, v); }
 
-  // A divisor, a multiple of one, a loop size, or a limit of a dtype, sometimes plus or minus 1 or negated.
+  // Returns a number of kEdges, or a divisor, a multiple of one or a loop size, sometimes plus or minus 1 or negated.
   int64_t number() {
     if (c_.one_in(8)) return c_.random_item(kEdges);
     int64_t d = divisors_.empty() || c_.one_in(3) ? c_.random_item(kDivisors) : c_.random_item(divisors_);

@@ -50,7 +50,7 @@ UOp grown_kernel(UOp ast, RandomSource& chance);
 UOp grown_tensor_graph(UOp sink, RandomSource& chance);
 
 // Shortens loops of constant length to `most` iterations, and buffers to their accesses. Returns the empty UOp if
-// nothing changes, or if sizes cannot be computed.
+// nothing changes, or if indices or buffers do not permit it.
 UOp smaller_kernel(UOp ast, int64_t most);
 
 // Returns a kernel that computes the same values, with one change such as swapped sources or a split loop; the empty
@@ -67,7 +67,7 @@ UOp grid_kernel(Graph& graph, RandomSource& chance, const Target& target);
 // Returns a kernel with nodes that match the pattern (left side) of `rule`; the empty UOp if it cannot be made.
 UOp pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule);
 
-// Throws Failure if random choices contradict each other.
+// Returns the SINK of a random tensor graph. Throws Failure if random choices contradict each other.
 UOp tensor_graph(Graph& graph, RandomSource& chance);
 
 }  // namespace tgc

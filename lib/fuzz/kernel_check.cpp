@@ -121,8 +121,8 @@ class KernelCheck {
     out_.failure = {device, symptom, message, rounding_ && rounding_->is_non_finite()};
   }
 
-  // Returns true if the arrays are as expected, rounding explains the differences, or REF lacks an instruction;
-  // otherwise records the failure. `root` is the graph that was run, or of which the list was made.
+  // Returns true if the arrays are as expected, rounding explains the differences, or REF lacks an instruction or
+  // tensor core; otherwise records the failure. `root` is the graph that was run, or of which the list was made.
   bool matches_expected(const Result<Arrays>& actual, UOp root, const std::string& device, const std::string& what) {
     auto message_has = [&](const char* text) { return actual.diag().message.find(text) != std::string::npos; };
     if (!actual && (message_has("REF has no instruction") || message_has("there is no tensor core"))) return true;

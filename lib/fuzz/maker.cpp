@@ -29,7 +29,7 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
     {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
-// Limit for kernels. Golden tensor graphs may have ten times as many nodes.
+// Limit for kernels of golden files and schedules. Golden tensor graphs may have ten times as many nodes.
 constexpr int64_t kMaxNodes = 220;
 
 Settings settings_of(const GoldenSettings& recorded) {

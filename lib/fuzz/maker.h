@@ -60,12 +60,12 @@ struct Ancestor {
 };
 
 struct MakerSteering {
-  std::function<const Rule*(RandomSource&)> rule;  // prefers rules that applied in few graphs
-  // returns a graph in which a rare rule applied; nullopt if there is none
+  std::function<const Rule*(RandomSource&)> rule;  // returns the rule from whose pattern to make a graph
+  // returns the kernel to mutate; nullopt if there is none
   std::function<std::optional<Ancestor>(RandomSource&)> parent;
 };
 
-// Neither is set if the graph could not be made.
+// Neither `kernel` nor `tensor_graph` is set if the graph could not be made.
 struct MadeGraph {
   Recipe recipe;
   std::optional<FuzzKernel> kernel = {};

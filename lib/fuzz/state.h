@@ -13,7 +13,7 @@ namespace tgc {
 struct CampaignState {
   uint64_t next_graph = 0;                             // the first graph that was not started
   std::vector<uint64_t> unfinished_graphs;              // those below `next_graph` that did not finish
-  std::map<std::string, uint64_t> rule_counts;        // number of graphs in which the rule applied
+  std::map<std::string, uint64_t> rule_counts;        // number of kernels and schedules in which the rule applied
   std::set<std::string> applied_rules;           // the rules that applied, also those that made no node
   std::vector<Ancestor> rare_graphs;
   std::map<std::string, FuzzFinding> findings;   // findings with equal keys count as one

@@ -233,8 +233,8 @@ class Tensors {
   }
   UOp copied(UOp u, Arg device) { return copy_to_device(u, device); }
 
-  // Sometimes assigns the tensor to a contiguous copy of itself. Returns the empty UOp if the shape is not fixed, or
-  // has no elements.
+  // Assigns the tensor to a buffer, sometimes to a contiguous copy of itself. Returns the empty UOp if the shape is not
+  // fixed, or has no elements.
   UOp assigned(UOp u) {
     ShapeVec shape(shape_of(u).begin(), shape_of(u).end());
     bool is_fixed = std::ranges::all_of(shape, [](Sint s) { return s.is_int() && s.as_int() > Int(0); });
@@ -263,7 +263,7 @@ class Tensors {
     return shrink(u, pairs);
   }
 
-  // An image buffer as for IMAGE=2, sometimes of a wrong shape. Returns the empty UOp, because the image is no operand.
+  // Adds an output that squares an image as of IMAGE=2, sometimes of a wrong shape. Returns the empty UOp.
   UOp as_image(UOp u) {
     Sint size = prod(shape_of(u));
     if (!u.dtype().is(Scalar::Float32) || !size.is_int()) return {};
