@@ -21,7 +21,7 @@ size_t byte_of(std::string_view text, uint32_t line, uint32_t column) {
   return std::min(at == text.npos ? text.size() : at + (column ? column - 1 : 0), text.size());
 }
 
-// Returns the offset behind the word at `at`; if there is none, behind one character.
+// Returns the offset behind the word at `at`; without one, behind one character, except at the end of a line.
 size_t end_of_word(std::string_view text, size_t at) {
   auto is_word = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || uint8_t(c) >= 0x80;

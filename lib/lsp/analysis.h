@@ -57,7 +57,7 @@ struct Analysis {
   std::vector<Problem> problems;
   Links links;
 
-  // Returns the node of the name or definition at byte `at`, or the empty UOp.
+  // Returns the node at byte `at`, or the empty UOp.
   UOp node_at(size_t at) const;
   // Returns null if the text has none.
   const Definition* definition_of_node(UOp node) const;

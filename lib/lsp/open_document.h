@@ -63,7 +63,7 @@ class OpenDocument {
   // Returns the problems of the sections searched so far.
   const std::vector<std::vector<Problem>>& problems() const { return problems_; }
 
-  // Returns graph or record number `number`, from 0, as an INPUT of tgc's commands.
+  // Returns the text of an INPUT file with graph or record number `number`, from 0.
   std::string input_spec(size_t number) const;
 
  private:

@@ -19,7 +19,7 @@ RulePlace parse_rule_place(std::string_view text);
 
 // Returns the path of the file in one of `folders`, such as a checkout of tinygrad, or "".
 std::string file_of_rule(const RulePlace& place, const std::vector<std::string>& folders);
-// Returns "" for a place in tgc, and unless `producer` is a release such as "tinygrad 0.14.0".
+// Returns the place's page on GitHub; "" for a place in tgc, or if `producer` is no release such as "tinygrad 0.14.0".
 std::string web_address(const RulePlace& place, std::string_view producer);
 
 // Writes those of `places` ("FILE:LINE") whose files are in `folders`.

@@ -313,7 +313,7 @@ struct LspServer::Impl {
     });
   }
 
-  // Answers once the rule is found.
+  // Answers once the search for the rule has ended.
   void rule_source(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
     const UOp node = at.read ? at.read->analysis->node_at(at.at) : UOp();
