@@ -22,7 +22,7 @@ struct BeamPlan {
   std::string replay_path = {};   // recorded times that replace measurements
 };
 
-// Stores each result, and calls `report` with each log. A kernel that cannot be searched causes a warning. Fails if an
+// Stores results, and calls `report` with each log. A kernel that cannot be searched causes a warning. Fails if an
 // input, file or device cannot be used, or if all searches fail.
 Status run_beam(const Session& session, const BeamPlan& plan, const std::function<Status(const BeamLog&)>& report);
 

@@ -36,7 +36,7 @@ struct BeamLog {
   bool was_interrupted = false;
   // when an earlier search stored this result, in UTC; empty: this search found it
   std::string found_time_utc;
-  size_t num_resumed = 0;        // that an interrupted search had finished
+  size_t num_resumed = 0;        // candidates that an interrupted search had measured
   std::string reference_device;  // device that computed the expected results, or another origin
   std::string applied_by;        // empty: tgc's own pipeline, for a kernel of its release
   // as DEBUG=2 shows it

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr int kTurns = 3;        // timings of a candidate in its round
+constexpr int kTurns = 3;        // limit for timings of a candidate in its round
 constexpr double kClose = 1.25;  // candidates within this factor of keep_limit() are timed again
 
 using Kernels = std::vector<std::shared_ptr<const Scheduler>>;

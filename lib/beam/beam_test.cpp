@@ -1,4 +1,4 @@
-// Compares searches with those of the real tinygrad (testdata/beam).
+// Tests searches, also against those of the real tinygrad (testdata/beam), and files of results.
 #include "lib/beam/beam.h"
 
 #include <doctest/doctest.h>

@@ -8,7 +8,7 @@
 namespace tgc {
 
 // Later compilations of this process take opts from the file of results `path`, from searches whose BEAM was at least
-// `width`. Fails if the file exists, but is no file of results.
+// `width`. Fails if the file exists, but cannot be read as one of results.
 Status use_found_opts(const std::string& path, int64_t width);
 
 // Returns "BEAM=2: 3 kernels with opts that `tgc beam` has found, 1 kernel by hand-coded opts"; empty without BEAM.

@@ -1,4 +1,4 @@
-// The rounds of the search (tinygrad codegen/opt/search.py:beam_search). The caller supplies the times.
+// A kernel to search, and the rounds of its search (tinygrad codegen/opt/search.py:beam_search), without the timing.
 #pragma once
 #include <limits>
 #include <memory>
@@ -72,7 +72,7 @@ class SearchRounds {
   const std::vector<BeamEntry>& beam_entries() const { return beam_entries_; }
   const BeamEntry& best_entry() const { return beam_entries_.front(); }
   std::vector<std::shared_ptr<const Scheduler>> candidates() const;
-  // `seconds` has the time of each candidate, nullopt if it was skipped.
+  // `seconds` has the time of each candidate, nullopt if it has none.
   void end_round(const std::vector<std::shared_ptr<const Scheduler>>& candidates,
                  const std::vector<std::optional<double>>& seconds);
 
