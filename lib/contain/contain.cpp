@@ -158,7 +158,7 @@ void catch_faults(int fd) {
     sigaction(signal, &action, nullptr);
 }
 
-// On Linux, also makes the worker the out-of-memory killer's first victim, and has it killed when its parent dies.
+// On Linux, the worker is the out-of-memory killer's first victim, and is killed when its parent dies.
 void let_be_killed_first() {
   setpgid(0, 0);  // a signal to the group also kills descendants
 #if TGC_LINUX

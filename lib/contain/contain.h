@@ -88,7 +88,7 @@ struct ContainOptions {
 Result<WorkerProcess> begin_contained_worker(const std::function<Result<std::string>(Worker&)>& body);
 
 // If the worker died, returns a Diag that says how. Sets `death`, unless it is null, for a worker that started: to
-// Death{} if the worker sent an answer.
+// WorkerDeath{} if the worker sent an answer.
 Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
                             WorkerDeath* death = nullptr);
 
