@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-// tinygrad's renderer classes, from renderers.def.
+// Kinds of renderers, from renderers.def. Some stand for several of tinygrad's classes.
 enum class RendererKind : uint8_t {
 #define TGC_RENDERER(id, name, printer) id,
 #include "lib/target/renderers.def"
@@ -34,7 +34,7 @@ struct Target {
   std::optional<std::array<int64_t, 3>> local_max = {{0x8FFFFFFF, 0x8FFFFFFF, 0x8FFFFFFF}};
   int64_t shared_max = 32768;  // bytes per work group
   std::span<const TensorCore> tensor_cores;
-  OpSet code_for_op;           // what the renderer can emit; late rewrite rules replace other ops
+  OpSet code_for_op;           // tinygrad's code_for_op, on which late rewrite rules depend
 
   std::string name() const;
 };

@@ -1,4 +1,4 @@
-// TensorCore: a matrix multiply-accumulate instruction, D = A * B + C, of a warp. A is M x K, B is K x N, C and D are
+// TensorCore: a matrix multiply-accumulate instruction, D = A * B + C. A is M x K, B is K x N, C and D are
 // M x N (tinygrad codegen/opt/tc.py). The dimensions are split into axes of two elements each, which have letters: 'l'
 // (local) for the number of the thread, 'u' (upcast) for the elements of a thread, and 'r' for the reduced dimension K.
 #pragma once
