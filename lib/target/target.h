@@ -57,7 +57,7 @@ Result<Target> parse_target(std::string_view text, const Settings& settings);
 // Returns full names. parse_target() accepts further CUDA archs.
 std::span<const std::string_view> known_targets();
 
-// As device.py:is_dtype_supported on a desktop machine outside CI.
+// As device.py:is_dtype_supported on Linux (x86-64) outside CI.
 bool is_dtype_supported(DType dtype, const Target& target);
 
 // Returns 80 for "sm_80"; -1 for a text other than "sm_" and a number.
