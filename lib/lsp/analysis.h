@@ -1,4 +1,4 @@
-// Reads the graph of one section of a document, and finds its problems.
+// Reads the graph of one section of a document, finds its problems and names, and describes its nodes.
 #pragma once
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-// Writes the answers of the language server, as JSON.
+// Writes the answers of the language server, as JSON, and texts in Markdown.
 #pragma once
 #include <string>
 #include <string_view>

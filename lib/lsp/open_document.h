@@ -1,4 +1,4 @@
-// OpenDocument: a text that is open in the editor.
+// Document: a text with positions. OpenDocument: a document that is open in the editor, with its sections.
 #pragma once
 #include <cstdint>
 #include <list>
