@@ -51,7 +51,7 @@ struct FuzzReport {
   // kernels of which only linear lists were compared
   size_t num_compiled = 0;
   size_t num_refused = 0;
-  // kernels that were not checked, for example because REF cannot run their AST
+  // kernels that could not be made, or not checked, for example because REF cannot run their AST
   size_t num_left_out = 0;
   size_t num_rounding_runs = 0;
   size_t num_ref_runs = 0, num_device_runs = 0;

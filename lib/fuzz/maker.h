@@ -1,4 +1,4 @@
-// Makes the graphs of a campaign from its seed, its golden files and recipes.
+// Makes the graphs of a campaign from its seed, golden files and recipes, and compares them with tinygrad's.
 #pragma once
 #include <cstdint>
 #include <functional>
