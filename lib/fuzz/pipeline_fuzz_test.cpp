@@ -1,8 +1,8 @@
 // Runs random kernels through all stages. Nothing may crash, the result of each stage must be well-formed, and resuming
 // from the text of a stage must give the same linear list. Environment variables set a duration or the first seed
 // (TGC_FUZZ_SEED), or write the kernels to a file that tinygrad can replay:
-//   TGC_FUZZ_SECONDS=600 build/release/bin/tgc_tests -tc='random kernels*'
-//   TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tests -tc='random kernels*'
+//   TGC_FUZZ_SECONDS=600 build/release/bin/tgc_tool_tests -tc='random kernels*'
+//   TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tool_tests -tc='random kernels*'
 //   then scripts/tinygrad_export.py --replay fuzz.jsonl
 #include <doctest/doctest.h>
 
