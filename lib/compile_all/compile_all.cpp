@@ -46,7 +46,8 @@ uint32_t threads_of(const std::optional<std::array<Sint, 3>>& local_size) {
 uint32_t threads_of(const GoldenRecord& record) {
   if (!record.program || !record.program->has_local_size) return 0;
   uint32_t out = 1;
-  for (const std::string& size : record.program->local_size) out *= uint32_t(std::atoi(size.c_str()));
+  for (const std::string& size : record.program->local_size)
+    out *= size.find_first_not_of("0123456789") == size.npos ? uint32_t(std::atoi(size.c_str())) : 0;
   return out;
 }
 

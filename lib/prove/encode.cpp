@@ -128,7 +128,6 @@ std::string Encoder::function(const std::string& name, const std::string& argume
 std::string Encoder::define(DType d, const std::string& term) {
   std::string s = smt_sort(d), name = "t" + std::to_string(num_names_++);
   smt_text_ += "(define-fun " + name + " () " + s + " " + term + ")\n";
-  if (has_ieee_sort(d)) float_terms_.push_back(name);
   return name;
 }
 
@@ -148,10 +147,7 @@ SmtValue Encoder::fresh_value(UOp u, DType d, Interval interval, int64_t element
   std::string s = smt_sort(d), name = "v" + std::to_string(num_names_++);
   smt_text_ += "(declare-const " + name + " " + s + ")\n";
   if (dtypes::is_int(d)) assert_interval(name, interval, d);
-  if (has_ieee_sort(d)) {
-    float_terms_.push_back(name);
-    if (is_ieee() && intervals_.is_number(u)) assume_finite(name, {});
-  }
+  if (has_ieee_sort(d) && is_ieee() && intervals_.is_number(u)) assume_finite(name, {});
   variables_.push_back({name, u, element, at});
   return {name, interval};
 }

@@ -96,8 +96,6 @@ class Encoder {
   std::string equality_formula(const SmtValue& a, DType da, const SmtValue& b, DType db) const;
   std::string take_text() { return std::exchange(smt_text_, {}); }  // returns the text since the last call
   const std::vector<SmtVariable>& variables() const { return variables_; }
-  // Returns the terms of the floats of at least 16 bits that were encoded so far, without constants.
-  const std::vector<std::string>& float_terms() const { return float_terms_; }
   // Returns the formulas that FloatSense::Finite assumes about the values that were encoded so far.
   const std::vector<std::string>& assumptions() const { return assumptions_; }
   // Returns true if an op was encoded as an unknown function or value, so that a counterexample may be spurious.
@@ -155,7 +153,7 @@ class Encoder {
   std::set<std::string> declared_names_;
   std::map<uint32_t, size_t> memory_numbers_;
   std::vector<SmtVariable> variables_;
-  std::vector<std::string> float_terms_, assumptions_;
+  std::vector<std::string> assumptions_;
   std::string smt_text_;
   size_t num_names_ = 0;
   double ieee_cost_ = 0;  // estimated effort of the IEEE ops so far, which Z3's resource limit does not count

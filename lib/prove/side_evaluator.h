@@ -80,7 +80,6 @@ class SideEvaluator {
   size_t defined_output_ = kNoOutput, after_defined_output_ = kNoOutput;
   UOp point_range_;
   std::vector<UOp> stores_;
-  std::vector<DType> output_dtypes_;
   std::vector<Array> outputs_;
   std::optional<RefProgram> ref_program_;
   bool can_run_ = true;
