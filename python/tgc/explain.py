@@ -18,7 +18,7 @@ class Explanation:
 
   result: what the function returned. recording: the kernels and schedules that the call made. runs: each kernel,
   compared with the reference interpreter; empty with compare=False. faults: the cause of each failed kernel. times: the
-  time of each kernel; empty with times=False. passed: no kernel failed. fusion: why kernels are not fused, as text.
+  time of each kernel; empty with times=False. passed: each of `runs` passed. fusion: why kernels are not fused.
   """
   result: Any
   recording: Recording

@@ -54,7 +54,7 @@ def contents(buffer: Any) -> Any:
 class ArraySaver:
   """Saves the arrays of kernels in files.
 
-  `programs` has (record id, launch facts) of each kernel twice: by the key of its AST, and by (name, source)."""
+  `programs` has (record id, launch facts) of a kernel by (name, source) and, in GraphRecorder, by its AST's key."""
 
   def __init__(self, recorder: Any) -> None:
     self.recorder = recorder

@@ -50,7 +50,7 @@ def next_choices(choices: list[int], counts: list[int]) -> list[int]:
 class GeneralMaker(Maker):
   """Makes an instance whose operands and captured constants are unknown values.
 
-  `path` has the numbers of the first choices of dtypes, ops, alternatives and, with `permutes`, orders of sources;
+  `path` has the numbers of the first choices, such as those of dtypes, ops and, with `permutes`, orders of sources;
   later choices take the first option, and are added to it. With `mixes`, also makes operands without a width beside
   others, and integers as operands of float ops."""
 

@@ -1,5 +1,5 @@
 """Records any tinygrad from 0.11 on: a graph rewrite with a name is a stage, except nested ones, those of QUERIES and
-those of VIZ's views. names.py lists the functions of tinygrad that are replaced, by release.
+those of VIZ's views. names.py lists tinygrad's functions that begin a kernel or a schedule.
 """
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def print_graph(graph: Node) -> str | None:
 
 class GraphRecorder(Recorder):
   """Takes Recorder's options and: version (tinygrad's), rewrites (record rule matches), letters (record the text of
-  pyrender), watch_nan ("nan" or "inf") and stop (end the program at the first one)."""
+  pyrender), watch_nan ("nan" or "inf") and stop (end the program at the first find)."""
 
   def __init__(self, options: JSON, is_child: bool = False) -> None:
     super().__init__(options, is_child)
@@ -227,7 +227,7 @@ class GraphRecorder(Recorder):
     finally: self.thread.kernel = outer
 
   def compile(self, function: Function, ast: Node, renderer: Any, *args: Any, target: str | None = None, **kwargs: Any) -> Any:
-    """Returns the result of `function`, and writes the kernel's record."""
+    """Returns the result of `function`, and writes the kernel's record, unless there is one."""
     result, error = None, None
     with self.new_scope(ast) as scope, self.origins.inside("compiles"):
       assert scope is not None
@@ -258,7 +258,7 @@ class GraphRecorder(Recorder):
       with contextlib.suppress(Exception): self.schedule(self.functions[what], sink, name=name)
 
   def renderer_of(self, target: str) -> Any:
-    """Returns tinygrad's renderer of a target, or None if it cannot be made, which is reported once."""
+    """Returns tinygrad's renderer of a target; None if making it fails, reported once. Exits for an unknown target."""
     if target not in self.renderers:
       self.renderers[target] = None
       try: self.renderers[target] = make_renderer(target)
@@ -342,7 +342,7 @@ class GraphRecorder(Recorder):
     return self.schedule(function, sink, *args, **kwargs) if hasattr(sink, "toposort") else function(sink, *args, **kwargs)
 
   def schedule(self, function: Function, sink: Node, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
-    """Returns the result of `function`, and writes the schedule's record."""
+    """Returns the result of `function`, and writes a record, unless there was nothing to schedule."""
     result, error = None, None
     if self.replays and name is None:  # called by the replayed function; a record of its own is replayed separately
       with self.new_scope(None): return function(sink, *args, **kwargs)

@@ -110,8 +110,8 @@ def start_of_function(lines: Sequence[str], at: int) -> int:
 
 @functools.cache
 def rule_text(location: str) -> str:
-  """Returns the source lines of a rule, up to the end of its brackets; "" if it has none. For a line that substitutes
-  nodes, begins where its function begins."""
+  """Returns the source lines of a rule, up to the end of its brackets or MOST_LINES; "" if it has none. For a line that
+  substitutes nodes, begins where its function begins."""
   file, _, line = location.rpartition(":")
   if not line.isdigit(): return ""  # the sides of a rule for all operands (rules.py)
   package = getattr(sys.modules.get("tinygrad"), "__file__", None)

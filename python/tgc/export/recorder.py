@@ -45,7 +45,7 @@ class Recorder:
   def replay_schedule(self, name: str, what: str, sink: Node, settings: Settings) -> None: raise NotImplementedError
 
   def finish(self) -> None:
-    """Is called when the program ends."""
+    """processes.finish() calls this at the end of a recording."""
 
   def reset_after_fork(self) -> None:
     self.lock, self.busy = threading.RLock(), False

@@ -77,7 +77,7 @@ def code_numbers(code: Any, scope: dict[str, Any], module: str, seen: set[Any]) 
 
 
 def guard_numbers(pattern: Any, function: Function) -> list[Any]:
-  """Returns 0, the numbers that the rule's function and pattern name, their negatives, and the integers next to all."""
+  """Returns 0, the numbers that the rule's function and pattern name, their negatives, and neighbours of integers."""
   named: set[Any] = {0}
   if (code := getattr(function, "__code__", None)) is not None: named |= {*code_numbers(code, function.__globals__, function.__module__, set())}
   named |= {p.arg for p in patterns_below(pattern) if type(p.arg) in (int, float)}

@@ -32,7 +32,7 @@ NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
 MOST_INSTANCES = 24
 MOST_OF_FEW = 48
 MOST_NEAR = 5
-FEW = 4  # rules with fewer instances also use those of rule_programs
+FEW = 4  # rules with fewer instances also use those of rule_programs; up to FEW rules make MOST_OF_FEW instances each
 
 
 def compiler_modules() -> Iterator[Any]:

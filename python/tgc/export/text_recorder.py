@@ -39,7 +39,7 @@ class TextRecorder(Recorder):
     self.header_settings["CPU_COUNT"] = str(self.initial_vars["CPU_COUNT"])  # CPU kernels depend on it, set or not
 
   def own_settings(self) -> JSON:
-    """Returns the settings that the program has changed since, by a Context or in its environment."""
+    """Returns the settings that the program has changed since its start, by a Context or in its environment."""
     changed: JSON = {k: os.environ.get(k) or None for k in SETTINGS
                if k not in self.initial_vars and os.environ.get(k, "") != self.header_settings.get(k, "")}
     return changed | self.changed_vars()

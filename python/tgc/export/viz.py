@@ -170,10 +170,10 @@ class Trace:
       with open(path, "rb") as file, limited_memory(os.fstat(file.fileno()).st_size): trace = TraceReader(file).load()
     except OSError as e: exit_with_error(f"{path}: {e.strerror}")
     except Exception as e: exit_with_error(f"{path} is not a VIZ trace that this release of tinygrad can read: {e}")
+    # 0.11 has no class RewriteTrace
     parts = dict(zip(("keys", "rewrites", "uop_fields"), trace if isinstance(trace, tuple) else getattr(trace, "args", ())))
     if isinstance(trace, Record): parts |= builder.state_of(trace)
     keys, rewrites, fields = (parts.get(name) for name in ("keys", "rewrites", "uop_fields"))
-    # 0.11 has no class RewriteTrace
     if not (isinstance(keys, list) and isinstance(rewrites, list) and isinstance(fields, dict)):
       exit_with_error(f"{path} is not a VIZ trace")
     self.fields: dict[int, Any] = fields

@@ -22,7 +22,7 @@ class Folders:
   def holds(self, path: pathlib.Path) -> bool: return any(path.is_relative_to(root) for root in self.roots)
 
   def resolved(self, name: str) -> pathlib.Path:
-    """Returns the path of a name, with symbolic links followed. Raises Refused if it is outside the folders."""
+    """Returns the path of a name; follows symbolic links. Raises Refused if it is no path or outside the folders."""
     if "\0" in name or not name: raise Refused(f"{name!r} is no path")
     paths = [(root / name).resolve() for root in self.roots]
     path = next((p for p in paths if p.exists()), paths[0])
