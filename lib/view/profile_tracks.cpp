@@ -286,7 +286,7 @@ class TrackMaker {
   InstructionMap map_;
   std::vector<std::string> assembly_;
   std::vector<std::vector<Hit>> hits_;
-  std::array<int64_t, kWaves> last_;  // by wave: the end of its last slice, or kNotStarted
+  std::array<int64_t, kWaves> last_;  // by wave: its begin or the end of its last slice; or kNotStarted
   std::array<std::deque<Pending>, Units> pending_;
   std::vector<TimeSlice> slices_;
 };
