@@ -40,7 +40,7 @@ export function axisTypeOf(g, n) { return (/AxisType\.(\w+)/.exec(g.argText(n)) 
 
 /** Returns the text of a node and of all nodes that it uses. `within`: how tightly the operator around it binds.
  * `inline`: gives the sources, and which of these are text; others are shown as numbers. With its `isExact`, brackets
- * show the order of sums and products.
+ * show the order of associative operations.
  * @param {Recorded} g @param {number} key @param {number} within @param {Inline | null} inline @returns {string} */
 export function expressionOf(g, key, within = 0, inline = null) {
   const n = key % g.count, op = g.opName(n);
