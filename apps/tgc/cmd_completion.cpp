@@ -12,7 +12,7 @@ using Words = std::vector<std::string>;
 
 const Words kShells = {"bash", "zsh", "fish"};
 
-// Returns the words that the option accepts; an empty list if they are not fixed.
+// Returns the words that complete an option's value; an empty list if there are none.
 Words words_of(std::string_view option) {
   Words out;
   auto add_names = [&](auto&& rows) {

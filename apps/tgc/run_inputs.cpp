@@ -135,7 +135,7 @@ class Runner {
   RunOptions spec_;
   Session session_;
   RunCounts counts_, graphs_;    // of the kernels and of the tensor graphs that were run
-  std::set<std::string> bound_;  // variables of --var that a kernel has
+  std::set<std::string> bound_;  // variables of --var that a kernel or a model has
   TakenPaths taken_;             // paths of results that earlier kernels wrote
 };
 

@@ -42,7 +42,7 @@ class HeldOutput {
   HeldOutput(const HeldOutput&) = delete;
   ~HeldOutput();
   void add(std::string_view text);
-  Status release();  // fails if the temporary file cannot be written or read
+  Status release();  // fails if the temporary file cannot be flushed or read
 
  private:
   std::string text_in_memory_;

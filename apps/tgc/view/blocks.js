@@ -34,7 +34,7 @@ export class Blocks {
   get chained() { return this.chains || (this.chains = this.#chains()); }
   get headed() { return this.byHead || (this.byHead = new Map(this.chained.map((b) => [b.head, b]))); }
 
-  /** Returns the repeated block that begins with a node. @param {number} n @returns {Block | undefined} */
+  /** Returns the block of a chain that begins with a node. @param {number} n @returns {Block | undefined} */
   from(n) { return this.headed.get(n); }
 
   /** Returns the blocks with the same structure as the block of a node. @param {number} n @returns {Block[]} */
@@ -91,7 +91,7 @@ export class Blocks {
   }
 
   /** Returns a number for each node. Two nodes have the same number if they, with all nodes that only they use, are
-   * equal, args included. */
+   * equal, args included (see labelOf). */
   get exact() {
     if (this.shapes) return this.shapes;
     const {g} = this, shape = this.shapes = [], shapes = new Table();

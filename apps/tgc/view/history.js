@@ -42,7 +42,7 @@ export class StageHistory {
       for (let n = e[at + 4]; n < e[at + 4] + e[at + 5]; n++) if (!this.madeBy.has(n)) this.madeBy.set(n, change);
     }
   }
-  // For nodes of the result that were made before the stage began, finds the rewrite that first used them.
+  // Finds the rewrites that first used nodes that the stage's input does not have.
   #findInserted() {
     const g = this.graph, seen = new Uint8Array(g.count);
     for (const n of this.input) seen[n] = 1;
@@ -75,7 +75,7 @@ export class StageHistory {
     const out = [], isRoot = node === this.stage.to;
     for (let end = Infinity; node >= 0 && !this.input.has(node);) {
       const made = this.maker(node, end);
-      if (made.kind === "stage") made.before = isRoot ? this.stage.from : -1;  // as in the optimizer
+      if (made.kind === "stage") made.before = isRoot ? this.stage.from : -1;  // as the optimizer makes its root
       out.push(made);
       node = made.before, end = Math.min(end, made.at);
       if (made.kind === "stage") break;

@@ -138,7 +138,7 @@ class Grouping {
   // Returns of each group the users, the line and the number of nodes, and the groups that have sources.
   #groups() {
     const {g, groupOf, lineOf} = this, users = new Map(), lines = new Map(), size = new Map(), hasSources = new Set();
-    /** The groups that nodes of no line lead from. @type {Map<number, Set<number>>} */ const through = new Map();
+    /** By node of no line, the groups that it uses. @type {Map<number, Set<number>>} */ const through = new Map();
     for (const n of this.order) {
       const own = groupOf.get(n) >= 0 ? this.root(groupOf.get(n)) : -1;
       const see = (/** @type {number} */ group) => {
@@ -167,7 +167,7 @@ class Grouping {
       out.set(n, at);
       if (names.has(n)) said[at].add(names.get(n));
     }
-    // a group has the lines of most of its nodes
+    // the label of a group has the line that occurs most often among its nodes
     const counts = said.map(() => new Map());
     for (const [n, at] of out) counts[at].set(lineOf.get(n), (counts[at].get(lineOf.get(n)) || 0) + 1);
     const labels = said.map((methods, at) => {

@@ -1,4 +1,4 @@
-// A list of any length, which creates elements only for the rows near its visible part.
+// A list of any length, which creates elements only for the rows near its visible part; and helpers for elements.
 
 /** @template T */
 export class RowList {

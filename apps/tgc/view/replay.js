@@ -78,7 +78,7 @@ export class Replacements {
     return {order, sources, root: start, count};
   }
 
-  /** Whether a node below this node is replaced. */
+  /** Whether a node, or one below it, is replaced. */
   #isTouched(n, known) {
     if (!this.to.size) return false;
     const stack = [n];

@@ -10,7 +10,7 @@ const kListRow = /^\s*(\d+) Ops\.(\w+)\s*:.*?(dtypes\..*?)\s+(\[(?:\d+|'[^']*'|"
 const kNewName = /^[A-Za-z_][\w:<>,]*[\s*&]/;
 const kDefinition = new RegExp(/^(?:(?:[A-Za-z_][\w:<>,]*|__align__\(\d+\)|[*&])[\s*&]+)*?/.source
   + /([A-Za-z_]\w*)(\[.*?\])?(?::[\w<>,]+)?\s*(?:=(?!=)(.*))?;/.source);
-const kMostLeaves = 200;              // names and constants of an expression
+const kMostLeaves = 200;              // nodes of an expression that are searched for names and constants
 const kMostPassed = 12, kPassed = 2;  // rows that a line may skip, and the cost of each
 const kComments = /\/\*.*?\*\/|\/\/ .*$|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)/g;
 const kBlockOps = new Set(["RANGE", "END", "ENDRANGE", "IF", "ENDIF", "STORE", "ASSIGN", "BARRIER"]);
@@ -163,7 +163,7 @@ class LineFinder {
     if (op !== "CAST") return /^V?CONST$/.test(op);
     return typeof first === "string" || first >= 0 && this.#isConstant(first);
   }
-  // Whether a LOAD reads a register, which has no line of its own.
+  // Whether a LOAD reads a register; such a LOAD mostly has no line of its own.
   #isOfRegister(row) {
     let i = row;
     while (typeof i === "number" && !kBuffers.has(this.rows[i].op)) [i] = this.rows[i].sources;

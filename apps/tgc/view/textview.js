@@ -1,10 +1,10 @@
 // One text: its lines as elements, so that they can be selected, copied and found by the browser. Lines are coloured
-// when they become visible.
+// when they come near the view.
 import {element} from "./list.js";
 import {plain} from "./data.js";
 
 const kChunk = 100;      // lines in one element, whose layout the browser skips while it is not visible
-const kFirstChunks = 3;  // chunks that are made at once; others are made in idle time
+const kFirstChunks = 3;  // chunks that are made at once; others are made when needed or in idle time
 const kTries = 6;        // frames in which a line may move because lines above it are laid out
 const kMostColored = 2000;
 
