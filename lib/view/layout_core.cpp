@@ -63,7 +63,7 @@ class Layout {
   }
 
  private:
-  // Puts each node below its sources, but not above its earlier row. With should_keep_known_nodes, known nodes stay.
+  // Puts nodes below their sources, not above earlier rows; with should_keep_known_nodes, only new ones, if possible.
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
     int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);

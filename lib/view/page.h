@@ -33,7 +33,7 @@ std::string encode_bytes(std::string_view bytes);
 // Returns an HTML element with data that encode_bytes() encoded.
 std::string data_element(const std::string& id, const std::string& letters);
 
-// Returns a graph as text for the page: `data`, a space, and `events`, each compressed and encoded.
+// Returns a graph as text for the page: `data_json`, a space, and `events_json`, each compressed and encoded.
 std::string encoded_graph(const RecordedGraph& graph);
 
 // Returns `page_code`, the HTML of the page without data, with kDataMark replaced by the content. Compresses with at
