@@ -64,7 +64,7 @@ class Progress {
   double last_shown_seconds_ = 0;
 };
 
-// Returns the program's progress line, which print() and print_message() clear before they print.
+// Returns the program's progress line. The print functions above clear it first.
 Progress& progress_line();
 
 }  // namespace tgc
