@@ -1,7 +1,7 @@
 // The borders between panes. The pointer moves them, or the arrow keys move the border that has the focus.
 import {byId, element} from "./list.js";
 
-const kNarrowest = 120, kStep = 24;  // pixels: minimum width of a pane, and step of a key
+const kNarrowest = 120, kStep = 24;  // pixels: minimum size of a pane, and step of a key
 
 /** The borders. `variable`: the CSS variable with the size of the pane; `grows`: 1 if the pane grows to the right or
  * downwards, -1 if it grows to the left. */

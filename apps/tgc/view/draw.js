@@ -198,7 +198,7 @@ export class GraphCanvas extends Painting {
       }
       from = null;
     });
-    // A mouse's wheel zooms. A trackpad pans, and zooms with two fingers (then the browser sets ctrlKey). The first
+    // A mouse's wheel zooms. A trackpad pans, and zooms by a pinch (then the browser sets ctrlKey). The first
     // event of a gesture decides which device it is.
     let last = 0, isWheel = false;
     c.addEventListener("wheel", (e) => {

@@ -1,4 +1,4 @@
-// Renders integer arithmetic as text: "r0*33+r1". Decides which nodes are index arithmetic, which a drawing can show as
+// Renders expressions as text: "r0*33+r1". Decides which nodes are index arithmetic, which a drawing can show as
 // text in the boxes that use it.
 import {isValue, valueText} from "./values.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
