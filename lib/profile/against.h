@@ -1,4 +1,4 @@
-// Compares two profiles: the times of kernels, and instruction by instruction the kernels that both have.
+// Compares two profiles: the times of kernels, and instruction by instruction the chosen runs.
 #pragma once
 #include <map>
 #include <optional>

@@ -190,7 +190,7 @@ class SourceFinder {
     compare(wanted, name, std::move(c.compile_job().value_or_throw()), made);
   }
 
-  // Takes a source for wanted kernels with the same code; otherwise keeps it if the code is similar.
+  // Takes a source for wanted kernels with the same code; for others, keeps the source with the most similar code.
   void compare(std::vector<Wanted>& wanted, std::string_view name, CompileJob job, const CodeSource& source) {
     job.annotates_lines = true;
     std::string binary;

@@ -29,7 +29,7 @@ struct MemoryAccess {
   LinearNode node;
   std::optional<LaneAccess> lane_access;  // nullopt: not to global memory
   std::optional<BankAccess> bank_access;  // nullopt: not to local memory
-  // bytes between the addresses of the first two iterations of loop_of_access(); nullopt: unknown
+  // bytes between the addresses of the first two iterations of loop_of_access(); nullopt: unknown, or without a loop
   std::optional<int64_t> loop_step_bytes;
   bool is_reduction = false;
 };
@@ -61,7 +61,7 @@ using CodeSources = std::map<const Program*, CodeSource>;
 std::string nodes_text(const std::vector<LinearNode>& nodes);
 
 // Finds the sources of the chosen kernels in the INPUT `input`; if it is empty, compiles the ASTs in the profile. Fails
-// if `input` cannot be read, or the session's target is not for AMD's GPUs.
+// if `input` cannot be read, or the session's target is unknown or not for AMD's GPUs.
 Result<CodeSources> find_sources(const Session& session, const std::string& input, const Profile& profile);
 
 struct AlignedLines {

@@ -132,7 +132,7 @@ class TraceMaker {
     at = jumped ? i.jump_target : i.next_instruction;
   }
 
-  // Throws Failure if the trace's hits are not those of the log.
+  // Throws Failure if the trace does not fit the code, or its hits are not those of the log.
   std::string finish() {
     std::string blob = packets_.finish();
     SqttSummary s = summarize_sqtt({reinterpret_cast<const uint8_t*>(blob.data()), blob.size()}, &code_);

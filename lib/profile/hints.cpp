@@ -348,7 +348,7 @@ class HintFinder {
     const FollowedWave& longest = *std::ranges::max_element(waves, {}, &FollowedWave::num_issued);
     const double most = double(longest.num_issued), mean = sum / double(waves.size());
     if (1 - mean / most < kLeastGain) return;
-    // name the instruction that the longest wave issues more often than a mean wave by the largest number
+    // name the instruction whose number of issues by the longest wave exceeds the mean most
     const std::vector<uint64_t> issues = issues_of_wave(p_, kernel_, longest);
     auto mean_of = [&](uint32_t n) { return double(times_[n].num_executions) / double(waves.size()); };
     uint32_t n = 0;

@@ -22,7 +22,7 @@ struct InstructionRole {
   // several for a flat access, which may be to global or local memory
   std::vector<WaitCounter> raised_counters;
   std::vector<Wait> waits;
-  bool is_store = false;            // also for atomics outside local memory that return nothing
+  bool is_store = false;            // also for atomics of vector memory that return nothing
   bool is_scratch = false;          // private memory of a lane: spilled registers, or arrays
   bool is_program_end = false;
   uint32_t lane_bytes = 0;

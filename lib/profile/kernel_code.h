@@ -1,5 +1,5 @@
-// Splits the machine code of an AMD kernel into instructions, and reads ELF files and listings. The bytes are
-// untrusted.
+// Splits the machine code of an AMD kernel into instructions, reads and writes ELF files, and reads listings. The bytes
+// are untrusted.
 #pragma once
 #include <cstdint>
 #include <string>

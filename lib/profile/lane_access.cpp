@@ -20,7 +20,7 @@ std::optional<size_t> local_axis(UOp u) {
   return is_local ? std::optional(size_t(name[4] - '0')) : std::nullopt;
 }
 
-// Evaluates index expressions for one lane, with loops and variables at 0.
+// Evaluates index expressions for one lane, with variables and loops, except `second_`, at 0.
 class Lane {
  public:
   // Lanes are numbered along x first.

@@ -1,4 +1,4 @@
-// Finds the buffers of a profile: when they were allocated and freed, and which kernels used them.
+// Finds the buffers of a profile: when they were allocated and freed, and which kernels used them; and devices' peaks.
 #pragma once
 #include <map>
 #include <string>

@@ -1,4 +1,4 @@
-// The number of waves on a GPU's SIMDs over time, and the resource that limits it.
+// The number of waves on a GPU's SIMDs over time, and what limits it.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ enum class OccupancyLimit : uint8_t {
   Starting,
   Launch,     // all waves have started: the launch is too small, or it ends
   Resources,  // registers, local memory or group sizes let no more waves fit
-  Full,       // the SIMDs hold as many waves as they can
+  Full,       // the SIMDs hold at least 90% of the waves that they can
   Count
 };
 std::string_view occupancy_limit_name(OccupancyLimit limit);
@@ -32,8 +32,8 @@ struct OccupancyOverTime {
   double time_share_of(OccupancyLimit limit) const;
 };
 
-// Counts the waves of a run whose begin and end are known. Returns nullopt if there are none, or if the GPU is
-// emulated.
+// Counts the waves of a run whose begin and end are known, in traces with a clock_offset(). Returns nullopt if there
+// are none, or if the GPU is emulated.
 std::optional<OccupancyOverTime> occupancy_over_time(const Profile& profile, size_t kernel);
 
 std::string occupancy_text(const OccupancyOverTime& occupancy);

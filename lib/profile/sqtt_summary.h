@@ -28,7 +28,7 @@ struct ClockMark {
 // Added up over all waves of the traced SIMD.
 struct InstructionTimes {
   uint64_t num_executions = 0;
-  uint64_t cycles = 0;          // from the issue of the wave's previous instruction to that of this one
+  uint64_t cycles = 0;          // from the wave's start or previous issue to this issue
   uint64_t stall_cycles = 0;    // `cycles` without one cycle for each issue
   uint64_t idle_cycles = 0;     // of these, cycles in which the SIMD issued nothing for other waves either
 };
@@ -41,7 +41,7 @@ struct SqttSummary {
   std::vector<std::pair<uint16_t, uint64_t>> counter_values;
   std::vector<WaveSpan> wave_spans;
   std::optional<ClockMark> clock_mark;         // before the first wave; nullopt: none
-  std::vector<InstructionTimes> instructions;  // by instruction of the code; empty without code or after an error
+  std::vector<InstructionTimes> instructions;  // by instruction of the code; empty if packets were not mapped
   std::string error;                           // why the packets could not be mapped to instructions
 
   using Counts = std::vector<std::pair<std::string, uint64_t>>;

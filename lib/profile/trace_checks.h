@@ -1,4 +1,4 @@
-// Finds damaged traces, which are decoded without an error.
+// Finds damage in traces that are decoded without an error.
 #pragma once
 #include <span>
 #include <string>
