@@ -72,8 +72,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Completes `in`, which was read from a file: sets GraphInfo::settings and, with --from, GraphInfo::stage. Fails if
   // an option does not fit the graph, if --from names no stage, or if the graph's own stage seems misspelt.
   Result<InputGraph> take(InputGraph in, const GoldenSettings& recorded) const;
-  // Prepares `in` for commands: with --live, the user's tinygrad compiles it. Imports the graph if the session imports
-  // graphs. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if `in` is a kernel,
+  // Prepares `in` for commands: with --live, the user's tinygrad compiles it. Imports a kernel if the session imports
+  // kernels. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if `in` is a kernel,
   // `kernel` must be 0 or its name.
   virtual Result<InputGraph> compile(InputGraph in, const std::string& kernel = "") const = 0;
   // Imports the kernel `in` if it is of another release than 0.12.0. If the kernel cannot be imported, returns `in`
@@ -88,8 +88,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Returns the record that a live pipeline makes of `in`, a kernel's AST or a tensor graph of the running release.
   // Fails without a live pipeline, or if it cannot make the record.
   virtual Result<GoldenRecord> record_of_input(const InputGraph& in) const = 0;
-  // Returns the graph of `record`, which record_of_input() made of a graph of `file`; imported, if the session imports
-  // graphs.
+  // Returns the graph of `record`, which record_of_input() made of a graph of `file`; a kernel is imported if the
+  // session imports kernels.
   Result<InputGraph> graph_of_record(GoldenRecord record, const std::string& file) const;
   // Returns the records of the kernels of an ONNX model, the file `path`; nullopt if tgc's own frontend reads models.
   // `sizes` has the values of the model's symbolic dimensions. Fails if --live cannot run the model with these options.

@@ -144,8 +144,8 @@ using RecompileWithout =
     std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, const RuleMatch& left_out)>;
 using CompileKernel = std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, size_t number)>;
 
-// Returns the recorded pipeline of `in`: the texts of its record or, without a record, its one text. `in` may be
-// imported. With `again` and `kernel`, returns a live pipeline.
+// Returns the recorded pipeline of `in`: the texts of its record or, if it is no whole record, its one text. `in` may
+// be imported. With `again` and `kernel`, returns a live pipeline.
 std::unique_ptr<Pipeline> recorded_pipeline(InputGraph in, RecompileWithout again = {}, CompileKernel kernel = {});
 
 }  // namespace tgc
