@@ -18,7 +18,7 @@ Type integer_type(UOp u) {
   return Importer::type_of(u.dtype());
 }
 
-// Throws Refusal if `source` has several values.
+// Throws Refusal unless `source` is a buffer or has one value.
 UOp node_of(Importer& im, UOp source) {
   const Value& v = im[source];
   if (v.view) return v.view->buffer;

@@ -54,7 +54,7 @@ struct StoredNumber {
   UOp place, number;
 };
 
-// Returns empty nodes if `original` stores several numbers. If tinygrad emulates the place's float dtype, the place has
+// Returns empty nodes unless `original` stores one number. If tinygrad emulates the place's float dtype, the place has
 // this dtype as its tag, and the stored number is a wider float: the result is then the number rounded to the tag's
 // dtype.
 StoredNumber stored_number(Importer& im, UOp original, UOp made) {

@@ -197,7 +197,7 @@ class FileReader {
   int nested_ = 0;
 };
 
-// Throws DoesNotApply if the recorded node lacks a source or a field of its arg that the row names.
+// Throws DoesNotApply if the recorded node lacks a source, or a field or item of its arg, that the row names.
 struct Recorded {
   struct DoesNotApply {};
   Graph& graph;

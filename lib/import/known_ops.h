@@ -1,5 +1,5 @@
-// Ops that are described as data: the known op that replaces the op, its sources and its arg. `tgc help upgrades` says
-// how users describe ops.
+// Ops that are described as data: the known op that replaces the op, its sources, arg and dtype. `tgc help upgrades`
+// says how users describe ops.
 #pragma once
 #include <string>
 #include <string_view>

@@ -135,7 +135,7 @@ Element choose_one(Importer& im, UOp index, int64_t k, const Element& a, const E
 }
 
 // Chooses one element of `from`: `at` has the indices for the first axes, `rest` is the row-major position within the
-// other axes. An index that is not constant is compared with each position of its axis.
+// other axes. An index that is not constant is compared with each position of its axis but the last.
 class Choice {
  public:
   Choice(Importer& im, const Value& from, const CheckedList<Element>& at, int64_t rest)
@@ -317,7 +317,7 @@ std::vector<Part> parts_of(Importer& im, const Element& word) {
   for (int64_t k = 0; k < 32 / bits; k++) {
     UOp at =
         word.node.alu(Op::MUL, im.new_graph.constant(index, 32 / bits)).alu(Op::ADD, im.new_graph.constant(index, k));
-    UOp valid = word.valid;  // bounded below, because the last word may reach beyond the buffer
+    UOp valid = word.valid;  // the last word may reach beyond the buffer: also compare with its size
     const int64_t size = word.buffer.dtype().size();
     if (!py_less(at.vmax(), size)) valid = logical_and(valid, at.alu(Op::CMPLT, im.new_graph.constant(index, size)));
     out.push_back({{at, valid, word.buffer},

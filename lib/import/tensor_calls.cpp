@@ -79,8 +79,8 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
   return {part_of_memory(array_of_value(u), device, facts_.num_devices(u)), {}};
 }
 
-// Returns the array to which a call stores for `to`: a part of the array in `stored`, which starts as a copy of
-// `before`, the array with the buffer's content before the call.
+// Returns the array to which a call stores for `to`: the array in `stored`, or a part of it. The array in `stored`
+// starts as a copy of `before`, the array with the buffer's content before the call.
 size_t TensorLowering::stored_part(Stored& stored, const Argument& to, size_t before) {
   if (!to.buffer) throw Refusal{"it stores to a value"};
   auto [it, is_new] = stored.try_emplace(to.buffer);

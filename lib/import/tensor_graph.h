@@ -15,7 +15,7 @@ struct TensorMemory {
   int64_t num_elements = 0;    // of a buffer on several devices: of all devices together
   int64_t num_devices = 1;     // each has one of so many equal parts, which follow one another
   bool is_replicated = false;  // each device holds the same content
-  // the BUFFER, PARAM or (for sides and pairs) common value with this content; empty if a kernel makes the array
+  // the BUFFER, PARAM or (for sides and pairs) common value with this content; empty for other arrays
   UOp buffer = {};
   std::optional<size_t> view_of = {};  // the larger array of which this array is a part
   int64_t view_offset = 0;             // where the part begins, in bytes

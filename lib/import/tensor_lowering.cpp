@@ -11,7 +11,7 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostShared = int64_t(1) << 24;  // of a value that is stored to be computed only once
+constexpr int64_t kMostShared = int64_t(1) << 24;  // elements of a value that is stored to be computed only once
 constexpr size_t kMostKernels = 10000;
 constexpr int kDeepest = 40;  // a value is stored if its expression is nested deeper
 constexpr OpSet kAlwaysStored{Op::CONTIGUOUS, Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE, Op::ALLREDUCE};

@@ -54,7 +54,7 @@ bool TensorLowering::stage_has_value(UOp u, UOp stage) const {
   return true;
 }
 
-// Appends to `ranged_pairs_` the pair of `before` at the point `p` and `after`, after the pairs of their sources.
+// Appends to `ranged_pairs_` the pairs that compare `before` at the point `p` with `after`, those of sources first.
 // `user` is the node whose rewrite is wrong if `after` loads another element of `before`. Returns false, without new
 // pairs, if `after` is not made from `before`.
 bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UOp user) {
@@ -168,7 +168,7 @@ bool TensorLowering::share_input(UOp before, UOp after) {
   return is_new;
 }
 
-// `before` and `after` are the targets of two stores. Pairs nothing if their places cannot be computed.
+// Pairs the places of the targets of two stores, `before` and `after`, if these places can be compared.
 void TensorLowering::pair_targets(UOp before, UOp after, const RangedPoint& p) {
   note_stage_of_target(after);
   if (!is_memory(base(before)) || !(base(before) == base(after))) return;

@@ -31,8 +31,8 @@ Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
 // Returns the slot of a PARAM or DEFINE_GLOBAL: the arg, or the field of a ParamArg; None without a slot. The arg of a
 // BUFFER without a ParamArg is its size.
 Arg slot_of(UOp u);
-// Copies `arg` to the graph `to`, dataclasses as tgc's record classes. Throws Refusal for what 0.12.0 does not have,
-// and for nodes.
+// Copies `arg` to the graph `to`, dataclasses as tgc's record classes. Throws Refusal for dataclasses that
+// 0.12.0 does not have, and for nodes.
 Arg copy_arg(Graph& to, Arg arg);
 
 Arg kernel_info(Importer& im, UOp sink);  // the arg of an imported SINK; None for the defaults
