@@ -11,7 +11,7 @@ namespace {
 struct Span {
   uint32_t first, last;
 };
-// Unicode's control, line separator, private-use and default ignorable characters, and the empty Braille pattern.
+// Unicode's control (except '\t', '\n'), separator, private-use and default ignorable characters, and U+2800.
 constexpr Span kHidden[] = {
     {0x00, 0x08}, {0x0B, 0x1F}, {0x7F, 0x9F}, {0xAD, 0xAD}, {0x34F, 0x34F}, {0x61C, 0x61C}, {0x115F, 0x1160},
     {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0x2800, 0x2800},

@@ -54,7 +54,7 @@ class FileWriter {
   static Result<FileWriter> create(const std::string& path);
   FileWriter(FileWriter&&) noexcept;
   FileWriter& operator=(FileWriter&&) noexcept;
-  ~FileWriter();  // removes the temporary file, unless commit() was called
+  ~FileWriter();  // removes the temporary file, unless commit() renamed it
 
   Status write(std::string_view bytes);
   int descriptor() const { return direct_descriptor_ >= 0 ? direct_descriptor_ : staged_file_.descriptor(); }
