@@ -24,7 +24,7 @@ std::string compile_by_llvm(const CompileJob& job, Artifact what);
 // Loads the engines (shared objects with LLVM, clang or lld) that the job needs, so that a worker forked from this
 // process has them. Returns a bit mask of them (1: LLVM, 2: clang, 4: lld). Throws Failure if one is missing.
 unsigned load_engines(const CompileJob& job, Artifact what);
-// Uses NVRTC if it is installed, else clang; for LLVM IR always clang.
+// Uses NVRTC, or clang if NVRTC is missing or TGC_NVRTC is 0; for LLVM IR always clang.
 std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);
 // True if NVIDIA's own compilers, libraries or programs make this artifact of the job.

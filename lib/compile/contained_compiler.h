@@ -1,5 +1,5 @@
-// Runs compilers in worker processes, because a compiler can crash or misbehave on odd sources. Idle workers are kept,
-// except those that called a driver, and reused by any thread.
+// Runs compilers in worker processes, because a compiler can crash or misbehave on odd sources. Any thread may reuse
+// an idle worker, but not one that called a driver.
 #pragma once
 #include "lib/compile/compile.h"
 

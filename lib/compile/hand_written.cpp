@@ -46,9 +46,9 @@ constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
-// Replaces whole words outside of strings; a word may contain a dot and end with "()". Removes /* comments */, because
-// their lines may look like preprocessor directives. `in_comment`: whether the line begins and, on return, ends inside
-// of such a comment.
+// Replaces whole words outside of strings and comments; a word may contain a dot and end with "()". Removes
+// /* comments */, because their lines may look like preprocessor directives. `in_comment`: whether the line begins and,
+// on return, ends inside of such a comment.
 std::string with_words(std::string_view line, const Words& words, bool& in_comment) {
   std::string out;
   for (size_t at = 0; at < line.size();) {

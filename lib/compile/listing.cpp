@@ -19,7 +19,7 @@ bool starts_with_any(std::string_view line, std::initializer_list<std::string_vi
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return line.starts_with(p); });
 }
 
-// Directives that only debuggers, linkers and unwinders read.
+// Directives and labels that only debuggers, linkers and unwinders read.
 bool is_noise(std::string_view line) {
   return starts_with_any(line, {".cfi_", ".addrsig", ".ident", ".file", ".Ltmp", ".Lfunc_begin", ".Linfo_", "$L__tmp",
                                 "$L__func_begin", "$L__info_string", ".section\t\".note.GNU-stack\""});
