@@ -1,6 +1,6 @@
 // Checks that compiling a source reads no file of the user. Rejects preprocessor directives (#include, #embed) and
 // inline assembly (.incbin, .include), except those that tinygrad's renderers print. Does not check PTX (also in CUDA):
-// it cannot read files. As a second barrier, clang_engine.cpp lets clang open only its headers and AMD's libraries.
+// PTX cannot read files. As a second barrier, clang_engine.cpp lets clang open only its headers and AMD's libraries.
 #pragma once
 #include "lib/compile/compile.h"
 
