@@ -123,3 +123,14 @@ def test_nan_programs(program: Callable[[], None], method: str, operation: str) 
     other, = found.others
     assert other.is_earlier and other.spread == "which no kernel that read it passed on" and other.repeat
   assert program is not third_call_of_jit or not since_0_13 or "call 3 of TinyJit step" in found.facts["call"]
+
+
+def test_a_nan_is_masked_after_it_was_found() -> None:
+  from tinygrad import Tensor
+  with tgc.record(watch_nan=True, rewrites=False) as made:
+    x = Tensor([1., -1, 4, 9, 16, 25, 36]).realize()
+    root = x.sqrt().realize()
+    (x > 0).where(root, 0).realize()
+  found = tgc.find_nan(made)
+  assert found is not None
+  assert found.spread == "which no kernel that read it passed on"

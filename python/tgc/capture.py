@@ -52,6 +52,7 @@ def recorder(options: dict[str, Any]) -> Iterator[Any]:
     restore_all()
     start.active_recorder = None
     made.writer.merge_parts()
+    made.write_nans()
     made.writer.close()
 
 

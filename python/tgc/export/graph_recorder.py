@@ -123,6 +123,9 @@ class GraphRecorder(Recorder):
   def finish(self) -> None:
     if self.nans: self.nans.finish()
 
+  def write_nans(self) -> None:
+    if self.nans and self.nans.finds: self.nans.write()
+
   def context_vars(self) -> JSON:
     from tinygrad.helpers import ContextVar
     return {k: v for k, v in ContextVar._cache.items() if k not in NEUTRAL_SETTINGS}

@@ -47,6 +47,9 @@ class Recorder:
   def finish(self) -> None:
     """processes.finish() calls this at the end of a recording."""
 
+  def write_nans(self) -> None:
+    """Writes how many later kernels read the NaNs that were found."""
+
   def reset_after_fork(self) -> None:
     self.lock, self.busy = threading.RLock(), False
     self.writer.reset_after_fork()
