@@ -113,8 +113,8 @@ const RuleSet* devectorize_stage(const KernelJob& job);
 
 // The stage "lower all index dtypes": expressions of dtype index become int32, or, except variables and SPECIALs, int64
 // if their bounds require it (tinygrad uop/ops.py:pm_lower_index_dtype). A cast to index marks the border between
-// lowered sources and users that are not lowered yet. The casts move towards the users, until a comparison, INDEX,
-// SINK, NOOP or END removes them.
+// lowered sources and users that are not lowered yet. The casts move towards the users, until a user such as a
+// comparison, INDEX or SINK removes them.
 const RuleSet& pm_lower_index_dtype();
 const RuleSet& lower_index_dtype_stage();
 
@@ -157,7 +157,7 @@ const RuleSet& extra_matcher(const Target& target);
 // order that respects their dependencies. The first sibling follows the RANGE of the enclosing loop.
 class CfgContext {
  public:
-  // Throws Failure if an END has no range, or if no order respects the dependencies of the loops.
+  // Throws Failure if no order respects the dependencies of the loops, or if it has to order an END without a range.
   explicit CfgContext(UOp sink);
 
   // Returns the node that `range` must come after: the END of the previous sibling, or the enclosing RANGE if `range`
@@ -172,7 +172,7 @@ class CfgContext {
 
 const RuleSet& add_control_flow_rules();  // pm_add_control_flow; context: const CfgContext
 
-// Runs the stage: adds to each RANGE, as a source, the node that the RANGE must come after.
+// Runs the stage: adds to each RANGE, as a source, the node that the RANGE must come after, if any.
 UOp add_control_flow(UOp sink);
 
 // Splits an END of several ranges into one END per range, innermost range first

@@ -117,7 +117,7 @@ std::vector<Rule> rules_of_constants() {
            rule("lt-scaled", (c0.scalar() * x.of(dtypes::index)) < c1.scalar(), x < fold(ceil(true_div(c1, c0))), when<are_positive>(c0, c1)),
            rule("lt-scaled-negative", (c0.scalar() * x.of(dtypes::index)) < c1.scalar(),
                 -x < fold(-floor(true_div(-c1, -c0))), when<below_minus_one>(c0), when<is_not_positive>(c1)),
-           // x / d < c -> x < c * d, or x < c * d - (d - 1) when c <= 0, because the division truncates
+           // x / d < c -> x < c * d, or x < c * d - (d - 1) when c <= 0, for d > 0, because the division truncates
            rule("lt-div", (x.of(dtypes::index) / cd.scalar()) < c.scalar(),
                 branch("positive", x < fold(c * cd), when<is_positive>(cd), when<is_positive>(c)),
                 branch("not-positive", x < fold(c * cd - (cd - 1)), when<is_positive>(cd))),

@@ -25,7 +25,7 @@ constexpr double kLog2Double[] = {0.2211941750456081490e+0, 0.220076869315227768
                                   0.96179669392608091449};
 constexpr double kLog2[] = {0.4374550283e+0, 0.5764790177e+0, 0.9618012905120};
 
-// Returns (upper, lower): exp2(x) is infinite for x >= upper and 0 for x < lower.
+// Returns (upper, lower): xexp2(x) is infinite for x >= upper and 0 for x < lower.
 std::pair<int, int> exp2_limits(DType d) {
   if (d.is(Scalar::Float64)) return {1024, -2000};
   return d.is(Scalar::Float32) ? std::pair(128, -150) : std::pair(23, -22);
@@ -68,7 +68,7 @@ UOp xlog2(UOp d) {
   r = d.ne(0.0).where(r, r.const_like(-kInf));
   r = d.lt(-0.0).where(r.const_like(kNan), r);
   r = d.ne(d).where(r.const_like(kNan), r);
-  // log2(-0.0) is -infinity; some targets evaluate -0.0 != 0.0 to true, so test 1 / d instead
+  // log2(-0.0) is -infinity; some targets evaluate -0.0 != 0.0 to true, so test 1 / d, too
   return d.reciprocal().ne(-kInf).where(r, r.const_like(-kInf));
 }
 

@@ -126,7 +126,7 @@ UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
 
 namespace {
 
-// Simplifies each clause of an AND under the assumption that the clauses before it hold.
+// Drops repeated clauses of an AND, and simplifies each clause under the assumption that those before it hold.
 FoldingResult simplify_valid(UOp valid) {
   if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // do not simplify a condition that reads memory
   std::vector<UOp> clauses = split_uop(valid, Op::AND);

@@ -143,8 +143,8 @@ std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size)
   return std::nullopt;
 }
 
-// Splits a reduction of many elements to few into two kernels, because one kernel with few outputs would use few of the
-// device's threads.
+// Splits a reduction of many elements per output into two kernels, because one kernel with few outputs would use few of
+// the device's threads.
 UOp split_reduceop(UOp reduce, UOp x) {
   const Settings& settings = x.graph().settings();
   Shape shape = shape_of(x), out = shape_of(reduce);

@@ -176,8 +176,8 @@ class RangeAssigner {
     return ctx_.copy_indices(std::move(all));
   }
 
-  // Returns the ranges of x's output: new ranges if `x` is realized, else the merged ranges of the users; nullopt if
-  // `x` gets none. Clears `ending` if `x` is realized.
+  // Returns the ranges of x's output: new ranges if `x` is already realized, else the merged ranges of the users;
+  // nullopt if `x` gets none. If `x` is already realized, clears `ending`.
   std::optional<std::span<const UOp>> output_ranges(UOp x, std::span<const uint32_t> users,
                                                     std::span<const UOp>& ending) {
     if (auto* realized = ctx_.realize_map.find(x)) {

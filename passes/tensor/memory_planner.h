@@ -44,7 +44,7 @@ class TlsfAllocator {
   // level has 2**bit_length(lv2_count) lists.
   TlsfAllocator(int64_t size, int64_t block_size, int lv2_count);
 
-  // Returns the offset of a block of at least `size` bytes. Throws Failure if all lists of such blocks are empty.
+  // Returns the offset of a block of at least `size` bytes. Throws Failure if every list of only such blocks is empty.
   int64_t allocate(int64_t size);
   // Frees the block at `start`, a result of allocate(), and merges it with free neighbours.
   void free(int64_t start);

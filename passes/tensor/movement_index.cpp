@@ -144,7 +144,7 @@ int64_t common_factor(UOp u) {
   }
 }
 
-// Makes numbered PLACEHOLDER ranges of the same sizes, so that the rewrites of expressions in other ranges are cached.
+// Makes numbered PLACEHOLDER ranges of the same sizes, so that expressions in different ranges share cached rewrites.
 std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
   std::vector<UOp> out;
   out.reserve(ranges.size());
@@ -154,7 +154,7 @@ std::vector<UOp> placeholders_for(std::span<const UOp> ranges) {
 }
 
 // Returns true if it is certain that the rules of the reshape leave `u`, a sum of loop ranges that lies within its
-// axis, unchanged. The rules change a sum whose terms have a common factor.
+// axis, unchanged. The rules may change a sum whose terms have a common factor.
 bool is_unchanged_sum(UOp u) {
   UOp terms = without_constant(u);
   int64_t factor = common_factor(terms);
@@ -197,8 +197,8 @@ bool share_ranges(std::span<const UOp> indices) {
   return false;
 }
 
-// Returns the indices for a reshape that only adds or drops axes of size 1. Returns nullopt for any other reshape, or
-// if the rules might change an index.
+// Returns the indices for a reshape that only adds or drops axes of size 1; nullopt for any other reshape, if an axis
+// has no index, or if the rules might change an index.
 std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto is_one = [](Sint s) { return s == Sint(1); };
   if (indices.size() != to.size()) return std::nullopt;

@@ -14,7 +14,7 @@ namespace tgc {
 struct ScheduleBuffer {
   UOp uop;                             // the BUFFER; for an input, the BUFFER of the original graph
   std::string device;
-  int64_t num_elements = 0;                    
+  int64_t num_elements = 0;
   DType dtype;
   std::optional<size_t> view_of = {};  // for a view: the number of the buffer of which it is a part
   int64_t offset_bytes = 0;            // for a view: byte offset in that buffer

@@ -22,10 +22,10 @@ inline constexpr OpSet kAlwaysContiguous{Op::CONTIGUOUS,  Op::ASSIGN, Op::COPY, 
                                          Op::MSELECT,     Op::MSTACK, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL,
                                          Op::DEFINE_REG,  Op::LOAD,   Op::KERNEL,        Op::ENCDEC};
 
-UOp contiguous(UOp u);  // CONTIGUOUS of `u`; `u` itself if it is one, or a BUFFER below RESHAPEs and MULTIs
+UOp contiguous(UOp u);  // CONTIGUOUS of `u`; `u` itself if it is one, or a BUFFER with any RESHAPEs and MULTIs
 
-// Runs the stage "number the uops": tags each node that may become a buffer with a number, its index in `numbered`.
-// Returns the tagged sink.
+// Runs the stage "number the uops": adds nodes, such as those that may become buffers, to `numbered`, and tags each of
+// them with its index there. Returns the tagged sink.
 UOp number_uops(UOp sink, std::vector<UOp>& numbered);
 const RuleSet& add_tags();
 
@@ -186,11 +186,11 @@ UOp fix_assign(UOp sink);
 
 const RuleSet& remove_all_tags();
 
-// The stage "rewrite for sched cache": normalizes a tensor graph: graphs that differ only in buffers, unique constants
-// and values of variables get equal cache keys. Mirrors tinygrad engine/schedule.py:pm_pre_sched_cache.
+// The stage "rewrite for sched cache": graphs that differ only in the unique numbers of buffers and constants and in
+// the values of variables get equal cache keys. Mirrors tinygrad engine/schedule.py:pm_pre_sched_cache.
 
-// Renumbers buffers and unique constants, and removes the values of bound variables. Sets job.original_sink,
-// job.normalized_sink, job.input_buffers and job.var_vals. Throws Failure if a variable is bound to two values.
+// Renumbers buffers and unique constants, and removes the values of bound variables. Sets original_sink,
+// normalized_sink, input_buffers and var_vals of job. Throws Failure if a variable has two values or one beyond int64.
 UOp rewrite_for_sched_cache(TensorJob& job, UOp sink);
 const RuleSet& pm_pre_sched_cache();
 

@@ -30,9 +30,9 @@ struct TensorJob {
   // set by "multi_pm": the sink without MULTIs, and the replacements
   UOp scheduled_sink = {};
   Substitution multi_map = {};
-  // set by "number the uops": numbered_nodes[i] is the node with the tag i
+  // set by "number the uops": numbered_nodes[i] is the node that the stage tags with i
   std::vector<UOp> numbered_nodes = {};
-  std::unique_ptr<IndexingContext> indexing;  // filled by "apply rangeify", used by "limit buffers"
+  std::unique_ptr<IndexingContext> indexing;  // filled by "apply rangeify"
   // set by "remove all tags": the tags of the sink's sources
   std::vector<Arg> sink_tags = {};
 };

@@ -20,8 +20,8 @@ struct Opt {
   // The number of the axis: among the unrollable axes for UNROLL, among the REDUCE axes for GROUP and GROUPTOP, among
   // the choices of N, M and K for TC, among all axes for other ops.
   std::optional<int64_t> axis = {};
-  // The amount (0 for the whole axis); for SWAP, the number of the other axis; for TC, (tc_select, tc_opt,
-  // use_tensor_cores).
+  // The amount (to split an axis, 0 means the whole axis); for SWAP, the number of the other axis; for TC, (tc_select,
+  // tc_opt, use_tensor_cores).
   Arg arg = {};
 };
 

@@ -1,5 +1,5 @@
-// The rules of PTX (tinygrad renderer/ptx.py): predicates are not integers, addresses are computed in int64, and half
-// supports few instructions.
+// The rules of PTX (tinygrad renderer/ptx.py): predicates are not integers, addresses are computed in int64, and few
+// instructions support half.
 #include "lib/uop/graph.h"
 #include "passes/kernel/renderer_rules/renderer_rules_internal.h"
 

@@ -20,7 +20,7 @@ const RuleSet& extra_pm();             // splits vectors that C dialects cannot 
 const RuleSet& pm_manual_bf16_cast();  // casts between float32 and bfloat16 by integer ops on their bits
 
 // Returns rules that compute ALU ops on `dtypes` in float32. With `casting`, also returns rules that split each cast
-// between these dtypes and others into two casts, by way of float32 (create_non_native_float_pats).
+// from or to these dtypes, except from or to float32, into two casts by way of float32 (create_non_native_float_pats).
 std::vector<Rule> non_native_float_rules(DTypeSet dtypes, bool casting = true);
 
 // Casts a scalar float32 to bfloat16, rounded to nearest even. Throws Failure for other dtypes.
