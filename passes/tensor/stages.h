@@ -114,7 +114,7 @@ const RuleSet& mark_movements();     // rules of a nested rewrite: tag the movem
 
 // The argument of a BUFFERIZE.
 struct BufferizeOpts {
-  Arg device = {};                          // None or the number of an axis for a local buffer
+  Arg device = {};                          // for a local buffer: None, or the number of an axis
   AddrSpace addrspace = AddrSpace::GLOBAL;
   bool is_removable = true;  // false if a COPY reads the value, or if its op (CONTIGUOUS, ...) needs the buffer
 
@@ -180,7 +180,7 @@ const RuleSet& to_define_global();   // numbers buffers and ranges; collects bou
 const RuleSet& pm_remove_tags();
 const RuleSet& kernel_split();
 
-// Runs the stage "fix_assign": makes each assignment to a buffer wait for the kernels that read the old contents.
+// Runs the stage "fix_assign": makes assignments to buffers wait for kernels that read the old contents.
 // Throws Failure on a cycle.
 UOp fix_assign(UOp sink);
 
