@@ -295,8 +295,8 @@ struct Block {
   bool is_one_axis() const { return from_end - from == 1 && to_end - to == 1; }
 };
 
-// Returns the smallest blocks of a reshape. Axes of size 1 between blocks belong to none. Returns nullopt if a size is
-// symbolic or 0, or if the numbers of elements differ.
+// Returns the smallest blocks of a reshape. Axes of size 1 at the edges of blocks belong to none. Returns nullopt if a
+// size is symbolic or 0, or if the numbers of elements differ.
 std::optional<std::vector<Block>> blocks_of(Shape from, Shape to) {
   auto is_plain = [](Sint s) { return s.is_int() && s.as_int() > 0; };
   if (!std::ranges::all_of(from, is_plain) || !std::ranges::all_of(to, is_plain)) return std::nullopt;
