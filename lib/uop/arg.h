@@ -138,7 +138,7 @@ class RecordView {
 
 // The result of a three-way comparison. Unordered means: the values differ, but neither is less than the other.
 enum class Order : int8_t { Less = -1, Equal = 0, Greater = 1, Unordered = 2 };
-// Compares `a` with `b` as Python does. Throws Failure where Python raises a TypeError, and for different Bytes.
+// Compares `a` with `b` as Python does. Throws Failure where Python raises an error, and for different Bytes or UOps.
 Order py_compare(Arg a, Arg b);
 
 }  // namespace tgc

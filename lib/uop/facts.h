@@ -58,7 +58,7 @@ UOp buf_uop(UOp u);
 UOp as_buf(UOp u);
 
 // Compares two nodes by (op, arg, dtype, sources...) (UOp.tuplize). Ignores tags, so different nodes may be Equal.
-// Throws Failure where Python raises a TypeError.
+// Throws Failure where py_compare (arg.h) does.
 Order compare_tuplize(UOp a, UOp b);
 Order compare_without_sources(UOp a, UOp b);  // compares (op, arg, dtype) only
 inline bool tuplize_less(UOp a, UOp b) { return compare_tuplize(a, b) == Order::Less; }

@@ -18,7 +18,7 @@ Int const_factor(UOp u);        // an integer known to divide `u`; may be negati
 bool is_divisible(UOp u, Int v);  // true if divides(u, v) is not empty
 UOp divides(UOp u, Int v);      // u / v if `v` is known to divide `u`, else the empty UOp
 UOp divide_exact(UOp u, UOp v); // u / v if `v` is known to divide `u`, else the empty UOp
-int log2_exact(UOp u);          // k if `u` is the constant 2**k with k < 64, else -1
+int log2_exact(UOp u);          // k if `u` is the integer constant 2**k with k < 64, else -1
 UOp gcd(UOpSpan uops);          // a common divisor: the product of common factors and of the constants' gcd
 
 // Splits `u` into (rest, constant) if it is `rest op constant`; otherwise returns (u, identity element of op).
@@ -27,8 +27,7 @@ std::pair<UOp, Const> pop_const(UOp u, Op op = Op::ADD);
 // Combine one or more operands from left to right: sum with ADD (OR for bools), prod with MUL (AND for bools).
 UOp sum(UOpSpan terms);
 UOp prod(UOpSpan factors);
-// Python's sum(terms) and math.prod(factors) of UOps. The results begin with a constant operand: 0 + a + b and 1 * a *
-// b.
+// Python's sum(terms) and math.prod(factors) of UOps. The results begin with a constant: 0 + a + b and 1 * a * b.
 UOp sum_from_zero(UOpSpan terms);
 UOp prod_from_one(UOpSpan factors);
 

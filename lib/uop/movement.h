@@ -1,6 +1,6 @@
 // Builds movement ops, constants with a shape, and reductions of axes, as tinygrad does (mixin/movement.py, UOp._mop,
-// UOp.r). The functions simplify symbolic sizes and check the result's shape. Where the comments below do not say
-// otherwise, they return the operand if the movement changes nothing.
+// UOp.r). The functions for movement ops simplify symbolic sizes and check the result's shape. Except as stated below,
+// they return the operand if its shape would not change; permute and flip do so if the argument is the identity.
 #pragma once
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace tgc {
 
 using Pairs = std::span<const std::pair<Sint, Sint>>;
 
-// All functions below throw Failure if the arguments do not fit the shape of `u`.
+// Throw Failure if the arguments do not fit the shape of `u`; flip does not check an argument without a true.
 UOp reshape(UOp u, Shape shape);         // unlike in Python, a size of -1 is not inferred
 UOp forced_reshape(UOp u, Shape shape);  // makes a RESHAPE even if the shape does not change
 UOp expand(UOp u, Shape shape);          // adds missing leading axes; a size of -1 means: the size of the axis in `u`

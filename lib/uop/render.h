@@ -10,9 +10,9 @@
 
 namespace tgc {
 
-// Returns the text of `u`, which is simplified first if `simplify` is true. A node without an infix syntax is printed
-// as text_of(node), or as its op if `text_of` is empty. Throws Failure if the texts are too large. The text of a graph
-// of another release than 0.12.0 is render_open(u).
+// Returns the text of `u`, which is simplified first if `simplify` is true. A node for which there is no syntax is
+// printed as text_of(node), or as its op if `text_of` is empty. Throws Failure if the texts are too large. The text of
+// a graph of another release than 0.12.0 is render_open(u).
 std::string render(UOp u, bool simplify = true, const std::function<std::string(UOp)>& text_of = {});
 // Returns true if `u`, written as a tree in which each use of a node is a new node, has at most `nodes` nodes.
 bool is_tree_within(UOp u, size_t nodes);
@@ -24,7 +24,7 @@ std::string range_str(UOp range);
 // If `color` is true, each range is printed in the color of its axis type.
 std::string multirange_str(std::span<const UOp> ranges, bool color, size_t pad);
 
-// Returns "a+b" for "(a+b)". Returns `text` unchanged if its outer parentheses do not match (helpers.py:strip_parens).
+// Returns "a+b" for "(a+b)"; `text` unchanged if it has no outer parentheses that match (helpers.py:strip_parens).
 std::string_view strip_parens(std::string_view text);
 
 // Return the infix operator of `op` ("" if it has none), and its precedence (1 binds tightest; 99 for comparisons, and

@@ -232,7 +232,7 @@ const DeviceFact* compute_device(UOp u) {
   }
 }
 
-// In a graph without these ops, only nodes whose dtype is a pointer or void can have a shape.
+// In a graph without these ops, nodes whose dtype is neither a pointer nor void count as nodes without a shape.
 constexpr OpSet kGiveShapes = ops::Movement | OpSet{Op::DEVICE, Op::BUFFER, Op::BUFFER_VIEW, Op::BUFFERIZE,
                                                     Op::ENCDEC, Op::KERNEL, Op::MULTI,       Op::REDUCE_AXIS};
 // In a graph without these ops, no node has a device.

@@ -22,8 +22,8 @@ class Graph;
 struct Node;
 struct Bounds;
 
-// A non-owning list of UOps, for function parameters. A braced list, a vector, a span or one UOp converts to it. Use a
-// UOpSpan only within the full expression that creates it.
+// A non-owning list of UOps, for function parameters. A braced list, an array, a vector, a span or one UOp converts to
+// it. Use a UOpSpan only within the full expression that creates it.
 class UOpSpan;
 
 class UOp {
