@@ -8,7 +8,7 @@
 //   renderer:[NAME.]OP[@N]  renderer NAME (default: every) prints the N-th OP wrongly (renderers/misprint.h)
 //   llvm:NAME             LLVM compiles kernels with the fault NAME (kLlvmFaults in lib/compile/compile.h)
 //
-// Several faults are separated by commas: A,B. The code that creates a Graph, such as Compilation, installs the faults.
+// Several faults are separated by commas: A,B. Faults of rules and shortcuts are installed by the graph's creator.
 #pragma once
 #include <optional>
 #include <string>

@@ -27,8 +27,7 @@ void note_rules(const std::vector<const Rule*>& rules);
 inline void note_hit(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Hit); }
 
 // Records that the rule declined: its pattern matched, but a guard failed, or the right side returned the empty UOp or
-// the node itself.
-// For a rule of lib/spec, records that the rule rejected a node.
+// the node itself. For a rule that require() of lib/spec made, records a rejection.
 inline void note_declined_rule(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Declined); }
 
 // Records that a RuleTest check of this rule passed (lib/rewrite/testing.h).

@@ -385,7 +385,7 @@ class Rewriter {
 };
 
 // Returns the table of results that rewrites with these rules share; null for bottom-up rules, for rules that use a
-// context, and on the first use of the rule set.
+// context, and on the first call for a rule set in a graph.
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   if (options.bottom_up || options.bpm || rules.matcher().uses_context()) return nullptr;
   uint32_t number = rules.matcher().matcher_number();
@@ -400,7 +400,7 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
 }
 
 // Chooses the fast paths of a rewrite. In a graph with an observer or RewriteOverride, chooses none, except those that
-// a ShortcutTrial requests and, if the observer only counts, the depth-first order.
+// a ShortcutTrial requests and, if there is only an observer that counts, the depth-first order.
 FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   constexpr size_t kWorthRemembering = 32;  // with fewer rules, the negative cache saves no time
   auto quick = [&](const Shortcut& what) { return state.choose_way(what).way == ShortcutWay::Quick; };

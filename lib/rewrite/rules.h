@@ -59,7 +59,7 @@ struct Rule {
   const pat::PatNode* left;
   UOp (*call)(const Rule& rule, const Match& match);  // returns the rule's result; the empty UOp to decline
   AnyFunction function = nullptr;                     // the function that checks a node, in a rule of lib/spec
-  const void* right = nullptr;                        // the right side; its C++ type is known only to `call` and `list`
+  const void* right = nullptr;                        // the right side; `call` and `list` know its C++ type
   std::vector<Folding> (*list)(const Rule& rule) = nullptr;
   bool may_decline = false;  // true if the rule may decline a node that its pattern matches
   bool uses_ctx = false, changes_ctx = false;

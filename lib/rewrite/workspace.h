@@ -99,7 +99,7 @@ struct Workspace {
   struct Visit {
     UOp node;
     UOp replacement;
-    // index of the next source to visit; UINT32_MAX while the result of `replacement` is unknown
+    // index of the next source to visit; UINT32_MAX if the visit waits for the result of `replacement`
     uint32_t next_source;
     bool has_changed_source;     // true if the result of a source that was visited differs from the source
   };
