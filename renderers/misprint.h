@@ -5,7 +5,7 @@
 // - WHERE: its two values are swapped
 // - a unary op whose source has its dtype: a + a is printed
 // - CONST: another number is printed
-// Nothing is printed wrongly if these sources differ in dtype, or if the result would be the same node.
+// Nothing is printed wrongly if these sources differ in dtype, if the node is a pointer, or if it would not change.
 #pragma once
 #include <optional>
 #include <span>

@@ -39,7 +39,7 @@ class Ptx : public TextRenderer {
   void add_lines(std::string_view text);
   std::string function_head(std::string_view function_name);
 
-  // Handles a node that has no value, whose value is in existing registers, or that is a buffer in registers. Prints
+  // Handles NOOP, GROUP and INDEX, nodes whose value is in existing registers, and buffers in registers. Prints
   // code only for a STORE to such a buffer. Returns false for any other node.
   bool handle_register_node(UOp u);
   void name_node(UOp u);
