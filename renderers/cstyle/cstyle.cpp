@@ -246,7 +246,7 @@ void CStyle::add_parameter(UOp u) {
   has_images_ |= u.dtype().is_image();
 }
 
-// Marks as written every parameter on which the address of `store` depends. Only the types of images need this.
+// Marks as written every buffer on which the address of `store` depends. Only the types of images need this.
 void CStyle::mark_written(UOp store) {
   if (!has_images_) return;
   for (UOp u : toposort(store.src(0)))

@@ -14,7 +14,7 @@ struct Parameter {
   UOp node;
   std::string_view name;
   DType dtype;
-  bool is_written;  // true if the address of a store depends on the parameter; always false in a kernel without images
+  bool is_written;  // true for a buffer on which a store's address depends; always false in a kernel without images
 };
 
 struct TypeName {
@@ -107,7 +107,7 @@ class CStyle : public TextRenderer {
   std::vector<Parameter> parameters_;
   bool has_images_ = false;
   std::array<uint32_t, 16> counters_{};  // the number of the next name for each prefix, indexed by prefix_index_
-  std::string_view name_prefix_;         // prefix of the current node's name; empty if the name has no number
+  std::string_view name_prefix_;         // prefix of the current node's name; empty if `counters_` does not number it
   size_t prefix_index_ = 0;
   int indent_depth_ = 1;         // 1 plus the number of open loops and ifs, for the indentation
   bool has_own_parens_ = false;
