@@ -92,7 +92,7 @@ class RuleTest {
                            << describe(to));
     CHECK(got == to);
   }
-  // Checks that every rule of the set under test, and every named branch of these rules, had a passing check.
+  // Checks that each rule of the set and each named branch passed check_rule, check_branch or check_noted_rule.
   void check_all_rules_fired() { check_all_rules_fired({&rule_set_}); }
   void check_all_rules_fired(std::initializer_list<const RuleSet*> sets) {
     std::string missing;
