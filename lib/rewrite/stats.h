@@ -24,7 +24,7 @@ struct RuleCounters {
 };
 
 // Counts the attempts of all rules cheaply: each match of a node records only the bucket, the node's class and the
-// number of the last rule tried.
+// number of the rule that ended the match, if any.
 class RuleStats {
  public:
   RuleStats();
@@ -41,7 +41,7 @@ class RuleStats {
   struct Counters : RuleCounters {
     uint32_t num_calls = 0;
   };
-  // number of tries of a bucket in which rule number `last_rule` of the bucket was the last rule tried
+  // number of tries of a bucket that ended at rule number `last_rule` of the bucket, which applied or threw
   struct BucketStop {
     const Bucket* bucket;
     uint32_t node_class, last_rule;  // node_class: see BucketPrograms::class_of
