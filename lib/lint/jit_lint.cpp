@@ -67,7 +67,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
       now.rebinds.push_back({text_of(r, "name"), r.at("was"), r.at("is"), r.at("computed")});
     if (now.phase == "capture" && !j.contains("moved")) lacks_late_tensors_ = true;
     if (now.phase == "capture" && !j.contains("kernels") && !now.pending_places.empty()) {
-      lacks_kernels_ = true;  // a capture whose inputs are on several devices has no kernels in the recording
+      lacks_kernels_ = true;  // a capture whose inputs are on several devices may have no kernels in the recording
       now.pending_places.clear();
     }
     for (const Json& name : of("unread")) now.unread_arguments.push_back(name.get<std::string>());
