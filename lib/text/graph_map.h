@@ -20,7 +20,7 @@
 //   "$NAME..."             within a list: the items of the list NAME
 //   "$NAME=VALUE"          the value VALUE (of an enum, for instance) if NAME is null; "$NAME='TEXT'" gives a text
 //   "$NAME?"               the member NAME, but null if NAME is an empty list
-//   "$NAME:dtype"          NAME as a dtype; :f64 as the bits of a double in hexadecimal; :node as the id of a node
+//   "$NAME:dtype"          NAME as a dtype; :f64 as a double's bits in hexadecimal; :node as a node or list of nodes
 //   "{NAME}" in a text     the text of member NAME
 //   member "NAME?"         left out if its value would be null or false; "NAME?VALUE": also if it would be VALUE
 //   {"value":...}          the whole object becomes null if its "value" would be null

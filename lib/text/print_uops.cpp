@@ -64,7 +64,7 @@ std::string print_uops(std::span<const UOp> list) {
 
 namespace {
 
-// Ops whose arg is a string, which print_uops of 0.12.0 prints without quotes.
+// Ops whose arg is read as a string, because print_uops of 0.12.0 prints strings without quotes.
 constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};
 
 class ListingReader : public PyValues {

@@ -59,7 +59,7 @@ class PyScan {
   char peek() const { return char_at(position_); }
   char peek(size_t k) const { return char_at(position_ + k); }  // requires k <= kPaddingBytes
   bool is_at_end() const { return position_ >= input_text_.size(); }
-  // Also skips comments, and, inside brackets, line ends.
+  // Also skips comments, line ends after a backslash, and, inside brackets, all line ends.
   void skip_blanks_in_line() {
     while (peek() == ' ') position_++;
     if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !open_brackets_)) return;

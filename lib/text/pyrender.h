@@ -1,4 +1,4 @@
-// Reads and writes tinygrad's pyrender text: Python code that builds a graph.
+// Reads and writes tinygrad's pyrender text, Python code that builds a graph. Reads optimizer options, too.
 #pragma once
 #include <memory>
 #include <string>
@@ -21,13 +21,13 @@ Result<std::string> pyrender(UOp root);
 
 // As pyrender(), with a comment below each line that would be read as a different node: "# c12 = UOp(...)" states the
 // node c12, "# c12: dtypes.float.vec(8)" only its dtype. If `needs_header` is true, the text must be written below a
-// header (graph_info.h).
+// header (graph_info.h). If pyrender() fails, tries again with movement ops as UOp(...).
 Result<CompleteText> pyrender_complete(UOp root);
 
 // Returns the node `ast`, or, without it, the last assigned node. The text may have operators and method calls that
 // pyrender does not print. Nodes are not simplified. Errors name `file`, line and column. `places` receives the
-// positions of nodes. If the text has no header, facts that it omits are inferred, such as the dtype of a LOAD from its
-// uses; in a graph of 0.12.0, `warnings` receives those that cannot be inferred.
+// positions of nodes. If the text has no header, facts that it omits are inferred, such as a vector length from the
+// uses of a LOAD; in a graph of 0.12.0, `warnings` receives those that cannot be inferred.
 Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr,
                           std::vector<std::string>* warnings = nullptr);
 
@@ -48,15 +48,15 @@ bool is_text_implied_by_reprs(UOp root);
 
 struct OpenText {
   std::string text;
-  bool has_no_original = false;  // tinygrad's own pyrender fails, or tgc does not know the release
+  bool has_no_original = false;  // tinygrad's own pyrender fails, or tgc does not know its format
   std::vector<UOp> line_nodes = {};
 };
-// For releases other than 0.12.0 (uop/render.py:pyrender since 0.13). For a release that is not known to tgc, the text
-// has every node as UOp(...).
+// For releases other than 0.12.0 (uop/render.py:pyrender since 0.13). For 0.11 and Release::Other, the text has every
+// node as UOp(...).
 OpenText pyrender_open_graph(UOp root);
 
 // As pyrender_open_graph(), with a comment "# c12 = UOp(...)" below each line that would be read as a different node.
-// `needs_header` is also true if the text does not show which release printed it.
+// `needs_header` is also true if `has_no_original` is, or if the text does not show which release printed it.
 CompleteText pyrender_open_complete(UOp root);
 
 // Returns a reader for the release of `graph`, which is not 0.12.0; arguments as for read_pyrender(). Texts of 0.13 and

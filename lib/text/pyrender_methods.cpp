@@ -74,7 +74,7 @@ UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
   return out;
 }
 
-// Reads "(dtypes.int, 3)" after UOp.const. Caches the constants, because texts repeat the same few.
+// Reads the arguments of UOp.const, such as "(dtypes.int, 3)". Caches the constants, because texts repeat the same few.
 PyValues::Value PyrenderReader::constant(size_t at) {
   struct KnownConst {
     DType dtype;
@@ -323,8 +323,8 @@ UOp PyrenderReader::reduce_axis_call_node(UOp self, const Arguments& args, size_
 }
 
 // In texts without a header, infers the dtype. A LOAD through n pointers yields n elements; a LOAD of an image pixel
-// yields 4. A LOAD from an integer address (PTX) has the dtype of its alternative value, c3 in `load(c3)`, or else one
-// that its uses decide.
+// yields 4. A LOAD from an integer address (PTX) has the dtype of its alternative value, c3 in `load(c3)`, or else that
+// of the pointer's elements, with a vector length that its uses decide.
 UOp PyrenderReader::load_call_node(UOp from, const Arguments& args, size_t at) {
   bool address = from.is(Op::INDEX) && from.dtype() == dtypes::int64 && from.src(0).dtype().is_ptr();
   if (!address || args.keyword("dtype") || !may_infer())

@@ -390,7 +390,7 @@ Releases all_releases() {
 }
 
 struct Word {
-  std::string_view before, word;  // "UOp" and "variable" for UOp.variable; "" and "store" for x.store
+  std::string_view before, word;  // "UOp" and "variable" for UOp.variable; "" and "reshape" for x.reshape
   Release first, last;  // of the releases that print the word; or kNoLast
 };
 constexpr Release k12 = Release::v0_12, k13 = Release::v0_13, kNoLast = Release::Other;

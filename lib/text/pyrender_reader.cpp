@@ -58,8 +58,8 @@ UOp PyrenderReader::read_graph() {
   return ast;
 }
 
-// Replaces the nodes in *noted_nodes_, of the graph under `before`, by those of the graph under `after`, which has the
-// same structure.
+// Replaces the nodes in *noted_nodes_, of the graph under `before`, by those of the graph under `after`, if both graphs
+// have equally many nodes.
 void PyrenderReader::note_inferred(UOp before, UOp after) {
   const auto from = toposort(before), to = toposort(after);
   if (from.size() != to.size()) return;
@@ -274,7 +274,7 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
   }
 }
 
-// The x of -x, the y of x**y.
+// Reads the x of -x, or the y of x**y.
 PyValues::Value PyrenderReader::nested_expression(int min_precedence) {
   NestingLevel nested(*this);
   return with_nesting([&] { return infix_expression(min_precedence); });

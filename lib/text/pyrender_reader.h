@@ -1,4 +1,4 @@
-// The reader of pyrender text (pyrender_reader.cpp, pyrender_methods.cpp). Private to lib/text.
+// The reader of pyrender text (pyrender_reader.cpp, pyrender_methods.cpp).
 #pragma once
 #include <unordered_map>
 
@@ -56,7 +56,7 @@ class PyrenderReader : public PyValues {
     return !states_all_facts_ && !function_depth_;
   }
   DType loaded_dtype(UOp from);
-  // for a node whose uses decide the dtype
+  // for a node whose uses decide its vector length
   void infer_facts_later(UOp u) { open_nodes_.emplace_back(u, line_name_); }
   void define_name(std::string_view name, UOp u);
   UOp find_name(std::string_view name) const;
@@ -124,7 +124,7 @@ class PyrenderReader : public PyValues {
   bool would_infer_facts_ = false;
   std::vector<NodeAt>* noted_nodes_ = nullptr;
   std::string_view line_name_;
-  // nodes whose uses decide the dtype, and the name that the line assigns
+  // nodes whose uses decide their vector lengths, and the name that the line assigns
   std::vector<std::pair<UOp, std::string_view>> open_nodes_;
   std::vector<std::string> warnings_;
   // constants so far that need a LUNIQUE number, which the text omits

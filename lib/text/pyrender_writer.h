@@ -1,6 +1,6 @@
 // Writes pyrender text. A named node has its own line, and its users' lines show its name. Other nodes, except
-// constants and devices, have one user, in whose expression they are written. The texts of names and constants are
-// stored once, in piece_text_, and copied to each use. Private to lib/text.
+// constants and devices, have one user, in whose expression they are written. The texts of names, constants and devices
+// are stored once, in piece_text_, and copied to each use. Private to lib/text.
 #pragma once
 #include <span>
 #include <string>

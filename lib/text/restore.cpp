@@ -133,7 +133,7 @@ UOp restore_constants(UOp root) {
 
 namespace {
 
-// Ops whose dtype follows from the dtypes of the operands.
+// Ops whose dtype pyrender omits, because it follows from the operands.
 constexpr OpSet kOfOperands =
     (ops::ALU - OpSet{Op::MAX, Op::NEG, Op::TRUNC, Op::MULACC, Op::CMPEQ, Op::SUB, Op::FDIV, Op::POW}) |
     OpSet{Op::CONTIGUOUS, Op::DETACH};

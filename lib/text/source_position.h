@@ -18,7 +18,7 @@ using Places = std::vector<Place>;
 // Returns 0 if the position of the node is unknown.
 size_t place_of(const Places& places, uint32_t id);
 
-// `offset` is where the statement, line of a listing, JSON object or UOp(...) that makes the node begins.
+// `offset` is where the text of the node begins: a statement, a line of a listing or tree, a JSON object or a UOp(...).
 struct NodeAt {
   size_t offset;
   UOp node;
