@@ -60,7 +60,7 @@ Result<std::string> listing(std::string_view text, const std::string& file, bool
   return without_trailing_newlines(print_uops(read_list->list));
 }
 
-// Counts the failures since the last valid answer.
+// Runs the port's command, and counts the failures since the last valid answer.
 class Port {
  public:
   Port(const Session& session, const ConformPlan& plan)

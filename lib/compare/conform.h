@@ -43,8 +43,8 @@ struct ConformCounts {
   size_t& count_of(AnswerVerdict verdict);
 };
 
-// Returns the keys of the answers that conformed, from a file of ConformReport::write_baseline(). Fails if the file is
-// no baseline of the comparison `as` (--as).
+// Returns the keys of the answers that conformed, from a file of ConformReport::write_baseline(). Fails if the file
+// cannot be read, or is no baseline of the comparison `as` (--as).
 Result<std::set<std::string>> read_baseline(const std::string& file, const std::string& as);
 
 struct ConformReport {
@@ -71,7 +71,7 @@ struct ConformReport {
   std::optional<BaselineDiff> baseline_diff;
 
   ConformCounts total_counts() const;
-  // Sets baseline_diff. Fails if `file` is no baseline of this comparison, or has no entries.
+  // Sets baseline_diff. Fails if `file` does not exist, is no baseline of this comparison, or is empty.
   Status compare_to_baseline(const std::string& file);
   // Writes the answers that conform to a file, and keeps entries of the existing file that this run did not ask about.
   // Fails if there is no entry, if the existing file is no baseline of this comparison, or if it cannot be written.

@@ -189,7 +189,7 @@ class PairDiff {
       out.op_counts[op_in(c.before.empty() ? c.after : c.before)]++;
       for (const std::string& cause : causes_of(c)) out.cause_counts[cause]++;
     }
-    // No rewrites made the AST, and those of two releases cannot be compared.
+    // No rewrites made the AST, and those of two producers cannot be compared.
     const bool made = out.stage != "ast" && a_.producer == b_.producer;
     if (made && !a.rewrites_json.empty() && !b.rewrites_json.empty()) {
       Graph graph;

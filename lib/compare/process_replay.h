@@ -1,7 +1,7 @@
 // Process replay: compares two recordings of one program, made before and after a change of tinygrad. For each
-// differing pair, finds the first stage that differs, the difference and, if both recordings have rewrites, the rule
-// that is responsible. Pairs records by content first, so that a new kernel does not shift the pairs. The recordings
-// may be of different releases.
+// differing pair, finds the first stage that differs, the difference and, if both recordings have rewrites and the same
+// producer, the responsible rule. Pairs records by content first, so that a new kernel does not shift the pairs. The
+// recordings may be of different releases.
 #pragma once
 #include <map>
 #include <string>

@@ -46,7 +46,7 @@ struct RecordReport {
 };
 
 // `settings` are those of the recording, from the header of the file and from the record. `producer` is the header's;
-// empty for 0.12.0.
+// may be empty for 0.12.0.
 RecordReport check_record(const GoldenRecord& record, const Settings& settings, const CheckPlan& plan,
                           std::string_view producer = {});
 

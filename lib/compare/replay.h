@@ -25,7 +25,7 @@ struct ReplayPlan {
 using OnReport = std::function<void(const std::string& file, const RecordReport& report)>;
 
 // Calls `on_report` with the report of each record of `spec` (FILE or FILE#ID) that the plan selects, in file order and
-// one at a time. Fails for an unreadable record, a header that the checker refuses, an unknown id, or if cancelled.
+// one at a time. Fails for a file or record that cannot be read or checked, an unknown id, or if cancelled.
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report);
 
 // Returns tinygrad's default settings with the recorded values, without the environment. Fails for an invalid value.
