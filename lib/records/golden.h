@@ -155,7 +155,7 @@ bool is_name_of_record(std::string_view wanted, std::string_view id, std::string
 // Returns true if `wanted` may name the record. Fast, because the line is not parsed.
 bool may_name_record(std::string_view wanted, const GoldenLine& line);
 
-// Fail if the line is malformed. `file` is for messages.
+// Fail if the line is malformed, or if the header has another version or level. `file` is for messages.
 Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file);
 Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file);
 
@@ -164,9 +164,9 @@ class LineReader;
 class GoldenReader {
  public:
   // Opens the file `path` ("-" is standard input) and reads its header. Fails if the file cannot be read or has no
-  // header.
+  // valid header.
   static Result<GoldenReader> open(const std::string& path);
-  // `first`, the first line of `lines`, was already read. Fails if it is no header. `name` is for messages.
+  // `first`, the first line of `lines`, was already read. Fails if it is no valid header. `name` is for messages.
   static Result<GoldenReader> from_lines(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name);
   GoldenReader(GoldenReader&&) noexcept;
   GoldenReader& operator=(GoldenReader&&) noexcept;

@@ -111,7 +111,7 @@ const std::vector<PickleDialect>& dialects() {
 
 constexpr size_t kOp = 0, kDtype = 1, kSources = 2, kArg = 3, kTag = 4, kFields = 5;
 
-// Returns -1 for other values.
+// Returns the number of an enum member; -1 for a value of another kind.
 int64_t enum_number(PickleValue v) {
   return v.kind() == Pickle::Object && v.size() == 1 ? v[0].int_value().value_or(-1) : -1;
 }

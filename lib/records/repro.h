@@ -22,7 +22,7 @@ struct ReproArray {
 struct Repro {
   std::string symptom;  // as for `tgc reduce --while`: "wrong", "crash", ...
   std::string description;
-  std::string script;          // for the symptom "cmd": a shell command, with {} for the bundle's file
+  std::string script;          // for "cmd": a shell command with {} for the bundle's file; for "differs": runs tinygrad
   std::string device;          // in the syntax of --device
   std::string seeded_fault;  // value of TGC_FAULT; or empty
   std::map<std::string, std::string> blamed_rewrite;  // result of bisect: verdict, stage, rule, branch

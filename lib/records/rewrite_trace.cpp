@@ -74,8 +74,8 @@ Rewrite rewrite_of(PickleValue v) {
   return out;
 }
 
-// An outermost, named graph rewrite of a group (of one kernel or schedule), with the nested graph rewrites that belong
-// to no earlier stage.
+// An outermost, named graph rewrite of a group (of one kernel or schedule). `ran` has it and the graph rewrites nested
+// in it that belong to no earlier stage.
 struct Stage {
   const Rewrite* rewrite = nullptr;
   std::vector<const Rewrite*> ran;
@@ -123,7 +123,7 @@ constexpr std::pair<std::string_view, std::string_view> kRenderers[] = {
     {"AMDLLVMRenderer", "LLVM"}, {"WGSLRenderer", "WGSL"},
 };
 
-// Returns DEVICE[:RENDERER][:ARCH], as far as it is known. `ret` is a ProgramSpec or, since 0.13, a renderer.
+// Returns DEVICE[:RENDERER][:ARCH], as far as known; no ARCH for CPU. `ret`: a ProgramSpec or, since 0.13, a renderer.
 std::string target_of(PickleValue ret, std::string_view source) {
   std::string device, renderer, arch;
   if (ret.class_name() == "ProgramSpec") {
