@@ -89,7 +89,7 @@ std::optional<Compilation> compiled_before(const Session& session, const TestCas
   return std::move(*compilation);
 }
 
-// A seeded fault affects the next application of its rule.
+// Returns the case with the current graph. A seeded fault then affects the next application of its rule.
 TestCase current(Compilation& compilation, const TestCase& c) {
   TestCase out = c;
   out.graph = std::make_shared<Graph>(c.graph->settings());

@@ -31,7 +31,7 @@ class RewriteSlice {
   size_t pattern_depth() const { return pattern_depth_; }
   size_t graph_depth() const;  // levels of the graph of the rewritten node, itself included
   // Returns a case that stores only the rewritten node. Nodes `depth` levels below it become elements of arrays, except
-  // index algebra, vectors and nodes that cannot be stored. Returns a case without a root if there is no such kernel.
+  // integer algebra, vectors and nodes that cannot be stored. Returns a case without a root if there is no such kernel.
   // Throws Failure.
   TestCase case_around_rewrite(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
 
