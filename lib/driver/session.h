@@ -1,5 +1,5 @@
 // Session: the user's overrides, the options of compilers, the number of threads, the receiver of messages, the cancel
-// flag and the live pipeline.
+// flag and the live pipeline. Also functions that read environment variables.
 #pragma once
 #include <atomic>
 #include <cmath>

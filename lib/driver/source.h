@@ -1,7 +1,7 @@
 // GraphSource: reads the graphs of an INPUT one by one. An INPUT is the argument of most commands: a file, or "-" for
 // standard input, optionally with #ID or #ID@TARGET to select one record. The format is detected from the file's
-// content: pyrender, repr, print_uops, Svod's trees, JSON, repro bundles, golden records or an ONNX model. A text may
-// have several graphs, and other lines around them (lib/records/graph_texts.h).
+// content: pyrender, repr, print_uops, Svod's trees, JSON, repro bundles, golden records, a rewrites.pkl or an ONNX
+// model. A text may have several graphs, and other lines around them (lib/records/graph_texts.h).
 #pragma once
 #include <functional>
 #include <memory>
